@@ -225,6 +225,7 @@ class Requests(_Owned):
     """Which token began a session, and the response that it got."""
 
     is_open_to = read(api_requests.is_open_to)
+    continue_session = dated(api_requests.continue_session)
     keep_response = write(api_requests.keep_response)
     response = read(api_requests.response)
 

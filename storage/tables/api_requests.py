@@ -18,7 +18,7 @@ from conductor.values.messages import Usage
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
 from storage.database.encoding import plain
 from storage.database.schema import API_REQUESTS, API_SPENDING, API_TOKENS
-from storage.records import RequestSession
+from storage.records import RequestSession, Revision
 from storage.tables import revisions, runs, sessions
 
 
@@ -158,6 +158,19 @@ def begin_session(
             )
     if not stored_as.keep:
         sessions.delete(connection, now, session)
+
+
+def continue_session(connection: Connection, now: float, request: RunRequest, *, revision: str) -> Revision:
+    """See `Requests.continue_session`."""
+    before = revisions.find(connection, revision)
+    # First of all, because it locks the row.
+    sessions.change(connection, before.session, conversation=request.conversation, updated_at=now)
+    if request.workflow is None or request.workflow == before.workflow:
+        return before
+    note = "Given with the results of tools"
+    return revisions.add(
+        connection, now, before.session, request.workflow, origin="import", note=note, parent=revision
+    )
 
 
 def is_open_to(connection: Connection, session: str, *, token: str) -> bool:

@@ -7,15 +7,17 @@ throughout, None for this machine's own token, which sees everything. Knows the 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from conductor.errors import StorageError, UnknownId
-from conductor.values.conversation import Turn
+from conductor.values.conversation import Conversation, Turn
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
-from storage.records import Session
+from storage.database.encoding import plain
+from storage.records import Revision, Session
 from storage.store import SessionStore
 from studio.access.errors import ApiError
 
@@ -160,3 +162,42 @@ def _session_of_response(store: SessionStore, id: str, *, token: str | None) -> 
     if not id.startswith(RESPONSE):
         return None
     return _visible_session(store, id.removeprefix(RESPONSE), token=token)
+
+
+# -- runs that wait for the results of tools ---------------------------------------------------------
+
+_CALL = re.compile(r"call_([0-9a-f]{16})_\d{1,3}")
+
+
+def call_id(run: str, index: int) -> str:
+    """The id of the call at `index` (from 0) in the run's answer, by which its result finds the run: 40
+    characters at most, as OpenAI takes.
+    """
+    return f"call_{run}_{index}"
+
+
+def waiting_revision(
+    store: SessionStore, query: str, conversation: Conversation, *, token: str | None
+) -> Revision | None:
+    """The revision whose run made the calls that `conversation` has the results of, behind this query.
+
+    None where they are of no run here that this token may read, and where the query or the messages before
+    it are not those of its session.
+    """
+    calls = next((turn.tool_calls for turn in reversed(conversation.following) if turn.tool_calls), ())
+    found = [_CALL.fullmatch(call.id) for call in calls]
+    runs = {None if match is None else match[1] for match in found}
+    run = runs.pop() if len(runs) == 1 else None
+    try:
+        made = None if run is None else store.runs.find(run)
+    except UnknownId:
+        return None
+    session = None if made is None else _visible_session(store, made.session, token=token)
+    if made is None or session is None or session.origin != "api":
+        return None
+    asked = (plain(query), conversation.before)
+    return (
+        store.revisions.find(made.revision)
+        if asked == (session.query, session.earlier_conversation.before)
+        else None
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
-from conductor.engine.scope import RunScope
+from conductor.engine.scope import EDITED, RunScope
 from conductor.orchestrate import (
     new_id,
     orchestrate,
@@ -157,24 +157,50 @@ class SessionRunner:
         at once. See `WorkflowRun` for the errors.
         """
         with self.activities.claim(session):
-            runtime = self.runtime
-            card = runtime.planner_for(request.settings).card
-            meter = planned_meter(self.store, session, request.settings, conductor=card)
-            activity = Activity()
-            recorder = self._recorder(session, activity)
-            run = workflow_run(
-                request,
-                revision.workflow,
-                runtime.pool_for(meter),
-                meter=meter,
-                history=recorder.read_history(),
-                after=self._before(revision),
-                scope=scope,
-                preloaded=preloaded,
+            return self._run(
+                session, request, revision=revision, scope=scope, preloaded=preloaded, listen=listen
             )
-            live = recorder.write_start(run, revision=revision.id)
-            events = self._rounds(request, runtime, meter, recorder, started=run)
-            self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
+
+    def continue_session(self, request: RunRequest, *, revision: str, listen: Listener) -> str:
+        """Run the request's workflow in the session of a revision, with the results of the tools that its run
+        called; the session's id.
+
+        The final step alone sees them; the others keep their outputs. Raises as `begin_run`.
+        """
+        session = self.store.revisions.find(revision).session
+        with self.activities.claim(session):
+            continued = self.store.requests.continue_session(request, revision=revision)
+            self._run(session, request, revision=continued, scope=EDITED, preloaded={}, listen=listen)
+        return session
+
+    def _run(
+        self,
+        session: str,
+        request: RunRequest,
+        *,
+        revision: Revision,
+        scope: RunScope,
+        preloaded: Mapping[int, Output],
+        listen: Listener | None,
+    ) -> LiveRun:
+        runtime = self.runtime
+        card = runtime.planner_for(request.settings).card
+        meter = planned_meter(self.store, session, request.settings, conductor=card)
+        activity = Activity()
+        recorder = self._recorder(session, activity)
+        run = workflow_run(
+            request,
+            revision.workflow,
+            runtime.pool_for(meter),
+            meter=meter,
+            history=recorder.read_history(),
+            after=self._before(revision),
+            scope=scope,
+            preloaded=preloaded,
+        )
+        live = recorder.write_start(run, revision=revision.id)
+        events = self._rounds(request, runtime, meter, recorder, started=run)
+        self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
         return live
 
     def begin_session(self, request: RunRequest, stored_as: RequestSession, *, listen: Listener) -> str:

@@ -1,31 +1,17 @@
 """The calls of tools of an answer while they come: what of them is given out, in OpenAI's shape.
 
-Knows no HTTP. An id of ours names the run whose answer the calls are, so that their results find it.
+Knows no HTTP.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from conductor.runs.events import StepCallDelta
 from conductor.values.tools import ToolCall
-
-_OURS = re.compile(r"call_([0-9a-f]{16})_(\d{1,3})")
-
-
-def call_id(run: str, index: int) -> str:
-    """Our id of the call at `index` (from 0) of the run's answer; 40 characters at most, as OpenAI takes."""
-    return f"call_{run}_{index}"
-
-
-def run_of(ids: Sequence[str]) -> str | None:
-    """The run whose answer made all the calls of these ids; None where they are not of one run here."""
-    found = [_OURS.fullmatch(id) for id in ids]
-    runs = {None if match is None else match[1] for match in found}
-    return runs.pop() if len(runs) == 1 else None
+from studio.api.stored import call_id
 
 
 @dataclass

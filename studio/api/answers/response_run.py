@@ -82,7 +82,16 @@ class ResponseRuns:
             rounds=rounds, stops=stops, live=request.sent_on, verbatim=request.conversation.verbatim
         )
         run = ResponseRun(
-            self, session, answer, principal, pool, events, ended, stored=stored_as.keep, app=app
+            self,
+            session,
+            answer,
+            principal,
+            pool,
+            events,
+            ended,
+            stored=stored_as.keep,
+            app=app,
+            continued=stored_as.continues is not None,
         )
         self._running.add(run)
         if self._stopping:
@@ -121,7 +130,10 @@ def _begin(
     most = MAX_CONVERSATION if request.conversation.verbatim else MAX_QUERY
     # As the store will have it.
     request = replace(request, query=plain(check_query(request.query, most=most)))
-    session = bench.runner.begin_session(request, stored_as, listen=listen)
+    if stored_as.continues is None:
+        session = bench.runner.begin_session(request, stored_as, listen=listen)
+    else:
+        session = bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
     ended = bench.activities.going(session)
     assert ended is not None, "just started"
     return session, ended
@@ -138,6 +150,7 @@ async def _logged(work: Coroutine[Any, Any, None]) -> None:
 class ResponseRun:
     """A request that runs in its session; `answer` is what came so far, from the `pool` as it was at the
     start. `stored`: the session stays afterwards. `app` is the address of the app, None where it has none.
+    `continued`: the session is that of an earlier request, whose calls of tools this one has the results of.
     """
 
     _runs: ResponseRuns
@@ -149,6 +162,7 @@ class ResponseRun:
     _ended: Future[None]
     stored: bool
     app: str | None
+    continued: bool = False
     started_at: float = field(default_factory=time.time)
     _started: float = field(default_factory=time.monotonic)
     _over: bool = False

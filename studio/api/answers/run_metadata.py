@@ -30,6 +30,7 @@ def run_metadata(request: ApiRequest, ended: ResponseRun) -> Shape:
     origin: Origin = "conductor" if answer.state.planned else "import"
     return {
         "session": ended.session,
+        "continued": ended.continued,
         "run": None if run is None else run.run,
         "url": ended.url,
         "label": ended.pool.label,

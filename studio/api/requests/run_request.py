@@ -22,7 +22,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.file import read_plan
 from conductor.workflow.model import Step, Workflow
-from storage.records import RequestSession
+from storage.records import RequestSession, Revision
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
 from studio.api import stored
@@ -63,24 +63,33 @@ async def run_request(
         tools=asked.tools,
     )
     await _check_form(asked)
-    workflow = await _workflow(request, model, principal, backend)
+    waiting = await _waiting(request, model, history, principal, backend)
+    workflow = (
+        waiting.workflow if waiting is not None else await _workflow(request, model, principal, backend)
+    )
     if workflow is not None:
         if model.kind == "worker":
             history = history.model_copy(update={"verbatim": True})
-        _check_runs(request, model, workflow, cards=cards, allowed=workers)
+        _check_runs(model, workflow, cards=cards, allowed=workers)
+        if waiting is None:
+            _check_unplanned(request)
+        if request.steering.workflow is None:
+            workflow = _without_offer(workflow)
         workflow = with_sampling(workflow, sampling, cards=cards, asked=asked)
     else:
         _check_any_takes(sampling, [cards[name] for name in workers or pool.names], asked=asked)
+    settings = _settings(request, model, workers, principal)
     wanted = RunRequest(
         query=asked.query,
         conversation=history,
-        settings=_settings(request, model, workers, principal),
+        settings=settings if waiting is None else settings.model_copy(update={"rounds": 1}),
         workflow=workflow,
         finish=partial(with_sampling, sampling=sampling, cards=cards, asked=asked),
         sent_on=bool(request.stream),
     )
     keep = request.store is not False
-    return wanted, RequestSession(token=principal.token, tags=request.tags, keep=keep)
+    continues = None if waiting is None else waiting.id
+    return wanted, RequestSession(token=principal.token, tags=request.tags, keep=keep, continues=continues)
 
 
 def _check_length(request: ApiRequest, history: Conversation, model: Model) -> None:
@@ -99,6 +108,18 @@ def _check_length(request: ApiRequest, history: Conversation, model: Model) -> N
                 f"The conversation has {number:,} {what}; the limit is {most:,}. Leave out its beginning."
             )
             raise ApiError(message, param=request.query_parameter, code="context_length_exceeded")
+
+
+def _without_offer(workflow: Workflow) -> Workflow:
+    """A stored workflow without what an earlier request offered and asked for: this one's client could do
+    nothing with it.
+    """
+    own = workflow.steps[workflow.final].sampling
+    if own.tools is None and own.response_format is None:
+        return workflow
+    return workflow.with_sampling(
+        workflow.final, own.model_copy(update={"tools": None, "response_format": None})
+    )
 
 
 def with_sampling(
@@ -204,8 +225,27 @@ async def _workflow(
     return found.workflow
 
 
+async def _waiting(
+    request: ApiRequest, model: Model, history: Conversation, principal: Principal, backend: Backend
+) -> Revision | None:
+    """The revision whose run waits for the results of tools that the request has; None where it has none.
+
+    A worker alone is sent its messages, and a request that is not to be stored continues nothing.
+    """
+    if not history.following or model.kind == "worker" or request.store is False:
+        return None
+    query = request.question.query
+    return await backend.look_up(stored.waiting_revision, query, history, token=principal.token)
+
+
+def _check_unplanned(request: ApiRequest) -> None:
+    """Raise `ApiError` for what steers planning, where a workflow is given."""
+    for name in ("max_steps", "rounds"):
+        if getattr(request.steering, name) is not None:
+            raise unsupported(f"conductor.{name}", "nothing is planned, the workflow runs once.")
+
+
 def _check_runs(
-    request: ApiRequest,
     model: Model,
     workflow: Workflow,
     *,
@@ -214,15 +254,12 @@ def _check_runs(
 ) -> None:
     """Raise `ApiError` where the pool or the request's limits do not allow this workflow."""
     if model.kind == "worker" and (model.id not in cards or is_computed(cards[model.id])):
-        raise unknown_model(request.model)
+        raise unknown_model(f"worker:{model.id}")
     workflow.check_workers(cards)
     for worker in workflow.workers():
         if allowed is not None and worker not in allowed and not is_computed(cards[worker]):
             message = f"The workflow needs the worker {worker!r}, which this request may not use."
             raise _forbidden(message, param="model")
-    for name in ("max_steps", "rounds"):
-        if getattr(request.steering, name) is not None:
-            raise unsupported(f"conductor.{name}", "nothing is planned, the workflow runs once.")
 
 
 # -- settings --------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import openai
@@ -12,6 +11,7 @@ from conductor_cases import plan_text
 from fake_openai import Served
 from openai import OpenAI
 from stage import UPSTREAM_KEY, Stage, model
+from tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
 
 from conductor.values.tools import ToolCall
 from conductor.workers.endpoint.config import Endpoint
@@ -19,30 +19,7 @@ from conductor.workers.endpoint.worker import OpenAIWorker
 from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.simulated import SimulatedWorker
 
-WHERE: list[Any] = [{"role": "user", "content": "Is it warm in Oslo and in Rome?"}]
 TWO = plan_text((0, "look it up", "[]"), (1, "answer", "[0]"))
-SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}, "unit": {"const": None}}}
-TOOL = {
-    "type": "function",
-    "function": {"name": "weather", "description": "of now", "parameters": SCHEMA, "strict": True},
-}
-OSLO, ROME = '{"city": "Oslo"}', '{"city": "Rome"}'
-
-
-def calls(*named: tuple[str, str, str], pieces: int = 3) -> Sequence[dict[str, Any]]:
-    """The deltas of calls (id, name, arguments), whose arguments come in so many pieces."""
-    deltas: list[dict[str, Any]] = []
-    for index, (id, name, arguments) in enumerate(named):
-        function = {"name": name, "arguments": ""}
-        deltas.append({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]})
-        size = -(-len(arguments) // pieces) or 1
-        for start in range(0, len(arguments), size):
-            piece = {"index": index, "function": {"arguments": arguments[start : start + size]}}
-            deltas.append({"tool_calls": [piece]})
-    return deltas
-
-
-BOTH = calls(("up-1", "weather", OSLO), ("up-2", "weather", ROME))
 
 
 def plays(stage: Stage, served: Served, *texts: Any) -> None:
@@ -62,7 +39,7 @@ def test_a_worker_alone_is_offered_them_as_they_came(
     answer = client.chat.completions.create(
         model="worker:alpha",
         messages=WHERE,
-        tools=[TOOL],  # type: ignore[list-item]
+        tools=[TOOL],
         tool_choice=choice,
         parallel_tool_calls=True,
     )
@@ -106,7 +83,7 @@ def test_a_stream_has_the_pieces_of_the_calls(
     stage: Stage, client: OpenAI, fake_openai: Served, name: str
 ) -> None:
     plays(stage, fake_openai, *(["a look"] if name == "conductor" else []), BOTH)
-    with client.chat.completions.stream(model=name, messages=WHERE, tools=[TOOL]) as stream:  # type: ignore[list-item]
+    with client.chat.completions.stream(model=name, messages=WHERE, tools=[TOOL]) as stream:
         pieces = [event for event in stream if event.type == "tool_calls.function.arguments.delta"]
         final: Any = stream.get_final_completion()
     assert "".join(piece.arguments_delta for piece in pieces if piece.index == 1) == ROME
@@ -121,7 +98,7 @@ def test_the_final_steps_worker_alone_is_offered_them(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "a look", [{"content": "Let me see."}, *BOTH])
-    answer: Any = client.chat.completions.create(model="conductor", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+    answer: Any = client.chat.completions.create(model="conductor", messages=WHERE, tools=[TOOL])
     first, last = (entry.body or {} for entry in fake_openai.log.entries)
     assert ("tools" in first, last["tools"]) == (False, [TOOL])
     message = answer.choices[0].message
@@ -139,7 +116,7 @@ def test_calls_without_a_text_are_the_answer_and_not_an_earlier_steps_text(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "a look", BOTH)
-    answer: Any = client.chat.completions.create(model="conductor-ultra", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+    answer: Any = client.chat.completions.create(model="conductor-ultra", messages=WHERE, tools=[TOOL])
     assert (answer.choices[0].message.content, answer.conductor["warning"]) == (None, None)
     assert (answer.conductor["rounds"], answer.conductor["answered"]) == (1, True), "no round follows calls"
 
@@ -171,7 +148,7 @@ def test_what_is_no_call_is_an_error(
 ) -> None:
     plays(stage, fake_openai, deltas)
     with pytest.raises(openai.InternalServerError, match=said):
-        client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+        client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])
 
 
 def test_a_form_is_not_asked_of_calls(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
@@ -179,7 +156,7 @@ def test_a_form_is_not_asked_of_calls(stage: Stage, client: OpenAI, fake_openai:
     answer = client.chat.completions.create(
         model="worker:alpha",
         messages=WHERE,
-        tools=[TOOL],  # type: ignore[list-item]
+        tools=[TOOL],
         response_format={"type": "json_object"},
     )
     assert answer.choices[0].finish_reason == "tool_calls"
@@ -188,7 +165,7 @@ def test_a_form_is_not_asked_of_calls(stage: Stage, client: OpenAI, fake_openai:
 def test_an_endpoint_that_takes_no_tools_is_named(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     stage.plays(model("alpha", fake_openai.base_url, served="fault:unknown-parameter=tools"))
     with pytest.raises(openai.InternalServerError) as failed:
-        client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+        client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])
     assert "Unknown parameter: 'tools'" in str(failed.value)
     assert "give the final step a worker whose endpoint takes tools" in str(failed.value)
 
@@ -198,7 +175,7 @@ def test_a_worker_that_calls_no_model_says_so(stage: Stage, client: OpenAI, name
     alpha = SimulatedWorker(name="alpha", answer="Yes.")
     stage.plays(alpha)
     with pytest.raises(openai.BadRequestError, match="alpha is simulated and calls no model") as refused:
-        client.chat.completions.create(model=name, messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+        client.chat.completions.create(model=name, messages=WHERE, tools=[TOOL])
     assert (refused.value.param, alpha.requests) == ("tools", [])
 
 
@@ -264,6 +241,6 @@ def test_keys_in_arguments_are_masked(
     )
     stage.plays(OpenAIWorker(endpoint, name="alpha"))
     fake_openai.fake.texts.append(calls(("up-1", "weather", json.dumps({"city": UPSTREAM_KEY})), pieces=7))
-    answer: Any = client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+    answer: Any = client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])
     assert UPSTREAM_KEY not in answer.model_dump_json()
     assert "city" in answer.choices[0].message.tool_calls[0].function.arguments

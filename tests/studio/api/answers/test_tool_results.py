@@ -1,0 +1,165 @@
+"""The results of tools that a plan's final step called: the same session goes on, with that step alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import openai
+import pytest
+from conductor_cases import plan_text
+from fake_openai import Served
+from openai import OpenAI
+from stage import Stage, model
+from tool_cases import BOTH, ROME, TOOL, WHERE, calls
+
+from studio.access.auth import Principal
+
+TWO = plan_text((0, "look it up", "[]"), (1, "answer", "[0]"))
+THERE = calls(("up-3", "weather", ROME))
+
+
+def plays(stage: Stage, served: Served, *texts: Any) -> Any:
+    served.fake.texts += texts
+    return stage.plays(model("alpha", served.base_url), model("beta", served.base_url), plans=(TWO, TWO, TWO))
+
+
+def asked(client: OpenAI, messages: Any = WHERE, **more: Any) -> Any:
+    return client.chat.completions.create(model="conductor", messages=messages, tools=[TOOL], **more)
+
+
+def answered(answer: Any, *texts: str, messages: Any = WHERE) -> list[Any]:
+    """The messages with the answer's calls and their results."""
+    message = answer.choices[0].message
+    results = [
+        {"role": "tool", "tool_call_id": call.id, "content": text}
+        for call, text in zip(message.tool_calls, texts, strict=True)
+    ]
+    made = message.model_dump(exclude_none=True, exclude={"annotations"})
+    return [*messages, made, *results]
+
+
+def test_the_final_step_alone_is_run_again_in_the_same_session(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    conductor = plays(stage, fake_openai, "a look", BOTH, "In Rome.")
+    first = asked(client)
+    spoken = answered(first, "2", "20")
+    second = asked(client, spoken)
+    assert second.choices[0].message.content == "In Rome."
+    assert (first.conductor["continued"], second.conductor["continued"]) == (False, True)
+    assert second.conductor["session"] == first.conductor["session"]
+    assert len(conductor.requests) == 1, "nothing is planned"
+    bodies = [entry.body or {} for entry in fake_openai.log.entries]
+    assert len(bodies) == 3, "the first step keeps its output"
+    assert [message["role"] for message in bodies[2]["messages"]] == ["user", "assistant", "tool", "tool"]
+    assert (
+        bodies[2]["messages"][0] == bodies[1]["messages"][0]
+        or "a look" in bodies[2]["messages"][0]["content"]
+    )
+    assert bodies[2]["messages"][2:] == spoken[2:]
+    assert [step["reused"] for step in second.conductor["steps"]] == [True, False]
+    assert second.conductor["calls"] == 1
+    session = stage.workbench.store.sessions.find(second.conductor["session"])
+    assert [turn.role for turn in session.earlier_conversation.following] == ["assistant", "tool", "tool"]
+
+
+def test_it_goes_on_as_often_as_tools_are_called(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    plays(stage, fake_openai, "a look", BOTH, THERE, "In Rome.")
+    first = asked(client)
+    spoken = answered(first, "2", "20")
+    second = asked(client, spoken)
+    assert second.choices[0].finish_reason == "tool_calls"
+    third = asked(client, answered(second, "21", messages=spoken))
+    assert third.choices[0].message.content == "In Rome."
+    assert third.conductor["session"] == first.conductor["session"]
+    assert len(fake_openai.log.entries) == 4
+    assert len(stage.workbench.store.runs.of_session(first.conductor["session"])) == 3
+
+
+def test_a_stream_goes_on_as_well(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    plays(stage, fake_openai, "a look", BOTH, "In Rome it is.")
+    spoken = answered(asked(client), "2", "20")
+    pieces = list(asked(client, spoken, stream=True))
+    assert (
+        "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices) == "In Rome it is."
+    )
+    assert len(fake_openai.log.entries) == 3
+
+
+def test_another_question_behind_it_is_planned_with_the_calls_as_text(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    conductor = plays(stage, fake_openai, "a look", BOTH, "In Rome.", "a look", "Yes.")
+    spoken = answered(asked(client), "2", "20")
+    answer = asked(client, spoken)
+    said = {"role": "assistant", "content": answer.choices[0].message.content}
+    later = asked(client, [*spoken, said, {"role": "user", "content": "Sure?"}])
+    assert (later.choices[0].message.content, later.conductor["continued"]) == ("Yes.", False)
+    assert len(conductor.requests) == 2
+    text = fake_openai.settled().body["messages"][0]["content"]  # type: ignore[index]
+    assert "Calls the tool 'weather' with" in text
+    assert "20" in text
+
+
+@pytest.mark.parametrize("case", ["another id", "another question", "not stored", "another token", "deleted"])
+def test_results_of_no_run_here_are_planned_for(
+    stage: Stage, client: OpenAI, fake_openai: Served, case: str
+) -> None:
+    conductor = plays(stage, fake_openai, "a look", BOTH, "a look", "In Rome.")
+    tokens = stage.workbench.store.tokens
+    begun_with, other = (tokens.create(f"{case} {name}")[0].id for name in ("ann", "bob"))
+    stage.auth.principal = Principal(token=begun_with)
+    first = asked(client)
+    spoken = answered(first, "2", "20")
+    more: dict[str, Any] = {}
+    match case:
+        case "another id":
+            spoken[1]["tool_calls"][0]["id"] = spoken[2]["tool_call_id"] = "call_0"
+        case "another question":
+            spoken[0] = {"role": "user", "content": "Where is it warm?"}
+        case "not stored":
+            more = {"store": False}
+        case "another token":
+            stage.auth.principal = Principal(token=other)
+        case _:
+            stage.workbench.store.sessions.delete(first.conductor["session"])
+    answer = asked(client, spoken, **more)
+    assert (answer.choices[0].message.content, answer.conductor["continued"]) == ("In Rome.", False)
+    assert len(conductor.requests) == 2
+    last = fake_openai.settled().body or {}
+    assert [message["role"] for message in last["messages"]] == ["user", "assistant", "tool", "tool"]
+
+
+def test_a_continued_session_can_be_run_again_in_the_app(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, "a look", BOTH, "In Rome.", "In Rome, again.")
+    answer = asked(client, answered(asked(client), "2", "20"))
+    bench, session = stage.workbench, answer.conductor["session"]
+    outlook = bench.running.outlook(session)
+    assert outlook.radius.runs == frozenset(), "both outputs are known"
+    state = bench.store.runs.state(bench.store.runs.latest(session).id)
+    assert state.answer == "In Rome."
+
+
+def test_a_client_that_offers_no_tools_any_more_gets_no_calls(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, "a look", BOTH, "In Rome.")
+    first = asked(client)
+    answer: Any = client.chat.completions.create(
+        model="conductor", messages=answered(first, "2", "20"), response_format={"type": "text"}
+    )
+    assert "tools" not in (fake_openai.settled().body or {})
+    session = answer.conductor["session"]
+    assert (session, answer.conductor["continued"]) == (first.conductor["session"], True)
+    revisions = stage.workbench.store.revisions.of_session(session)
+    assert len(revisions) == 2, "the workflow with other tools is a revision"
+
+
+def test_limits_of_the_token_hold_for_what_goes_on(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    plays(stage, fake_openai, "a look", BOTH)
+    spoken = answered(asked(client), "2", "20")
+    with pytest.raises(openai.PermissionDeniedError, match="needs the worker 'beta'"):
+        asked(client, spoken, extra_body={"conductor": {"exclude": ["beta"]}})
+    assert len(fake_openai.log.entries) == 2
