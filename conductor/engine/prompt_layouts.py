@@ -93,7 +93,7 @@ def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, 
     if conversation.instructions:
         messages.insert(0, Message(role="system", parts=(Part("system", conversation.instructions),)))
     following = [turn.message for turn in conversation.following]
-    return (*messages, Message(role="user", parts=(Part("query", query),)), *following)
+    return (*messages, Message("user", (Part("query", query),), name=conversation.speaker), *following)
 
 
 def moa_messages(context: PromptContext) -> tuple[Message, ...]:

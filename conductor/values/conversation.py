@@ -18,13 +18,15 @@ MAX_CONVERSATION = 1_000_000
 class Turn(Value):
     """One message of a conversation, as it came.
 
-    An assistant's may have `tool_calls`; a tool's is the result of the call `tool_call_id`.
+    An assistant's may have `tool_calls`; a tool's is the result of the call `tool_call_id`. `name` is the
+    speaker's, where the client gives one.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str
     tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
     tool_call_id: str | None = Field(default=None, exclude_if=lambda call: call is None)
+    name: str | None = Field(default=None, exclude_if=lambda name: name is None)
 
     @property
     def shown(self) -> str:
@@ -40,7 +42,7 @@ class Turn(Value):
     def message(self) -> Message:
         """The same as a worker is sent it."""
         part = Part("system" if self.role == "system" else "turn", self.text)
-        return Message(self.role, (part,), self.tool_calls, self.tool_call_id)
+        return Message(self.role, (part,), self.tool_calls, self.tool_call_id, self.name)
 
 
 class Conversation(Value):
@@ -48,18 +50,20 @@ class Conversation(Value):
 
     `verbatim`: a workflow of one step sends all of it to its worker as it is, message by message, without any
     text of this program. What a workflow of several steps sees does not depend on it. `following` comes after
-    the query: calls of tools and their results, which the final step alone is sent.
+    the query: calls of tools and their results, or the beginning of the answer, which the final step alone is
+    sent. `speaker` is the name of who asks, where the client gives one.
     """
 
     instructions: str = ""
     turns: tuple[Turn, ...] = ()
     verbatim: bool = False
     following: tuple[Turn, ...] = Field(default=(), exclude_if=lambda turns: not turns)
+    speaker: str | None = Field(default=None, exclude_if=lambda name: name is None)
 
     @property
     def nothing(self) -> bool:
         """Whether there is nothing before the query."""
-        return not (self.turns or self.instructions or self.verbatim or self.following)
+        return not (self.turns or self.instructions or self.verbatim or self.following or self.speaker)
 
     @property
     def before(self) -> Conversation:
@@ -79,9 +83,12 @@ class Conversation(Value):
 
     def after(self, query: str, answer: str) -> Conversation:
         """This conversation with a question and its answer at its end."""
-        asked, answered = Turn(role="user", text=query), Turn(role="assistant", text=answer)
+        asked, answered = (
+            Turn(role="user", text=query, name=self.speaker),
+            Turn(role="assistant", text=answer),
+        )
         turns = (*self.turns, asked, *self.following, answered)
-        return self.model_copy(update={"turns": turns, "following": ()})
+        return self.model_copy(update={"turns": turns, "following": (), "speaker": None})
 
     @property
     def characters(self) -> int:

@@ -25,17 +25,35 @@ class Value(BaseModel):
 Number = TypeVar("Number", int, float)
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"
+
+
+MAX_SEED = 2**63 - 1
+
+FINE_SAMPLING = ("seed", "top_p", "frequency_penalty", "presence_penalty")
+"""Parameters that shape an answer a little, and are left out for a worker that takes none."""
+
+
 class Sampling(Value):
     """A step's or worker's sampling parameters; None leaves the choice to the worker.
 
-    `response_format` is the form that the answer is to have, `tools` are what it may call. Where there is
-    none of them it is not written, so that fingerprints are those from before there was one.
+    `response_format` is the form that the answer is to have, `tools` are what it may call. Beside the first
+    two, what is not set is not written, so that fingerprints are those from before it could be set.
     """
 
     temperature: float | None = Field(default=None, ge=0, le=2, strict=True)
     max_tokens: int | None = Field(default=None, ge=1, strict=True)
-    response_format: ResponseFormat | None = Field(default=None, exclude_if=lambda form: form is None)
-    tools: ToolOffer | None = Field(default=None, exclude_if=lambda tools: tools is None)
+    seed: int | None = Field(default=None, ge=-MAX_SEED - 1, le=MAX_SEED, strict=True, exclude_if=_is_none)
+    top_p: float | None = Field(default=None, ge=0, le=1, strict=True, exclude_if=_is_none)
+    frequency_penalty: float | None = Field(default=None, ge=-2, le=2, strict=True, exclude_if=_is_none)
+    presence_penalty: float | None = Field(default=None, ge=-2, le=2, strict=True, exclude_if=_is_none)
+    response_format: ResponseFormat | None = Field(default=None, exclude_if=_is_none)
+    tools: ToolOffer | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def unset(self) -> bool:
@@ -51,7 +69,7 @@ class Sampling(Value):
         """The parameters that are set, for people."""
         rest = tuple(value.words for value in (self.response_format, self.tools) if value is not None)
         numbers = {name: value for name, value in self.given.items() if isinstance(value, int | float)}
-        return (*(f"{name.replace('_', ' ')} {value:g}" for name, value in numbers.items()), *rest)
+        return (*(f"{name.replace('_', ' ')} {_number(value)}" for name, value in numbers.items()), *rest)
 
     def over(self, defaults: Sampling) -> Sampling:
         """These parameters, and `defaults` where they leave one open."""
@@ -143,7 +161,8 @@ _set_kind, _set_text, _set_step, _set_worker, _set_round, _set_by_hand = (
 class Message:
     """One chat message; its content is its parts' texts one after another.
 
-    An assistant's message may have `tool_calls`; a tool's is the result of the call `tool_call_id`.
+    An assistant's message may have `tool_calls`; a tool's is the result of the call `tool_call_id`. `name` is
+    the speaker's, where the client gives one.
     """
 
     # Dataclasses, as `Part` is one, are made in half the time; unknown fields are refused all the same.
@@ -152,7 +171,8 @@ class Message:
     role: Literal["system", "user", "assistant", "tool"]
     parts: tuple[Part, ...]
     tool_calls: Annotated[tuple[ToolCall, ...], Field(exclude_if=lambda calls: not calls)] = ()
-    tool_call_id: Annotated[str | None, Field(exclude_if=lambda call: call is None)] = None
+    tool_call_id: Annotated[str | None, Field(exclude_if=_is_none)] = None
+    name: Annotated[str | None, Field(exclude_if=_is_none)] = None
 
     @property
     def content(self) -> str:

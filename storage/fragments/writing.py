@@ -193,7 +193,8 @@ class Fragments:
         ]
         parts: list[Any] = [{PARTS: self._joined(blocks), NONCE: nonce}] if blocks else []
         parts += [self._part(part, "") for part in message.parts[ends[-1] if ends else 0 :]]
-        rest: dict[str, Any] = {} if message.tool_call_id is None else {"tool_call_id": message.tool_call_id}
+        named = {"tool_call_id": message.tool_call_id, "name": message.name}
+        rest: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
         if message.tool_calls:
             rest["tool_calls"] = [call.model_dump() for call in message.tool_calls]
         calling = f",{_json(rest)[1:-1]}" if rest else ""

@@ -15,7 +15,16 @@ import httpx
 
 from conductor.errors import PoolError, WorkerError
 from conductor.text.json_text import joined
-from conductor.values.messages import CallDelta, Completion, Delta, Message, Retried, Sampling, Thought
+from conductor.values.messages import (
+    FINE_SAMPLING,
+    CallDelta,
+    Completion,
+    Delta,
+    Message,
+    Retried,
+    Sampling,
+    Thought,
+)
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
 from conductor.workers.endpoint.reply import Item, Reply
@@ -154,6 +163,7 @@ class ChatClient:
         named = {
             "temperature": sampling.temperature,
             self._limit: sampling.max_tokens,
+            **{name: getattr(sampling, name) for name in FINE_SAMPLING},
             "reasoning_effort": self.endpoint.reasoning_effort,
         }
         form = sampling.response_format
@@ -258,6 +268,8 @@ class ChatClient:
 def _written(message: Message) -> dict[str, Any]:
     """The message in OpenAI's words; content beside calls of tools may be null."""
     written: dict[str, Any] = {"role": message.role, "content": joined(message.content)}
+    if message.name is not None:
+        written["name"] = message.name
     if message.tool_call_id is not None:
         written["tool_call_id"] = message.tool_call_id
     if message.tool_calls:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 from conductor.errors import WorkerError
-from conductor.values.messages import CallDelta, Delta, Request, Retried, Sampling, Thought
+from conductor.values.messages import CallDelta, Delta, Request, Retried, Thought
 from conductor.workers.protocol import FellBack, Inner, StreamItem, Worker, WorkerCard
 from conductor.workers.stream import Opened
 
@@ -55,10 +55,11 @@ class FallbackWorker:
         """The request with the second one's own defaults where it has the first one's."""
         own, other = self.first.card.sampling, self.second.card.sampling
         asked = request.sampling
-        sampling = Sampling(
-            temperature=other.temperature if asked.temperature == own.temperature else asked.temperature,
-            max_tokens=other.max_tokens if asked.max_tokens == own.max_tokens else asked.max_tokens,
-            response_format=asked.response_format,
-            tools=asked.tools,
+        sampling = asked.model_copy(
+            update={
+                name: getattr(other, name)
+                for name in ("temperature", "max_tokens")
+                if getattr(asked, name) == getattr(own, name)
+            }
         )
         return replace(request, sampling=sampling)

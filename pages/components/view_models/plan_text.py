@@ -137,7 +137,7 @@ def parameters(sampling: Sampling) -> str:
     """What was asked of a worker beside its task."""
     parts = [] if sampling.temperature is None else [f"temperature {sampling.temperature:g}"]
     parts += [] if sampling.max_tokens is None else [f"at most {counted(sampling.max_tokens, 'token')}"]
-    parts += [] if sampling.response_format is None else [sampling.response_format.words]
+    parts += sampling.model_copy(update={"temperature": None, "max_tokens": None}).words
     return ", ".join(parts) or "as the worker has them"
 
 

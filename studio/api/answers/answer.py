@@ -33,6 +33,7 @@ class Answer:
         self, *, rounds: int, stops: Sequence[str] = (), live: bool = True, verbatim: bool = False
     ) -> None:
         self.state = RequestState()
+        self.verbatim = verbatim
         self.calls = GivenCalls(verbatim=verbatim)
         self._rounds = rounds
         self._live = live

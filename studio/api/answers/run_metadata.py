@@ -8,7 +8,7 @@ from typing import Any
 
 from conductor.runs.state import RunState, RunStatus
 from conductor.runs.step_state import StepState
-from conductor.values.messages import NOTHING_USED, Usage
+from conductor.values.messages import FINE_SAMPLING, NOTHING_USED, Usage
 from conductor.values.output import Output
 from conductor.values.provenance import LIKELY_CHARACTERS
 from conductor.workers.offline.questions.nearby import offered
@@ -47,8 +47,20 @@ def run_metadata(request: ApiRequest, ended: ResponseRun) -> Shape:
         "known": _used(answer.state.known_usage),
         "counted": _counted(answer) is not None,
         "seconds": round(ended.seconds, 3),
-        "without_effect": request.ignored,
+        "without_effect": [*request.ignored, *_without_effect(request, ended)],
     }
+
+
+def _without_effect(request: ApiRequest, ended: ResponseRun) -> list[str]:
+    """The parameters that had none on what ran: fine ones where a worker computes its answer, and names of
+    speakers where more than a worker alone answers.
+    """
+    run = ended.answer.state.run
+    worker = None if run is None or run.workflow is None else run.workflow.steps[run.workflow.final].worker
+    card = None if worker is None else ended.pool.cards.get(worker)
+    lost = FINE_SAMPLING if card is not None and not card.takes_sampling else ()
+    named = ["messages.name"] if request.names_speakers and not ended.answer.verbatim else []
+    return [name for name in lost if getattr(request, name, None) is not None] + named
 
 
 _ENDS: Mapping[RunStatus, str] = {

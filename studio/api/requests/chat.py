@@ -9,9 +9,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.messages import MAX_SEED
 from conductor.values.response_format import ResponseFormat
 from conductor.values.tools import MAX_TOOLS, ToolOffer
 from studio.access.errors import ApiError
+from studio.api.errors import unsupported
 from studio.api.requests.request import (
     COMMON_REASONS,
     MAX_MESSAGES,
@@ -26,7 +28,6 @@ from studio.api.requests.request import (
     StreamOptions,
     Tokens,
     Unsupported,
-    Zero,
 )
 from studio.api.requests.tools import (
     Choice,
@@ -46,6 +47,9 @@ class TextPart(RequestPart):
     text: str
 
 
+Name = Annotated[str, Field(min_length=1, max_length=64)] | None
+Penalty = Annotated[float, Field(ge=-2, le=2)] | None
+
 Content = str | Annotated[tuple[TextPart, ...], Field(fail_fast=True, max_length=MAX_PARTS)]
 
 
@@ -54,7 +58,7 @@ class Instructions(RequestPart):
 
     role: Literal["system", "developer"]
     content: Content
-    name: Unsupported = None
+    name: Name = None
 
 
 class UserMessage(RequestPart):
@@ -62,7 +66,7 @@ class UserMessage(RequestPart):
 
     role: Literal["user"]
     content: Content
-    name: Unsupported = None
+    name: Name = None
 
 
 class AssistantMessage(RequestPart):
@@ -71,7 +75,7 @@ class AssistantMessage(RequestPart):
     role: Literal["assistant"]
     content: Content | None = None
     refusal: str | None = None
-    name: Unsupported = None
+    name: Name = None
     audio: Unsupported = None
     function_call: Unsupported = None
     tool_calls: Annotated[tuple[MessageToolCall, ...], Field(fail_fast=True, max_length=MAX_TOOLS)] | None = (
@@ -86,7 +90,7 @@ class ToolMessage(RequestPart):
     role: Literal["tool"]
     content: Content
     tool_call_id: Annotated[str, Field(min_length=1, max_length=200)]
-    name: Unsupported = None
+    name: Name = None
 
 
 ChatMessage = Annotated[
@@ -102,13 +106,14 @@ def _turn(message: ChatMessage) -> Turn | None:
         case AssistantMessage():
             text = text or message.refusal or ""
             calls = tuple(made.call for made in message.tool_calls or ())
-            return Turn(role="assistant", text=text, tool_calls=calls) if text or calls else None
+            said = Turn(role="assistant", text=text, tool_calls=calls, name=message.name)
+            return said if text or calls else None
         case ToolMessage():
-            return Turn(role="tool", text=text, tool_call_id=message.tool_call_id)
+            return Turn(role="tool", text=text, tool_call_id=message.tool_call_id, name=message.name)
         case UserMessage():
-            return Turn(role="user", text=text)
+            return Turn(role="user", text=text, name=message.name)
         case _:
-            return Turn(role="system", text=text)
+            return Turn(role="system", text=text, name=message.name)
 
 
 def _said(message: ChatMessage) -> Said:
@@ -157,13 +162,10 @@ _REASONS = {
     "functions": "offer functions as tools.",
     "function_call": "offer functions as tools, and choose by tool_choice.",
     "tools.type": "a tool is a function; give it the type function.",
-    "frequency_penalty": "each worker has its own setting; only 0 changes nothing.",
-    "presence_penalty": "each worker has its own setting; only 0 changes nothing.",
     "logit_bias": "each worker has its own tokens.",
     "logprobs": COMMON_REASONS["top_logprobs"],
     "reasoning_effort": "give one of minimal, low, medium, high, xhigh and max.",
     "messages.role": "messages are of the roles system, developer, user, assistant and tool.",
-    "messages.name": "name the speaker in the text.",
     "messages.audio": "messages are text.",
     "messages.tool_calls.type": "what is called is a function.",
     "messages.function_call": "give it as one of the tool_calls, and its result in a tool's message.",
@@ -176,7 +178,7 @@ class ChatRequest(ApiRequest):
     """A conversation that ends with the user's question, and how its answer is found."""
 
     reasons: ClassVar[Mapping[str, str]] = _REASONS
-    without_effect = ("seed", "top_p", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention")
+    without_effect = ("parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention")
     query_parameter = "messages"
     effort_parameter = "reasoning_effort"
 
@@ -195,13 +197,13 @@ class ChatRequest(ApiRequest):
     n: Annotated[int, Field(ge=1, le=1)] | None = None
     response_format: AnswerFormat | None = None
     modalities: Annotated[tuple[Literal["text"], ...], Field(min_length=1)] | None = None
-    frequency_penalty: Zero = None
-    presence_penalty: Zero = None
+    frequency_penalty: Penalty = None
+    presence_penalty: Penalty = None
     logit_bias: Annotated[dict[str, float], Field(max_length=0)] | None = None
     logprobs: Literal[False] | None = None
     functions: EmptyList = None
     function_call: Literal["none", "auto"] | None = None
-    seed: int | None = None
+    seed: Annotated[int, Field(ge=-MAX_SEED - 1, le=MAX_SEED)] | None = None
     audio: Unsupported = None
     prediction: Unsupported = None
     web_search_options: Unsupported = None
@@ -209,10 +211,11 @@ class ChatRequest(ApiRequest):
 
     def check(self) -> None:
         check_calls(map(_said, self.messages), place="messages", result="tool_call_id")
-        if not isinstance(self.messages[-1], UserMessage | ToolMessage):
-            last = f"messages.{len(self.messages) - 1}.role"
-            message = "The last message must be the user's, or the result of a call."
-            raise ApiError(message, param=last, code="invalid_value")
+        last = self.messages[-1]
+        if isinstance(last, Instructions) or _turn(last) is None:
+            param = f"messages.{len(self.messages) - 1}.role"
+            message = "The last message must be the user's, the result of a call or the answer's beginning."
+            raise ApiError(message, param=param, code="invalid_value")
         if not any(isinstance(message, UserMessage) for message in self.messages):
             message = "The messages contain no question; one of them must be the user's."
             raise ApiError(message, param="messages", code="invalid_value")
@@ -221,6 +224,10 @@ class ChatRequest(ApiRequest):
             raise ApiError(message, param="max_tokens", code="invalid_value")
         if self.response_format is not None:
             _check_form(self.response_format)
+            if isinstance(last, AssistantMessage) and self.response_format.type != "text":
+                raise unsupported(
+                    "response_format", "the beginning of the answer is given, so it is no JSON."
+                )
         _ = self.offer
         super().check()
 
@@ -243,8 +250,13 @@ class ChatRequest(ApiRequest):
         asked = max(at for at, turn in enumerate(turns) if turn.role == "user")
         return Question(
             query=turns[asked].text,
-            history=Conversation(turns=tuple(turns[:asked]), following=tuple(turns[asked + 1 :])),
+            history=Conversation(
+                turns=tuple(turns[:asked]), following=tuple(turns[asked + 1 :]), speaker=turns[asked].name
+            ),
             tools=self.offer,
+            seed=self.seed,
+            frequency_penalty=self.frequency_penalty,
+            presence_penalty=self.presence_penalty,
             effort=self.reasoning_effort,
             token_limit=self.max_completion_tokens or self.max_tokens,
             limit_parameter="max_completion_tokens" if self.max_tokens is None else "max_tokens",

@@ -40,9 +40,6 @@ Unsupported: TypeAlias = None
 """A parameter that may only be null."""
 EmptyList: TypeAlias = tuple[()] | None
 """A parameter that may only be an empty list."""
-Zero = Annotated[float, Field(ge=0, le=0)] | None
-"""A number of which only the value that changes nothing is supported."""
-"""A share of which only the whole is supported."""
 Tokens = Annotated[int, Field(ge=1)] | None
 Effort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
 Metadata = Annotated[
@@ -120,8 +117,9 @@ class Question:
 
     `history` has the instructions, the messages before the `query` and those that follow it. The answer has
     at most `token_limit` tokens, a limit that was given by the name `limit_parameter`, and ends before the
-    first of the texts `stops`. `effort` is how hard to think. The answer has the `form`, where one is asked
-    for by the name `form_parameter`, and may call the `tools`.
+    first of the texts `stops`; it is sampled with the `seed` and the penalties. `effort` is how hard to
+    think. The answer has the `form`, where one is asked for by the name `form_parameter`, and may call the
+    `tools`.
     """
 
     query: str
@@ -133,6 +131,9 @@ class Question:
     form: ResponseFormat | None = None
     form_parameter: str = "response_format"
     tools: ToolOffer | None = None
+    seed: int | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
 
 
 class ApiRequest(RequestPart, ABC):
@@ -204,6 +205,13 @@ class ApiRequest(RequestPart, ABC):
         named = {"user": self.user, "safety_identifier": self.safety_identifier}
         labels = {**(self.metadata or {}), **{name: value for name, value in named.items() if value}}
         return tuple(f"{name}={value}" for name, value in labels.items())
+
+    @property
+    def names_speakers(self) -> bool:
+        """Whether a message has its speaker's name."""
+        history = self.question.history
+        turns = (*history.turns, *history.following)
+        return history.speaker is not None or any(turn.name is not None for turn in turns)
 
     @property
     def ignored(self) -> list[str]:

@@ -145,7 +145,7 @@ class ResponsesRequest(ApiRequest):
 
     reasons: ClassVar[Mapping[str, str]] = _REASONS
     without_effect = (
-        "top_p", "parallel_tool_calls", "max_tool_calls", "prompt_cache_key", "prompt_cache_retention",
+        "parallel_tool_calls", "max_tool_calls", "prompt_cache_key", "prompt_cache_retention",
     )  # fmt: skip
     query_parameter = "input"
     effort_parameter = "reasoning.effort"

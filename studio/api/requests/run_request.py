@@ -14,7 +14,7 @@ from conductor.errors import FormatError
 from conductor.runs.request import RunRequest
 from conductor.values.budget import Budget
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
-from conductor.values.messages import Sampling
+from conductor.values.messages import FINE_SAMPLING, Sampling
 from conductor.values.presets import MODES, Mode, Settings
 from conductor.workers.computed import is_computed
 from conductor.workers.endpoint.schema_check import check_schema
@@ -33,6 +33,8 @@ from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Effort, Questi
 
 STRAIGHT = "Answer the user."
 """The instruction of the one step of a worker's model; the worker itself does not get it."""
+
+_NO_FINE = dict.fromkeys(FINE_SAMPLING)
 
 _EFFORTS: Mapping[Effort, Mode] = {
     "minimal": "mini",
@@ -59,6 +61,10 @@ async def run_request(
     sampling = Sampling(
         temperature=request.temperature,
         max_tokens=asked.token_limit,
+        top_p=request.top_p,
+        seed=asked.seed,
+        frequency_penalty=asked.frequency_penalty,
+        presence_penalty=asked.presence_penalty,
         response_format=asked.form,
         tools=asked.tools,
     )
@@ -137,7 +143,8 @@ def with_sampling(
         param = "tools" if asked.form is None else asked.form_parameter
         raise unsupported(param, "the output of the final step is pinned.")
     _check_any_takes(sampling, [cards[final.worker]], asked=asked)
-    return workflow.with_sampling(workflow.final, final.sampling.model_copy(update=sampling.given))
+    given = sampling if cards[final.worker].takes_sampling else sampling.model_copy(update=_NO_FINE)
+    return workflow.with_sampling(workflow.final, final.sampling.model_copy(update=given.given))
 
 
 def _check_any_takes(sampling: Sampling, cards: Sequence[WorkerCard], *, asked: Question) -> None:
@@ -151,7 +158,7 @@ def _check_any_takes(sampling: Sampling, cards: Sequence[WorkerCard], *, asked: 
         alone = Sampling(**{name: getattr(sampling, name)})
         if all(card.refusal(alone) for card in cards):
             raise unsupported(param, f"{cards[0].refusal(alone)}.")
-    plain = sampling.model_copy(update={"response_format": None, "tools": None})
+    plain = sampling.model_copy(update={"response_format": None, "tools": None, **_NO_FINE})
     if not plain.unset and not any(card.takes_sampling for card in cards):
         param = "temperature" if sampling.temperature is not None else asked.limit_parameter
         raise unsupported(param, f"{who} takes no sampling parameters.")

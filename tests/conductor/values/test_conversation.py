@@ -176,6 +176,7 @@ def test_nothing_was_said_until_any_of_it_was() -> None:
         "turns": (Turn(role="user", text=""),),
         "verbatim": True,
         "following": (Turn(role="tool", text="2", tool_call_id="a"),),
+        "speaker": "ann",
     }
     assert some.keys() == Conversation.model_fields.keys()
     assert not any(Conversation.model_validate({name: value}).nothing for name, value in some.items())

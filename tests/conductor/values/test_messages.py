@@ -66,6 +66,10 @@ def test_sampling_is_unset_until_any_of_it_is_set() -> None:
         "temperature": 0.0,
         "max_tokens": 1,
         "response_format": {"type": "json_object"},
+        "seed": 0,
+        "top_p": 0.0,
+        "frequency_penalty": 0.0,
+        "presence_penalty": 0.0,
         "tools": {"tools": [{"name": "weather"}]},
     }
     assert some.keys() == Sampling.model_fields.keys()
@@ -93,7 +97,7 @@ def test_a_part_cannot_be_changed_and_has_the_fields_it_was_given() -> None:
     "wrong",
     [
         {"messages": [], "sent": 1},
-        {"messages": [{"role": "user", "parts": [], "name": "me"}]},
+        {"messages": [{"role": "user", "parts": [], "nickname": "me"}]},
         {"messages": [{"role": "nobody", "parts": []}]},
         {"messages": [{"role": "user", "parts": [{"kind": "smell", "text": "a"}]}]},
     ],

@@ -80,6 +80,9 @@ def test_what_is_asked_is_answered_as_the_document_says(
         # Of all names only some are models, and the others are refused before anything is run.
         if mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
             case.body["model"] = "worker:alpha"
+            # Refused by a worker that calls no model; tests of their own have one that does.
+            for name in ("tools", "tool_choice", "response_format", "temperature"):
+                case.body.pop(name, None)
         key = {"authorization": f"Bearer {served.key}"}
         statuses.add(case.call_and_validate(checks=CHECKS, headers=key).status_code)
 

@@ -195,7 +195,7 @@ RESULT = {"role": "tool", "tool_call_id": "a", "content": "2"}
         ([{**MADE, "tool_calls": [CALL, CALL]}, RESULT], "messages.1.tool_calls", "invalid_value"),
         ([{**MADE, "tool_calls": [{**CALL, "type": "custom"}]}], "messages.1.tool_calls.0.type", None),
         ([MADE, {**RESULT, "tool_call_id": ""}], "messages.2.tool_call_id", "invalid_value"),
-        ([{"role": "assistant", "content": "So."}], "messages.1.role", "invalid_value"),
+        ([{"role": "system", "content": "So."}], "messages.1.role", "invalid_value"),
     ],
 )
 def test_results_belong_to_calls(

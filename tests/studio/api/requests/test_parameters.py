@@ -56,15 +56,17 @@ CHAT: dict[str, Row] = {
             [{"role": "developer", "content": "Be brief."}, *HELLO],
             [{"role": "user", "content": [{"type": "text", "text": "Why?"}]}],
             [*HELLO, {"role": "assistant", "content": "So.", "refusal": None, "tool_calls": None}, *HELLO],
+            [{"role": "user", "content": "Why?", "name": "ann"}],
+            [*HELLO, {"role": "assistant", "content": "So."}],
         ],
         [
             [],
             "Why?",
             [{"role": "tool", "content": "x", "tool_call_id": "t"}, *HELLO],
             [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}],
-            [{"role": "user", "content": "Why?", "name": "ann"}],
+            [{"role": "user", "content": "Why?", "name": "a" * 65}],
             [*HELLO, {"role": "assistant", "content": None, "tool_calls": [{"id": "t"}]}, *HELLO],
-            [*HELLO, {"role": "assistant", "content": "So."}],
+            [*HELLO, {"role": "assistant", "content": None}],
         ],
     ),
     "stream_options": ([{"include_usage": True}], [{"include_obfuscation": True}, {"other": 1}]),
@@ -88,13 +90,13 @@ CHAT: dict[str, Row] = {
         ],
     ),
     "modalities": ([["text"]], [["text", "audio"], []]),
-    "frequency_penalty": ([0, 0.0], [0.5]),
-    "presence_penalty": ([0], [-1]),
+    "frequency_penalty": ([0, 0.5, -2], [2.1, "0"]),
+    "presence_penalty": ([0, 2], [-2.1]),
     "logit_bias": ([{}], [{"50256": -100}]),
     "logprobs": ([False], [True]),
     "functions": ([[]], [[{"name": "f"}]]),
     "function_call": (["none", "auto"], [{"name": "f"}]),
-    "seed": ([0, 7], ["7", 1.5]),
+    "seed": ([0, -7, 2**63 - 1], ["7", 1.5, 2**63]),
     "audio": ([], [{"voice": "alloy", "format": "wav"}]),
     "prediction": ([], [{"type": "content", "content": "x"}]),
     "web_search_options": ([], [{}]),
@@ -183,7 +185,7 @@ def test_what_cannot_be_honoured_is_refused_by_its_name(endpoint: str, name: str
     assert refused.value.status == 400
     assert error["param"].split(".")[0] == name
     assert error["type"] == "invalid_request_error"
-    assert f"'{name}" in error["message"] or "must be the user's" in error["message"]
+    assert f"'{name}" in error["message"] or "last message must be" in error["message"]
 
 
 @pytest.mark.parametrize(
