@@ -21,7 +21,7 @@ WHEEL := .venv-installed
 WHEEL_INSTALLED := $(WHEEL)/.installed
 PACKED := pyproject.toml app.py $(shell find .streamlit conductor storage studio pages -type f -not -name '*.pyc')
 
-.PHONY: setup run unit unit-app unit-library test test-thorough test-all test-vllm test-learn test-inspect test-installed \
+.PHONY: setup run learn unit unit-app unit-library test test-thorough test-all test-vllm test-learn test-inspect test-installed \
 	environments check lint types bench screenshots faults lock
 
 setup: $(INSTALLED)
@@ -79,9 +79,13 @@ $(VLLM_INSTALLED): $(VLLM_PINS) | $(INSTALLED)
 		"build of torch PyTorch's own package index (PIP_EXTRA_INDEX_URL)."; exit 1; }
 	@touch $@
 
+# What training needs, in an environment of its own, which the Learning page finds: 0.8 GB of disk.
+learn: setup $(LEARN_INSTALLED)
+
 # Training on the CPU, in the locked environment with torch, transformers and TRL: 0.8 GB of disk, four minutes at most.
 test-learn: setup $(LEARN_INSTALLED)
-	PYTHONDONTWRITEBYTECODE= CONDUCTOR_TEST_LEARN=$(LEARN)/bin/python $(LEARN)/bin/python -m pytest tests/integration/learn
+	PYTHONDONTWRITEBYTECODE= CONDUCTOR_TEST_LEARN=$(LEARN)/bin/python $(LEARN)/bin/python -m pytest \
+		tests/integration/learn tests/browser/test_app_training.py
 
 # What is not its own it reads from .venv, whose Python it shares.
 $(LEARN_INSTALLED): $(LEARN_PINS) | $(INSTALLED)

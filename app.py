@@ -46,6 +46,7 @@ OTHERS = {
     "compare": ("Compare", ":material/compare_arrows:"),
     "sessions": ("Sessions", ":material/history:"),
     "evaluation": ("Evaluation", ":material/leaderboard:"),
+    "learning": ("Learning", ":material/model_training:"),
     "pool": ("Pool", ":material/groups:"),
 }
 

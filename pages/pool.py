@@ -19,7 +19,7 @@ from conductor.workers.pool.pool import DEFAULT_PATH, Pool, configured_path, off
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
 from pages.components.keyboard.focus import keep_focus
-from pages.components.pool.file import PLACE, file_fault, saved_notice, text_editor
+from pages.components.pool.file import file_fault, text_editor
 from pages.components.pool.form import open_form, pool_form
 from pages.components.pool.found import found_models
 from pages.components.pool.table import Row, key_label, pool_table, remove_key
@@ -29,6 +29,7 @@ from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import Services, access, services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
+from pages.components.widgets.pool_saving import PLACE, saved_notice
 
 POLL_SECONDS = 0.4
 

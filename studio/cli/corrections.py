@@ -5,7 +5,6 @@ Knows options and prints; `conductor.learning` trains.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Annotated
 from typer import Argument
 
 from conductor.errors import DataError
-from conductor.learning.corrections.lessons import CorrectionSettings, Learnt, lesson_of, read_rows
+from conductor.learning.corrections.lessons import CorrectionSettings, Learnt, lessons_of, read_rows
 from conductor.learning.environment import training_module
 from conductor.planner.corrections import LeftOut, Row, row_of
 from conductor.planner.local.card import read_card
@@ -50,14 +49,8 @@ def corrections(
     """
     folder = SHIPPED.get(model) or Path(model)
     known = read_card(folder).workers
-    left_out: Counter[str] = Counter()
-    lessons = []
-    for row in _stored_rows(options) if not files else chain.from_iterable(map(read_rows, files)):
-        lesson = row if isinstance(row, LeftOut) else lesson_of(row, known)
-        if isinstance(lesson, LeftOut):
-            left_out[lesson.reason] += 1
-        else:
-            lessons.append(lesson)
+    rows = _stored_rows(options) if not files else chain.from_iterable(map(read_rows, files))
+    lessons, left_out = lessons_of(rows, known)
     for reason, number in left_out.most_common():
         print_remark(f"{number:,} left out: {reason}.")
     if not lessons:

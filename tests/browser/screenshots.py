@@ -278,6 +278,7 @@ def page_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callab
             camera.drawn(),
         ),
     )
+    yield "learning", lambda: camera.open("/learning")
     yield "pool", lambda: camera.open("/pool")
 
 

@@ -71,7 +71,7 @@ def test_axe_finds_nothing_serious_on_any_page(visit, paced_app, browser, theme)
         watched.graph.drawn()
         assert_accessible(watched.page)
         watched.page.close()
-    for name in ("Compare", "Sessions", "Evaluation", "Pool"):
+    for name in ("Compare", "Sessions", "Evaluation", "Learning", "Pool"):
         desk.page.get_by_role("link", name=name, exact=True).first.click()
         expect(desk.page.get_by_role("heading", name=name, level=1)).to_be_visible()
         assert_accessible(desk.page)

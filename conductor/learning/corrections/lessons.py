@@ -8,7 +8,8 @@ where corrections are stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,13 @@ class Learnt(Value):
     valid: tuple[float, float]
     same: tuple[float, float]
     seconds: float
+
+
+def lessons_of(rows: Iterable[Row | LeftOut], known: Collection[str]) -> tuple[list[Lesson], Counter[str]]:
+    """The lessons in rows for a model that knows these workers, and why how many rows teach it nothing."""
+    found = [row if isinstance(row, LeftOut) else lesson_of(row, known) for row in rows]
+    left_out = Counter(each.reason for each in found if isinstance(each, LeftOut))
+    return [each for each in found if not isinstance(each, LeftOut)], left_out
 
 
 def read_rows(file: Path) -> Iterator[Row]:

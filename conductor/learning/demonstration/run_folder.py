@@ -109,7 +109,7 @@ class RunFolder:
     @property
     def metrics(self) -> list[Metrics]:
         """All lines of the metrics."""
-        return [json.loads(line) for line in _lines(self.path / METRICS)]
+        return read_metrics(self.path)
 
     def write(self, name: str, content: Value) -> None:
         """Store a value in a file of the folder, in the place of the one before."""
@@ -127,6 +127,28 @@ class RunFolder:
         kept = [line for line, _ in zip(_lines(self.path / METRICS), range(self._lines), strict=False)]
         _replace(self.path / METRICS, "".join(f"{line}\n" for line in kept).encode())
         return content[8:] or None
+
+
+def read_settings(path: Path) -> DemoSettings:
+    """The settings of the run in a folder. Raises `DataError` where there is none that can be read."""
+    try:
+        found = _settings((path / SETTINGS).read_bytes())
+    except OSError as error:
+        raise DataError(f"{path / SETTINGS} cannot be read: {error.strerror}.") from error
+    if found is None:
+        raise DataError(f"{path / SETTINGS} holds no settings of a training; train in another folder.")
+    return found
+
+
+def read_metrics(path: Path) -> list[Metrics]:
+    """All whole lines of the metrics in a folder, also while another process writes one."""
+    found = []
+    for line in _lines(path / METRICS):
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            break  # the last one, which is being written
+    return found
 
 
 def holder(path: Path) -> Holder | None:

@@ -7,6 +7,7 @@ which keys a table may have is in `schema`.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +25,9 @@ from conductor.workers.pool.toml_file import Place, Table, lines_of, table_at, t
 
 Entry = Mapping[str, Any]
 """A table as plain values."""
+
+
+_KEY_WORKERS = re.compile(r"\s*workers\s*=")
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,19 @@ class PoolDocument:
         gap = "\n" if below else ""
         expected = {**self._tables(), "conductor": dict(entry)}
         return self._edited(f"{above}{_rendered('conductor', entry)}{gap}{below}", expected)
+
+    def with_built_in(self, name: str) -> PoolDocument:
+        """With that built-in set of workers, in the place of another one. Raises `PoolError`."""
+        tables = self._tables()
+        lines = lines_of(self.text)
+        at = min((table.first for table in tables_in(lines)), default=len(lines))
+        line = f"workers = {_item(name).as_string()}\n"
+        if "workers" in tables:
+            above = [line if _KEY_WORKERS.match(each) else each for each in lines[:at]]
+        else:
+            gap = ["\n"] if lines[at:] else []
+            above = [*lines[:at], line, *gap]
+        return self._edited("".join([*above, *lines[at:]]), {**tables, "workers": name})
 
     def changed(self, place: Place, entry: Entry) -> PoolDocument:
         """Another table at `place`; keys whose value is unchanged stay as they are written.

@@ -1,4 +1,4 @@
-"""The pool file: saving a new text of it with an undo, where it is wrong, and a box to correct it in.
+"""The pool file: where it is wrong, and a box to correct it in.
 
 Keys that were pasted into the file are not shown.
 """
@@ -14,54 +14,12 @@ from conductor.errors import PoolError
 from conductor.workers.keys.mask import MASK
 from conductor.workers.pool.excerpt import excerpt, left_masked, shown
 from conductor.workers.pool.toml_editor import PoolDocument
-from pages.components.tab.state import TabState, plain
+from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
+from pages.components.widgets.pool_saving import save
 
-PLACE = "pool"
-"""Where this page's notices stand."""
-
-_SAVED = "pool-saved"
 _TYPED = "pool-text"
 _FAULT = "pool-text-fault"
-
-
-@dataclass(frozen=True)
-class Saved:
-    """What was done, and the document that undoes it; None where there was no file before."""
-
-    notice: str
-    undo: PoolDocument | None
-
-
-def save(document: PoolDocument, *, notice: str) -> None:
-    """Put the document in the file's place. Raises `PoolError`, and nothing is changed then."""
-    document.save()
-    before = document.before
-    undo = None if before is None else PoolDocument(document.path, before=document.text, text=before)
-    st.session_state[_SAVED] = Saved(notice, undo)
-
-
-def was_saved() -> bool:
-    """Whether something was saved in this tab, as `saved_notice` shows."""
-    return _SAVED in st.session_state
-
-
-def saved_notice(tab: TabState) -> None:
-    """What was saved last, with its undo; it stays until the next one or a reload."""
-    tab.show_notice(PLACE)
-    saved = cast("Saved | None", st.session_state.get(_SAVED))
-    if saved is None:
-        return
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key=_SAVED):
-        st.markdown(f":material/check: {plain(saved.notice)}")
-        st.space("stretch")
-        if saved.undo is not None:
-            action("Undo", "undo", _undo, saved.undo, key="pool-undo", place=PLACE, redraw=False)
-
-
-def _undo(before: PoolDocument) -> None:
-    del st.session_state[_SAVED]
-    before.save()
 
 
 def file_fault(document: PoolDocument, error: PoolError) -> None:

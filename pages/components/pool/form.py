@@ -27,11 +27,11 @@ from pages.components.pool.fields import (
     kind_of,
     missing,
 )
-from pages.components.pool.file import save
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
+from pages.components.widgets.pool_saving import save
 
 _FORM = "pool-form"
 _FAULTS = "pool-faults"

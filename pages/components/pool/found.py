@@ -22,11 +22,11 @@ from conductor.workers.keys.services import HOSTED, Service, service_of
 from conductor.workers.pool.built_in import ORCHARD
 from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
 from conductor.workers.pool.toml_editor import PoolDocument
-from pages.components.pool.file import save, saved_notice, was_saved
 from pages.components.tab.account import is_local
 from pages.components.tab.services import access, services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
+from pages.components.widgets.pool_saving import save, saved_notice, was_saved
 from studio.workbench import Workbench
 
 _FIRST_SECONDS = 0.1

@@ -19,10 +19,10 @@ from conductor.workers.health.probe import HealthProbe, ProbeTarget
 from conductor.workers.keys.secret import find_secret
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
-from pages.components.pool.file import PLACE, save
 from pages.components.pool.form import open_form
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
+from pages.components.widgets.pool_saving import PLACE, save
 
 _WIDTHS = (2.1, 2.5, 0.95, 1.05, 1.15, 1.25, 1.95, 1.45)
 _HEADINGS = ("Name", "Model and endpoint", "Context", "$ a million", "Limits", "Key", "Health", "")

@@ -20,6 +20,7 @@ from studio.access.machine_token import MachineToken
 from studio.access.view_links import ViewLinks
 from studio.composition import ConfiguredRuntime, served_workbench
 from studio.evaluation.background import BackgroundEvaluations
+from studio.learning.trainings import Trainings
 from studio.sessions.retention import apply_daily
 from studio.telemetry.metrics import Metrics
 from studio.workbench import ViewOnlyWorkbench, Workbench
@@ -38,6 +39,7 @@ class Services:
     probe: HealthProbe
     finder: Finder
     evaluations: BackgroundEvaluations
+    trainings: Trainings
     tidying: threading.Thread
 
 
@@ -60,7 +62,8 @@ def services() -> Services:
             viewed = ViewOnlyWorkbench(bench)
             evaluations = BackgroundEvaluations(bench)
             found = HealthProbe(spawn), Finder(spawn)
-            _opened.append(Services(bench, viewed, configured, *found, evaluations, tidying))
+            trainings = Trainings(data_folder(default_url()) / "learn")
+            _opened.append(Services(bench, viewed, configured, *found, evaluations, trainings, tidying))
         return _opened[0]
 
 
@@ -105,4 +108,5 @@ def close() -> None:
             last = _opened.pop()
             last.tidying.join(timeout=TIDYING_SECONDS)
             last.evaluations.close()
+            last.trainings.close()
             last.workbench.close()

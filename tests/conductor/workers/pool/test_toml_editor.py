@@ -335,3 +335,32 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes | None, mess
         path.write_bytes(content)
     with pytest.raises(PoolError, match=f"cannot be read: .*{message}"):
         PoolDocument.opened(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", 'workers = "orchard"\n'),
+        ("# ours\n", '# ours\nworkers = "orchard"\n'),
+        ("workers = 'offline'  # few\n", 'workers = "orchard"\n'),
+        (
+            '# a\n\n[conductor]\nkind = "local"\nmodel = "orchard"\n',
+            '# a\n\nworkers = "orchard"\n\n[conductor]\nkind = "local"\nmodel = "orchard"\n',
+        ),
+        (
+            'workers = "offline"\r\n\r\n[[worker]]\r\nname = "a"\r\nkind = "simulated"\r\n',
+            'workers = "orchard"\r\n\r\n[[worker]]\r\nname = "a"\r\nkind = "simulated"\r\n',
+        ),
+    ],
+)
+def test_a_built_in_set_is_named_above_the_tables(tmp_path: Path, text: str, expected: str):
+    document = PoolDocument(tmp_path / "pool.toml", before=text, text=text)
+    assert document.with_built_in("orchard").text == expected
+
+
+@pytest.mark.parametrize(
+    "text", ['"workers" = "offline"\n', 'x = """\nworkers = 1\n"""\nworkers = "offline"\n']
+)
+def test_a_built_in_set_that_stands_where_no_line_can_be_changed_is_refused(tmp_path: Path, text: str):
+    with pytest.raises(PoolError):
+        PoolDocument(tmp_path / "pool.toml", before=text, text=text).with_built_in("orchard")

@@ -1,0 +1,94 @@
+"""Learn from what people made of plans: how many corrections a Conductor can learn, and what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from conductor.errors import ConductorError
+from conductor.learning.corrections.lessons import lessons_of
+from conductor.planner.corrections import LeftOut, Row, row_of
+from conductor.planner.local.card import read_card
+from conductor.text.formatting import counted, percent
+from conductor.workers.local_model import SHIPPED
+from pages.components.learning.runs import PLACE
+from pages.components.learning.use import use_button
+from pages.components.tab.services import Services
+from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import action
+from studio.learning.training_run import trained_below
+from studio.learning.trainings import trainer
+
+_LEARNING = "learning-corrections"
+"""Where the state of the tab has the folder in which corrections are learnt."""
+
+
+def lessons_region(shared: Services) -> None:
+    """Draw it; what is learnt meanwhile is followed until it is done."""
+    st.subheader("Learn from corrections", anchor=False)
+    st.caption(
+        "What people change in plans on the workbench is the best that a Conductor can learn from: on a "
+        "collapsed one, twenty edited plans bring what training alone does not find, in seconds."
+    )
+    rows = [row_of(each, kind="preferences") for each in shared.workbench.store.corrections.read()]
+    folders = {**SHIPPED, **{path.parent.name: path for path in trained_below(shared.trainings.folder)}}
+    name = st.selectbox("Conductor", list(folders), key="lessons-model", width=320)
+    try:
+        lessons, left_out = lessons_of(rows, read_card(folders[name]).workers)
+    except ConductorError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    for reason, number in left_out.most_common():
+        st.caption(plain(f"{number:,} left out: {reason}."))
+    kept = [row for row in rows if not isinstance(row, LeftOut)]
+    under_way = _under_way(shared)
+    action(
+        f"Learn from {counted(len(lessons), 'correction')}", "school", _learn, shared, str(folders[name]),
+        kept, key="lessons-learn", place=PLACE, disabled=not lessons or trainer() is None or under_way,
+        help=None if lessons else "Ask questions of its world on the workbench, and edit their plans",
+    )  # fmt: skip
+    _outcome(shared)
+
+
+def _learn(shared: Services, model: str, rows: list[Row]) -> None:
+    if not TabState().pressed_again("lessons-learn"):
+        st.session_state[_LEARNING] = shared.trainings.learn(model, rows)
+
+
+def _under_way(shared: Services) -> bool:
+    path = st.session_state.get(_LEARNING)
+    return path is not None and shared.trainings.begun_here(path)
+
+
+def _outcome(shared: Services) -> None:
+    """What is under way, or what came of the last one of this tab."""
+    path: Path | None = st.session_state.get(_LEARNING)
+    if path is None:
+        return
+    if _under_way(shared):
+
+        @st.fragment(key="lessons-watch", run_every=1.0)
+        def watched() -> None:
+            if not _under_way(shared):
+                st.rerun()
+            st.markdown(":material/progress_activity: The corrections are being learnt.")
+
+        watched()
+        return
+    failure = shared.trainings.failure(path)
+    if failure is not None:
+        st.error(plain(failure, limit=600), icon=":material/error:")
+        return
+    with st.container(border=True, gap="small", key="lessons-learnt"):
+        st.markdown(f":material/check: {plain(_words(path))}")
+        use_button(path / "conductor", key="use-corrected")
+
+
+def _words(path: Path) -> str:
+    learnt = read_card(path / "conductor").results["corrections"]
+    return (
+        f"Learnt {counted(learnt['lessons'], 'correction')} in {learnt['seconds']:.0f} s: planned as "
+        f"corrected {percent(learnt['same'][0])} before, {percent(learnt['same'][1])} after; valid plans "
+        f"{percent(learnt['valid'][0])} before, {percent(learnt['valid'][1])} after."
+    )

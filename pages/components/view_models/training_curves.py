@@ -1,0 +1,124 @@
+"""The curves of a training, as specifications of Vega-Lite. Pure.
+
+Knows a run's gauges; knows no page. A thin line is the batch itself, a thick one its mean with those before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from conductor.learning.charts import moving_mean
+from conductor.learning.gauges import Gauges
+from pages.components.view_models.evaluation_chart import Colours
+from studio.learning.training_run import TrainingRun
+
+Points = Sequence[tuple[float, float]]
+Chart = Mapping[str, Any]
+
+_HEIGHT = 290
+_SECOND = "#d55e00"
+"""Beside the accent: Okabe and Ito's vermilion, which differs from it for every eye, in both themes."""
+
+
+def curves(run: TrainingRun, colours: Colours) -> Iterator[tuple[str, Chart]]:
+    """Charts with a key each: of the warm start until GRPO has begun, then those of GRPO."""
+    if run.losses and not run.steps:
+        points = [(float(step), loss) for step, loss in run.losses]
+        series = {"Loss a token": (points, ())}
+        yield "loss", _chart("Warm start: loss", series, colours, along="step of the warm start", top=None)
+    if not run.steps:
+        return
+    right = {
+        "Sampled plans": _smooth(run, lambda gauges: gauges.right),
+        "Likeliest plans, fixed questions": ([(step, gauges.right) for step, gauges in run.fixed], ()),
+    }
+    yield "right", _chart("Right answers", right, colours, share=True)
+    shape = {
+        "One step where more are due": _smooth(run, lambda gauges: gauges.one_step),
+        "Valid plans": _smooth(run, lambda gauges: gauges.valid),
+    }
+    yield "plans", _chart("Plans: a collapse shows here first", shape, colours, share=True)
+    routing = {
+        "Steps of a plan": _smooth(run, lambda gauges: gauges.steps),
+        "Entropy of routing, bits": _smooth(run, lambda gauges: gauges.entropy),
+    }
+    yield "routing", _chart("Steps and routing", routing, colours, top=None)
+    live = {"Groups whose rewards differ": _smooth(run, lambda gauges: gauges.live)}
+    yield "live", _chart("What can be learnt from", live, colours, share=True)
+
+
+def _smooth(run: TrainingRun, value: Callable[[Gauges], float | None]) -> tuple[Points, Points]:
+    """The moving mean of what is known, and the values themselves."""
+    known = [(float(step), found) for step, gauges in run.steps if (found := value(gauges)) is not None]
+    return moving_mean(known), known
+
+
+def _chart(
+    title: str,
+    series: Mapping[str, tuple[Points, Points]],
+    colours: Colours,
+    *,
+    along: str = "step of GRPO",
+    share: bool = False,
+    top: float | None = 1.0,
+) -> Chart:
+    words = {"labelColor": colours.text, "titleColor": colours.text}
+    scale = {"domain": [0, top]} if top is not None else {"zero": True}
+    names = list(series)
+    encoding = {
+        "x": {
+            "field": "step",
+            "type": "quantitative",
+            "title": along,
+            "axis": {**words, "grid": False, "tickMinStep": 1, "domainColor": colours.quiet},
+            "scale": {"nice": False, "zero": True},
+        },
+        "y": {
+            "field": "value",
+            "type": "quantitative",
+            "title": None,
+            "scale": scale,
+            "axis": {
+                **words, "gridColor": colours.grid, "tickCount": 5, **({"format": ".0%"} if share else {}),
+            },
+        },
+        "color": {
+            "field": "series",
+            "type": "nominal",
+            "scale": {"domain": names, "range": [colours.accent, _SECOND][: len(names)]},
+            "legend": {
+                "title": None, "orient": "top", "direction": "horizontal", "labelColor": colours.text,
+                "labelLimit": 320, "symbolType": "stroke", "symbolOpacity": 1, "symbolStrokeWidth": 3,
+            },
+        },
+    }  # fmt: skip
+    shown = [
+        {"field": "series", "type": "nominal", "title": " "},
+        {"field": "step", "type": "quantitative", "title": along},
+        {"field": "value", "type": "quantitative", "format": ".1%" if share else ".2f"},
+    ]
+    thin = {"type": "line", "strokeWidth": 1, "opacity": 0.25}
+    thick = {"type": "line", "strokeWidth": 2, "point": {"size": 12}}
+    layers = [
+        {"data": {"values": values}, "mark": mark, "encoding": {**encoding, **more}}
+        for values, mark, more in (
+            (_values(series, at=1), thin, {}),
+            (_values(series, at=0), thick, {"tooltip": shown}),
+        )
+        if values
+    ]
+    return {
+        "title": {"text": title, "anchor": "start", "color": colours.text, "fontSize": 14, "offset": 10},
+        "height": _HEIGHT,
+        "width": "container",
+        "layer": layers,
+    }
+
+
+def _values(series: Mapping[str, tuple[Points, Points]], *, at: int) -> list[Mapping[str, float | str]]:
+    return [
+        {"series": name, "step": step, "value": round(value, 4)}
+        for name, lines in series.items()
+        for step, value in lines[at]
+    ]

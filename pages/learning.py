@@ -1,0 +1,101 @@
+"""The learning page: small Conductors trained by reinforcement beside the app; the list, or one training.
+
+The address holds which: `?run=…`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from conductor.errors import DataError
+from pages.components.graph import load_library
+from pages.components.learning.lessons import lessons_region
+from pages.components.learning.results import curve_charts, plans_before_and_after, results_table
+from pages.components.learning.runs import facts, open_run, progress, run_list
+from pages.components.learning.setup import THREADS, new_training
+from pages.components.learning.use import use_button
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end
+from pages.components.tab.notices import errors_shown, pool_notice
+from pages.components.tab.services import Services, services
+from pages.components.tab.state import TabState, plain
+from pages.components.widgets.pool_saving import saved_notice
+from studio.learning.training_run import TrainingRun, read_run, runs_below
+
+# Between two looks at a training that is under way, and at one that another tab may go on with.
+_LIVE_SECONDS, _IDLE_SECONDS = 1.5, 5.0
+
+_LAYOUT = Path(__file__).parent / "components" / "learning" / "learning.css"
+
+
+def page() -> None:
+    """Draw the page for this tab."""
+    with errors_shown("page"):
+        st.html(_LAYOUT)
+        tab, shared = TabState(), services()
+        tab.drawn()
+        with st.container(key="machinery"):
+            load_library()
+        named = st.query_params.get("run")
+        if named is None:
+            _all(shared, tab)
+            return
+        st.button(
+            "All trainings", key="all-trainings", icon=":material/arrow_back:", type="tertiary",
+            on_click=open_run, args=(None,),
+        )  # fmt: skip
+        try:
+            run = read_run(shared.trainings.folder / Path(named).name)
+        except DataError as error:
+            st.error(plain(str(error)), icon=":material/link_off:")
+            return
+        _one(shared, tab, run)
+
+
+def _all(shared: Services, tab: TabState) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
+        st.title("Learning", anchor=False)
+    pool_notice()
+    saved_notice(tab)
+    st.caption(
+        "A Conductor of 0.2 million parameters learns to take questions apart by what its plans come to, "
+        "from nothing, on this machine. Its world is small: the orchard, nine families of questions and "
+        "workers that compute. It shows how reinforcement makes a planner, not what a large one can do."
+    )
+    runs, broken = runs_below(shared.trainings.folder)
+    if runs:
+        run_list(runs)
+    for name in broken:
+        st.caption(plain(f"{name} holds no training that can be read."))
+    new_training(shared)
+    lessons_region(shared)
+
+
+def _one(shared: Services, tab: TabState, run: TrainingRun) -> None:
+    state = run.state
+    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
+        st.title(plain(run.name, limit=80), anchor=False)
+        st.space("stretch")
+        if state == "done":
+            use_button(run.trained, key="use-trained")
+    st.caption(plain(" · ".join(facts(run))))
+    saved_notice(tab)
+
+    @st.fragment(key="training-watch", run_every=_LIVE_SECONDS if state == "running" else _IDLE_SECONDS)
+    def watched() -> None:
+        tab.redraw_if_asked()
+        now = read_run(run.path)
+        if now.state != state:
+            st.rerun()
+        progress(shared, now, threads=THREADS)
+        curve_charts(now)
+
+    watched()
+    if run.results is not None:
+        results_table(run.results)
+    plans_before_and_after(run.path)
+
+
+page()
+drawn_to_the_end()

@@ -1,0 +1,138 @@
+"""A training run as its folder holds it: the same while it goes on, afterwards, and for another process.
+
+Reads files; starts nothing and knows no process but by its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from conductor.errors import DataError
+from conductor.learning.demonstration.acceptance import Results
+from conductor.learning.demonstration.run_folder import (
+    RESULTS,
+    SETTINGS,
+    Holder,
+    Metrics,
+    holder,
+    read_metrics,
+    read_settings,
+)
+from conductor.learning.demonstration.settings import DemoSettings
+from conductor.learning.gauges import Alarm, Gauges
+from conductor.planner.local.card import CARD
+
+State = Literal["running", "interrupted", "collapsed", "done"]
+"""`interrupted`: no process trains, and it can go on; `collapsed`: the gauges ended it."""
+
+TRAINED = "conductor"
+"""The folder of the trained Conductor below the run's."""
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """`losses` are of the warm start, `steps` the gauges of GRPO's batches, `fixed` those of the fixed
+    questions' likeliest plans: each with its step. `trained_by` is the process that trains, None for none.
+    """
+
+    path: Path
+    settings: DemoSettings
+    losses: tuple[tuple[int, float], ...] = ()
+    steps: tuple[tuple[int, Gauges], ...] = ()
+    fixed: tuple[tuple[int, Gauges], ...] = ()
+    alarms: tuple[tuple[int, Alarm], ...] = ()
+    results: Results | None = None
+    trained_by: Holder | None = None
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def trained(self) -> Path:
+        """The folder of the trained Conductor, which is there once the run is done."""
+        return self.path / TRAINED
+
+    @property
+    def state(self) -> State:
+        if self.trained_by is not None:
+            return "running"
+        if self.results is not None:
+            return "done"
+        return "collapsed" if self.alarms and self.settings.stop_on_collapse else "interrupted"
+
+    @property
+    def warm_step(self) -> int:
+        return self.losses[-1][0] if self.losses else 0
+
+    @property
+    def grpo_step(self) -> int:
+        return self.steps[-1][0] if self.steps else 0
+
+    @property
+    def share(self) -> float:
+        """How much of the steps is done, from 0 to 1; a step of GRPO takes about as long as three others."""
+        whole = self.settings.warm_steps + 3 * self.settings.grpo_steps
+        return min(1.0, (self.warm_step + 3 * self.grpo_step) / whole)
+
+
+def folded(
+    path: Path,
+    settings: DemoSettings,
+    lines: Iterable[Metrics],
+    *,
+    results: Results | None = None,
+    trained_by: Holder | None = None,
+) -> TrainingRun:
+    """The run of which these are the metrics, in the order in which they were written."""
+    losses: list[tuple[int, float]] = []
+    steps: list[tuple[int, Gauges]] = []
+    fixed: list[tuple[int, Gauges]] = []
+    alarms: list[tuple[int, Alarm]] = []
+    for line in lines:
+        step = line["step"]
+        match line["kind"]:
+            case "warm start":
+                losses.append((step, line["loss"]))
+            case "grpo":
+                steps.append((step, Gauges.of_row(line)))
+            case "evaluation":
+                fixed.append((step, Gauges.of_row(line)))
+            case "alarm":
+                alarms.append((step, Alarm(what=line["what"], cure=line["cure"])))
+    return TrainingRun(
+        path, settings, tuple(losses), tuple(steps), tuple(fixed), tuple(alarms), results, trained_by
+    )
+
+
+def read_run(path: Path) -> TrainingRun:
+    """The run in a folder. Raises `DataError` where there is none that can be read."""
+    settings, file = read_settings(path), path / RESULTS
+    try:
+        results = Results.model_validate_json(file.read_bytes()) if file.exists() else None
+        return folded(path, settings, read_metrics(path), results=results, trained_by=holder(path))
+    except (OSError, ValidationError, KeyError, TypeError) as error:
+        raise DataError(f"The training in {path} cannot be read; train again in another folder.") from error
+
+
+def runs_below(folder: Path) -> tuple[list[TrainingRun], list[str]]:
+    """The runs in the folders below, the newest first, and the names of those that cannot be read."""
+    begun = [(file.stat().st_mtime, file.parent) for file in folder.glob(f"*/{SETTINGS}")]
+    runs, broken = [], []
+    for _, path in sorted(begun, reverse=True):
+        try:
+            runs.append(read_run(path))
+        except DataError:
+            broken.append(path.name)
+    return runs, broken
+
+
+def trained_below(folder: Path) -> list[Path]:
+    """The folders of all Conductors that were trained below, the newest first."""
+    cards = [(file.stat().st_mtime, file.parent) for file in folder.glob(f"*/{TRAINED}/{CARD}")]
+    return [path for _, path in sorted(cards, reverse=True)]

@@ -1,0 +1,177 @@
+"""The trainings that this process has begun: children that write a run's folder each, one at a time.
+
+Knows commands and processes; torch is the child's, which may have another environment than the app. Whatever
+ends a child, its folder goes on with the same command. What it wrote is read by `training_run`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+
+from conductor.errors import DataError
+from conductor.learning.demonstration.run_folder import RunFolder
+from conductor.learning.demonstration.settings import DemoSettings
+from conductor.planner.corrections import Row
+from conductor.workers.offline.process import PASSED
+from studio.learning.training_run import TRAINED
+
+LOG, CORRECTIONS = "training.log", "corrections.jsonl"
+
+_ROOT = Path(__file__).resolve().parents[2]
+_LEARN = _ROOT / ".venv-learn"
+
+_NEEDED = ("torch", "transformers")
+
+STOP_SECONDS = 10.0
+
+
+def trainer() -> Path | None:
+    """The Python that can train: this one, or that of `make learn`; None where neither has what it needs."""
+    if all(find_spec(name) is not None for name in _NEEDED):
+        return Path(sys.executable)
+    return _LEARN / "bin" / "python" if (_LEARN / ".installed").is_file() else None
+
+
+class Trainings:
+    """Trainings in the folders below `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = Lock()
+        self._children: dict[Path, subprocess.Popen[bytes]] = {}
+        self._stopped: set[Path] = set()
+
+    def begin(self, settings: DemoSettings, threads: int) -> Path:
+        """Begin a run in a new folder, which is returned. Raises `DataError`."""
+        with self._lock:
+            self._refuse_a_second()
+            path = self._new("demo")
+            _ = RunFolder(path, settings)
+            self._start(path, _demo(settings, path, threads))
+        return path
+
+    def resume(self, path: Path, settings: DemoSettings, threads: int) -> None:
+        """Go on with a run that was interrupted. Raises `DataError`."""
+        with self._lock:
+            self._refuse_a_second()
+            self._start(path, _demo(settings, path, threads))
+
+    def learn(self, model: str, rows: Iterable[Row]) -> Path:
+        """Begin to teach `model` these corrections, as `learn corrections` does, in a new folder, which is
+        returned. Raises `DataError`.
+        """
+        with self._lock:
+            self._refuse_a_second()
+            path = self._new("corrected")
+            lines = "".join(json.dumps(row) + "\n" for row in rows)
+            (path / CORRECTIONS).write_text(lines, encoding="utf-8")
+            self._start(path, ["corrections", model, str(path / CORRECTIONS), "--out", str(path / TRAINED)])
+        return path
+
+    def stop(self, path: Path) -> None:
+        """End the child that trains there; its folder can go on. Nothing where this process has none."""
+        child = self._children.get(path)
+        if child is None or child.poll() is not None:
+            return
+        self._stopped.add(path)
+        child.terminate()
+        try:
+            child.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+    def begun_here(self, path: Path) -> bool:
+        """Whether a child of this process trains there."""
+        child = self._children.get(path)
+        return child is not None and child.poll() is None
+
+    def failure(self, path: Path) -> str | None:
+        """Why the last child there ended before its end; None where it did not, or was stopped."""
+        child = self._children.get(path)
+        if child is None or path in self._stopped or child.poll() in (None, 0):
+            return None
+        return last_line(path) or f"It ended with code {child.returncode}."
+
+    def close(self) -> None:
+        """End all children."""
+        for path in tuple(self._children):
+            self.stop(path)
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _refuse_a_second(self) -> None:
+        for path, child in self._children.items():
+            if child.poll() is None:
+                raise DataError(f"{path.name} is being trained; wait for its end, or stop it first.")
+
+    def _new(self, name: str) -> Path:
+        numbers = (name if number == 1 else f"{name}-{number}" for number in range(1, 10_000))
+        for path in map(self.folder.__truediv__, numbers):
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise DataError(f"{path} cannot be made: {error.strerror}.") from error
+            return path.resolve()
+        raise DataError(f"{self.folder} is full of trainings; remove some.")
+
+    def _start(self, path: Path, command: Sequence[str]) -> None:
+        python = trainer()
+        if python is None:
+            raise DataError(
+                f"Training needs {' and '.join(_NEEDED)}, which this environment does not have; install them "
+                "with `make learn`, or `pip install 'conductor-studio[learn]'` where the app is installed."
+            )
+        self._stopped.discard(path)
+        try:
+            with (path / LOG).open("wb") as log:
+                self._children[path] = subprocess.Popen(  # noqa: S603 - the command is made here
+                    [str(python), "-m", "conductor", "learn", *command],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_environment(),
+                )  # fmt: skip
+        except OSError as error:
+            raise DataError(f"The training in {path} could not begin: {error.strerror}.") from error
+
+
+def last_line(path: Path) -> str:
+    """The last line that a child there wrote, "" where there is none."""
+    try:
+        lines = (path / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return ""
+    written = [line.removeprefix("conductor: ") for line in lines if line.strip()]
+    return written[-1] if written else ""
+
+
+def _demo(settings: DemoSettings, path: Path, threads: int) -> list[str]:
+    """The command that trains with these settings; those without an option are the defaults."""
+    flags = {"--fresh": settings.fresh, "--stop-on-collapse": settings.stop_on_collapse}
+    values = {
+        "--seed": settings.seed,
+        "--warm-steps": settings.warm_steps,
+        "--steps": settings.grpo_steps,
+        "--group": settings.group,
+        "--grpo-lr": settings.grpo_lr,
+        "--shy": settings.shy,
+        "--reward": settings.reward,
+        "--price": settings.price,
+        "--threads": threads,
+        "--out": path,
+    }
+    given = [text for name, value in values.items() for text in (name, str(value))]
+    return ["demo", *given, *(name for name, wanted in flags.items() if wanted)]
+
+
+def _environment() -> dict[str, str]:
+    """What Python needs and no key; this program is found where it is."""
+    passed = {name: os.environ[name] for name in (*PASSED, "HOME") if name in os.environ}
+    return {**passed, "PYTHONPATH": str(_ROOT)}

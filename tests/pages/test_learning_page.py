@@ -1,0 +1,204 @@
+"""The learning page's wiring: trainings begun, followed and used, without one that really trains."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from conductor.learning.demonstration.contenders import Row
+from conductor.learning.demonstration.plan_pairs import Planned, PlanPair, PlanPairs
+from conductor.learning.demonstration.run_folder import RESULTS, RunFolder
+from conductor.learning.demonstration.settings import DemoSettings
+from conductor.workers.local_model import SHIPPED
+from conductor.workflow.model import Step, Workflow
+from pages.components.learning import lessons, setup
+from pages.components.tab import services
+from studio.learning import trainings
+from studio.learning.training_run import TRAINED
+
+GAUGES = {
+    "reward": 0.5, "valid": 0.9, "right": 0.4, "steps": 1.5, "one_step": 0.3, "entropy": 2.0, "live": 0.5,
+    "tokens": 90.0,
+}  # fmt: skip
+MEASURED = {
+    "sampled_before": 0.5, "sampled": 0.9, "greedy_before": 0.95, "one_step": 0.0, "combinations": 0.97,
+    "wordings": 0.98, "shuffled": 1.0, "subsets": 0.8, "reachable": 0.85, "calls": 1200, "saved": 3400,
+    "seconds": 60.0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the app's trainings."""
+    monkeypatch.setattr(services, "data_folder", lambda _: tmp_path)
+    return tmp_path / "learn"
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The app's pool file."""
+    file = tmp_path / "pool.toml"
+    file.write_text('# ours\n[[worker]]\nname = "one"\nkind = "simulated"\n', encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(file))
+    return file
+
+
+def begun(learn: Path, name: str, **settings) -> RunFolder:
+    folder = RunFolder(learn / name, DemoSettings(warm_steps=100, grpo_steps=20, **settings))
+    folder.add({"kind": "warm start", "step": 100, "loss": 0.2})
+    folder.add({"kind": "evaluation", "step": 0, **GAUGES})
+    folder.add({"kind": "grpo", "step": 1, **GAUGES, "calls": 3, "saved": 4})
+    return folder
+
+
+def done(learn: Path, name: str) -> RunFolder:
+    """A finished run, whose Conductor is the shipped one."""
+    folder = begun(learn, name)
+    row = Row(planner="this Conductor", accuracy=0.9, interval=(0.8, 0.95), steps=1.9, tokens=170.0)
+    folder.write_results({"rows": [row.model_dump()], **MEASURED})
+    one = Planned(
+        workflow=Workflow.of([Step(instruction="Find it.", worker="facts")]), answer="Lima", right=True
+    )
+    none = Planned(workflow=None, answer="", right=False)
+    pairs = (PlanPair(question="The capital of Peru?", answer="Lima", before=none, after=one),)
+    folder.write("plans.json", PlanPairs(pairs=pairs))
+    (folder.path / TRAINED).symlink_to(SHIPPED["orchard"])
+    return folder
+
+
+def opened(app, run):
+    page = app("learning")
+    page.query_params["run"] = run
+    return page.run()
+
+
+def texts(page):
+    found = [element.value for kind in (page.markdown, page.caption) for element in kind]
+    return " | ".join(text.replace("\\", "") for text in found)
+
+
+def test_an_app_without_trainings_offers_one_and_names_what_is_missing(app, learn, monkeypatch):
+    monkeypatch.setattr(setup, "trainer", lambda: None)
+    monkeypatch.setattr(lessons, "trainer", lambda: None)
+    page = app("learning")
+    assert not page.exception
+    assert page.title[0].value == "Learning"
+    assert "make learn" in page.info[0].value
+    assert page.button(key="train").disabled
+    assert page.button(key="lessons-learn").disabled
+    assert not learn.exists()
+
+
+def test_train_begins_with_what_was_set_and_opens_the_run(app, learn, monkeypatch):
+    monkeypatch.setattr(setup, "trainer", lambda: Path("/bin/false"))
+    monkeypatch.setattr(trainings, "trainer", lambda: Path("/bin/false"))
+    page = app("learning")
+    page.number_input(key="train-seed").set_value(5).run()
+    page.number_input(key="train-warm").set_value(300).run()
+    page.button(key="train").click().run()
+    assert not page.exception
+    assert page.query_params["run"] == "demo"
+    settings = json.loads((learn / "demo" / "settings.json").read_text())
+    assert (settings["seed"], settings["warm_steps"]) == (5, 300)
+
+
+def test_a_run_that_failed_names_why_and_can_be_resumed(app, learn, monkeypatch):
+    for module in (setup, trainings):
+        monkeypatch.setattr(module, "trainer", lambda: Path("/bin/false"))
+    page = app("learning")
+    page.button(key="train").click().run()
+    while page.query_params["run"] and "It ended with code 1." not in texts(page):
+        page.run()
+    page.button(key="training-resume").click().run()
+    assert not page.exception
+
+
+def test_runs_are_listed_with_their_state_and_those_that_cannot_be_read_are_named(app, learn):
+    done(learn, "good")
+    begun(learn, "half")
+    (learn / "bad").mkdir()
+    (learn / "bad" / "settings.json").write_text("{")
+    page = app("learning")
+    assert not page.exception
+    assert "done · seed 0 · 100 steps of the warm start, 20 of GRPO · 90% of sampled plans right" in texts(
+        page
+    )
+    assert "stopped · seed 0" in texts(page)
+    assert "bad holds no training that can be read." in texts(page)
+    page.button(key="open-half").click().run()
+    assert page.title[0].value == "half"
+
+
+def test_a_run_under_way_elsewhere_is_followed_and_not_stopped_here(app, learn):
+    folder = begun(learn, "demo")
+    with folder.held():
+        page = opened(app, "demo")
+        assert not page.exception
+        assert "Training · step 1 of 20 of GRPO · process " in texts(page).replace("*", "")
+        keys = {button.key for button in page.button}
+        assert not keys & {"training-stop", "training-resume", "use-trained"}
+    assert "Stopped · step 1 of 20 of GRPO" in texts(page.run()).replace("*", "")
+
+
+def test_a_collapse_is_shown_with_its_cure(app, learn):
+    folder = begun(learn, "demo", stop_on_collapse=True)
+    folder.add({"kind": "alarm", "step": 2, "what": "a router", "cure": "start anew"})
+    page = opened(app, "demo")
+    assert "Collapsed" in texts(page)
+    assert "Step 2: a router. To cure it, start anew." in page.warning[0].value.replace("\\", "")
+
+
+def test_a_finished_run_shows_its_table_and_a_question_before_and_after(app, learn):
+    done(learn, "demo")
+    page = opened(app, "demo")
+    assert not page.exception
+    assert page.dataframe[0].value["Right"].tolist() == ["90.0%"]
+    shown = texts(page)
+    assert "95% right by the likeliest plan, 50% by sampled ones; after it 90%" in shown
+    assert "No valid plan." in shown
+    assert "After" in shown
+    assert page.selectbox(key="plans-question-demo").options == ["The capital of Peru? (changed)"]
+
+
+def test_use_writes_the_pool_file_the_app_reads_it_and_undo_takes_it_back(app, learn, pool):
+    before = pool.read_text()
+    done(learn, "demo")
+    page = opened(app, "demo")
+    page.button(key="use-trained").click().run()
+    assert not page.exception
+    written = tomllib.loads(pool.read_text())
+    assert written["workers"] == "orchard"
+    assert written["conductor"] == {"kind": "local", "model": "learn/demo/conductor", "name": "demo"}
+    assert written["worker"] == [{"name": "one", "kind": "simulated"}]
+    assert pool.read_text().startswith("# ours\n")
+    assert "demo is the Conductor now, on the orchard's workers." in texts(page)
+    assert services.services().configured().conductor.card.name == "demo"
+    page.button(key="pool-undo").click().run()
+    assert pool.read_text() == before
+
+
+def test_a_pool_that_was_chosen_by_its_name_is_not_written(app, learn, monkeypatch):
+    monkeypatch.setenv("CONDUCTOR_POOL", "orchard")
+    done(learn, "demo")
+    page = opened(app, "demo")
+    page.button(key="use-trained").click().run()
+    assert "chosen by its name when the app was started" in page.error[0].value
+
+
+@pytest.mark.parametrize("run", ["nothing", "../..", "%00", "bad"])
+def test_an_address_of_no_run_is_named(app, learn, run):
+    page = opened(app, run)
+    assert not page.exception
+    assert "cannot be read" in page.error[0].value
+    page.button(key="all-trainings").click().run()
+    assert page.title[0].value == "Learning"
+
+
+def test_results_are_what_ends_a_run(app, learn):
+    folder = done(learn, "demo")
+    (folder.path / RESULTS).unlink()
+    page = opened(app, "demo")
+    assert "use-trained" not in {button.key for button in page.button}
