@@ -1,4 +1,4 @@
-"""A table of an evaluation as HTML: the part that a page shows, and a whole page that loads nothing."""
+"""A table of an evaluation as HTML: the part that a page shows, and a page with charts that loads nothing."""
 
 from conductor.evaluation.report.names import planner_name
 from conductor.evaluation.report.page import categories_html, report_page, table_html

@@ -5,18 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from conductor.evaluation.report import categories_html, table_html
+from conductor.evaluation.report.figure import AXES, axes, figure_of, left_out
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.table import Table
-from conductor.text.formatting import named
 from pages.components.tab.state import plain
-from pages.components.view_models.evaluation_chart import (
-    AXES,
-    DARK,
-    LIGHT,
-    accuracy_chart,
-    axes,
-    left_out,
-)
+from pages.components.view_models.evaluation_chart import DARK, LIGHT, accuracy_chart
 
 
 def planners_table(table: Table, spec: EvaluationSpec) -> None:
@@ -52,10 +45,10 @@ def accuracy_figure(table: Table, spec: EvaluationSpec) -> None:
     )
     colours = DARK if st.context.theme.type == "dark" else LIGHT
     with st.container(key="accuracy-chart"):
-        chart = accuracy_chart(table, axis, spec=spec, title=title, colours=colours)
+        chart = accuracy_chart(figure_of(table, axis, spec), title=title, colours=colours)
         st.vega_lite_chart(dict(chart), width="stretch")
     if missing := left_out(table, axis, spec):
-        st.caption(plain(f"Not drawn, as their {AXES[axis].lower()} are unknown or none: {named(missing)}."))
+        st.caption(plain(missing, limit=1000))
 
 
 def categories(table: Table, spec: EvaluationSpec) -> None:

@@ -1,0 +1,79 @@
+"""The templates of an evaluation's tables and charts, and the words they share. Everything is escaped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from conductor.evaluation.report.names import planner_name
+from conductor.evaluation.score import WITHOUT_VERDICT
+from conductor.evaluation.statistics import MeanDifference, PairedDifference, wilson
+from conductor.text.formatting import dollars, duration
+from conductor.workflow.edits import words
+
+UNKNOWN = "-"
+
+
+def _share(part: float | None) -> str:
+    return UNKNOWN if part is None else f"{part:.1%}"
+
+
+def _amount(number: float | None, digits: int = 0) -> str:
+    return UNKNOWN if number is None else f"{number:,.{digits}f}"
+
+
+def _points(found: PairedDifference | None) -> str:
+    """A difference of accuracies in percentage points."""
+    return UNKNOWN if found is None else _percent_points(found.difference)
+
+
+def _percent_points(share: float) -> str:
+    points = round(100 * share, 1)
+    return _minus(f"{points:+.1f}") if points else "0.0"
+
+
+def _p(found: PairedDifference | None) -> str:
+    if found is None:
+        return UNKNOWN
+    return "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
+
+
+def _signed(number: float | None) -> str:
+    if number is None:
+        return UNKNOWN
+    return _minus(f"{round(number):+,}") if round(number) else "0"
+
+
+def _signed_dollars(found: MeanDifference | None) -> str:
+    if found is None:
+        return UNKNOWN
+    sign = "" if not found.mean else "+" if found.mean > 0 else "\u2212"
+    return f"{sign}{dollars(abs(found.mean))}"
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "\u2212")
+
+
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.filters |= {
+    "share": _share,
+    "amount": _amount,
+    "points": _points,
+    "percent_points": _percent_points,
+    "p": _p,
+    "signed": _signed,
+    "signed_dollars": _signed_dollars,
+    "dollars": dollars,
+    "duration": duration,
+    "planner": planner_name,
+    "edits": words,
+}
+TEMPLATES.globals |= {"wilson": wilson, "without_verdict": WITHOUT_VERDICT}
