@@ -85,7 +85,10 @@ def _one(shared: Services, tab: TabState, run: TrainingRun) -> None:
     @st.fragment(key="training-watch", run_every=_LIVE_SECONDS if state == "running" else _IDLE_SECONDS)
     def watched() -> None:
         tab.redraw_if_asked()
-        now = read_run(run.path)
+        try:
+            now = read_run(run.path)
+        except DataError:
+            st.rerun()  # which names what is wrong
         if now.state != state:
             st.rerun()
         progress(shared, now, threads=THREADS)

@@ -6,13 +6,12 @@ Reads files; starts nothing and knows no process but by its number.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from conductor.errors import DataError
+from conductor.errors import ConductorError, DataError
 from conductor.learning.demonstration.acceptance import Results
 from conductor.learning.demonstration.run_folder import (
     RESULTS,
@@ -25,7 +24,7 @@ from conductor.learning.demonstration.run_folder import (
 )
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.gauges import Alarm, Gauges
-from conductor.planner.local.card import CARD
+from conductor.planner.local.card import CARD, read_card
 
 State = Literal["running", "interrupted", "collapsed", "done"]
 """`interrupted`: no process trains, and it can go on; `collapsed`: the gauges ended it."""
@@ -116,7 +115,7 @@ def read_run(path: Path) -> TrainingRun:
     try:
         results = Results.model_validate_json(file.read_bytes()) if file.exists() else None
         return folded(path, settings, read_metrics(path), results=results, trained_by=holder(path))
-    except (OSError, ValidationError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"The training in {path} cannot be read; train again in another folder.") from error
 
 
@@ -136,3 +135,14 @@ def trained_below(folder: Path) -> list[Path]:
     """The folders of all Conductors that were trained below, the newest first."""
     cards = [(file.stat().st_mtime, file.parent) for file in folder.glob(f"*/{TRAINED}/{CARD}")]
     return [path for _, path in sorted(cards, reverse=True)]
+
+
+def corrected_below(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Those of them that have learnt corrections, each with what its card has of that."""
+    found = []
+    for path in trained_below(folder):
+        with suppress(ConductorError):  # a folder that is no Conductor
+            learnt = read_card(path).results.get("corrections")
+            if learnt is not None:
+                found.append((path, learnt))
+    return found

@@ -98,7 +98,11 @@ class Trainings:
         child = self._children.get(path)
         if child is None or path in self._stopped or child.poll() in (None, 0):
             return None
-        return last_line(path) or f"It ended with code {child.returncode}."
+        last = last_line(path)
+        if child.returncode < 0:
+            words = f"It was ended from outside, by signal {-child.returncode}"
+            return f"{words}, after: {last}" if last else f"{words}."
+        return last or f"It ended with code {child.returncode}."
 
     def close(self) -> None:
         """End all children."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import time
 import tomllib
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from conductor.learning.demonstration.contenders import Row
 from conductor.learning.demonstration.plan_pairs import Planned, PlanPair, PlanPairs
 from conductor.learning.demonstration.run_folder import RESULTS, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
+from conductor.planner.local.card import CARD
 from conductor.workers.local_model import SHIPPED
 from conductor.workflow.model import Step, Workflow
 from pages.components.learning import lessons, setup
@@ -94,15 +97,20 @@ def test_an_app_without_trainings_offers_one_and_names_what_is_missing(app, lear
 
 def test_train_begins_with_what_was_set_and_opens_the_run(app, learn, monkeypatch):
     monkeypatch.setattr(setup, "trainer", lambda: Path("/bin/false"))
-    monkeypatch.setattr(trainings, "trainer", lambda: Path("/bin/false"))
+    monkeypatch.setattr(trainings, "trainer", lambda: Path("/bin/echo"))
     page = app("learning")
     page.number_input(key="train-seed").set_value(5).run()
     page.number_input(key="train-warm").set_value(300).run()
+    page.number_input(key="train-threads").set_value(1).run()
     page.button(key="train").click().run()
     assert not page.exception
     assert page.query_params["run"] == "demo"
     settings = json.loads((learn / "demo" / "settings.json").read_text())
     assert (settings["seed"], settings["warm_steps"]) == (5, 300)
+    shared = services.services().trainings
+    while shared.begun_here(shared.folder.resolve() / "demo"):
+        time.sleep(0.01)
+    assert "--threads 1 " in (learn / "demo" / trainings.LOG).read_text()
 
 
 def test_a_run_that_failed_names_why_and_can_be_resumed(app, learn, monkeypatch):
@@ -188,7 +196,7 @@ def test_a_pool_that_was_chosen_by_its_name_is_not_written(app, learn, monkeypat
     assert "chosen by its name when the app was started" in page.error[0].value
 
 
-@pytest.mark.parametrize("run", ["nothing", "../..", "%00", "bad"])
+@pytest.mark.parametrize("run", ["nothing", "../..", "%00", "\0", "bad"])
 def test_an_address_of_no_run_is_named(app, learn, run):
     page = opened(app, run)
     assert not page.exception
@@ -202,3 +210,29 @@ def test_results_are_what_ends_a_run(app, learn):
     (folder.path / RESULTS).unlink()
     page = opened(app, "demo")
     assert "use-trained" not in {button.key for button in page.button}
+
+
+def test_a_corrected_conductor_can_be_used_after_a_reload(app, learn, pool):
+    folder = learn / "corrected" / TRAINED
+    shutil.copytree(SHIPPED["orchard"], folder)
+    card = json.loads((folder / CARD).read_text())
+    learnt = {"lessons": 20, "seconds": 4.0, "same": [0.1, 0.9], "valid": [1.0, 1.0]}
+    (folder / CARD).write_text(json.dumps(card | {"results": {"corrections": learnt}}))
+    page = app("learning")
+    assert not page.exception
+    assert "Learnt 20 corrections in 4 s: planned as corrected 10% before, 90% after" in texts(page)
+    page.button(key="use-corrected").click().run()
+    assert tomllib.loads(pool.read_text())["conductor"]["model"] == "learn/corrected/conductor"
+
+
+def test_use_names_what_it_replaces_and_how_to_go_back_without_a_file_before(
+    app, learn, pool, monkeypatch, tmp_path
+):
+    done(learn, "demo")
+    pool.write_text('workers = "offline"\n[conductor]\nkind = "local"\nmodel = "orchard"\nname = "old"\n')
+    page = opened(app, "demo")
+    page.button(key="use-trained").click().run()
+    assert "demo is the Conductor now in the place of old, on the orchard's workers." in texts(page)
+    monkeypatch.setenv("CONDUCTOR_POOL", str(tmp_path / "none.toml"))
+    page.button(key="use-trained").click().run()
+    assert "none.toml is new; remove it to go back." in texts(page)

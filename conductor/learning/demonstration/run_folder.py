@@ -135,6 +135,8 @@ def read_settings(path: Path) -> DemoSettings:
         found = _settings((path / SETTINGS).read_bytes())
     except OSError as error:
         raise DataError(f"{path / SETTINGS} cannot be read: {error.strerror}.") from error
+    except ValueError as error:  # a NUL in the name
+        raise DataError(f"{path / SETTINGS} cannot be read: no file has such a name.") from error
     if found is None:
         raise DataError(f"{path / SETTINGS} holds no settings of a training; train in another folder.")
     return found

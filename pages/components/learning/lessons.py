@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -17,11 +19,14 @@ from pages.components.learning.use import use_button
 from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
-from studio.learning.training_run import trained_below
+from studio.learning.training_run import corrected_below, trained_below
 from studio.learning.trainings import trainer
 
 _LEARNING = "learning-corrections"
 """Where the state of the tab has the folder in which corrections are learnt."""
+
+_SHOWN = 3
+"""Corrected Conductors that are shown, the newest; the others can be chosen to learn from here."""
 
 
 def lessons_region(shared: Services) -> None:
@@ -62,10 +67,8 @@ def _under_way(shared: Services) -> bool:
 
 
 def _outcome(shared: Services) -> None:
-    """What is under way, or what came of the last one of this tab."""
+    """What is under way, why the last one of this tab failed, and what others have come to."""
     path: Path | None = st.session_state.get(_LEARNING)
-    if path is None:
-        return
     if _under_way(shared):
 
         @st.fragment(key="lessons-watch", run_every=1.0)
@@ -75,18 +78,17 @@ def _outcome(shared: Services) -> None:
             st.markdown(":material/progress_activity: The corrections are being learnt.")
 
         watched()
-        return
-    failure = shared.trainings.failure(path)
+    failure = None if path is None else shared.trainings.failure(path)
     if failure is not None:
         st.error(plain(failure, limit=600), icon=":material/error:")
-        return
-    with st.container(border=True, gap="small", key="lessons-learnt"):
-        st.markdown(f":material/check: {plain(_words(path))}")
-        use_button(path / "conductor", key="use-corrected")
+    for folder, learnt in corrected_below(shared.trainings.folder)[:_SHOWN]:
+        name = folder.parent.name
+        with st.container(border=True, gap="small", key=f"learnt-{name}"):
+            st.markdown(f":material/check: **{plain(name)}** · {plain(_words(learnt))}")
+            use_button(folder, key=f"use-{name}")
 
 
-def _words(path: Path) -> str:
-    learnt = read_card(path / "conductor").results["corrections"]
+def _words(learnt: Mapping[str, Any]) -> str:
     return (
         f"Learnt {counted(learnt['lessons'], 'correction')} in {learnt['seconds']:.0f} s: planned as "
         f"corrected {percent(learnt['same'][0])} before, {percent(learnt['same'][1])} after; valid plans "

@@ -23,8 +23,8 @@ def new_training(shared: Services) -> None:
     st.subheader("New training", anchor=False)
     st.caption(
         "Plans of a poor teacher are copied first, the warm start; then plans are drawn, run on the workers, "
-        "and those that come to right answers are made likelier: GRPO. As it is set here that takes five to "
-        "fifteen minutes of two cores, and nothing is downloaded."
+        "and those that come to right answers are made likelier: GRPO. With what is set here at first that "
+        "takes five to fifteen minutes of two cores, and nothing is downloaded."
     )
     with st.container(horizontal=True, gap="small", key="training-how"):
         seed = st.number_input("Seed", min_value=0, value=0, key="train-seed", width=105)
@@ -40,6 +40,10 @@ def new_training(shared: Services) -> None:
             "Share left whole", min_value=0.0, max_value=1.0, value=_DEFAULT.shy, step=0.05, key="train-shy",
             width=150, help="How often the teacher hands all of a question to one; near 1 it collapses",
         )  # fmt: skip
+        threads = st.number_input(
+            "Cores", min_value=1, max_value=64, value=THREADS, key="train-threads", width=105,
+            help="Threads that calculate; the app needs some time of them, too",
+        )  # fmt: skip
     stop = st.checkbox("Stop where the gauges see a collapse", key="train-stop")
     if trainer() is None:
         st.info(
@@ -53,12 +57,12 @@ def new_training(shared: Services) -> None:
     )
     TabState().show_notice(PLACE)
     action(
-        "Train", "play_arrow", _begin, shared, settings, key="train", type="primary",
+        "Train", "play_arrow", _begin, shared, settings, int(threads), key="train", type="primary",
         disabled=trainer() is None, place=PLACE, help=plain(f"In {shared.trainings.folder}"),
     )  # fmt: skip
 
 
-def _begin(shared: Services, settings: DemoSettings) -> None:
+def _begin(shared: Services, settings: DemoSettings, threads: int) -> None:
     if TabState().pressed_again("train"):
         return
-    open_run(shared.trainings.begin(settings, THREADS).name)
+    open_run(shared.trainings.begin(settings, threads).name)

@@ -9,7 +9,7 @@ import streamlit as st
 from conductor.errors import PoolError
 from conductor.workers.pool.built_in import built_in_file
 from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
-from conductor.workers.pool.toml_editor import PoolDocument
+from conductor.workers.pool.toml_editor import Entry, PoolDocument
 from pages.components.learning.runs import PLACE
 from pages.components.tab.services import access
 from pages.components.tab.state import plain
@@ -45,8 +45,18 @@ def use(folder: Path) -> None:
     entry = {"kind": "local", "model": named(folder, document.path), "name": folder.parent.name}
     edited = document.with_built_in(_WORKERS)
     edited = edited.with_conductor(entry) if before is None else edited.changed("conductor", entry)
-    replaced = "" if before is None else " in the place of the one before"
-    save(edited, notice=f"{folder.parent.name} is the Conductor now{replaced}, on the orchard's workers.")
+    notice = f"{folder.parent.name} is the Conductor now{_replaced(before)}, on the orchard's workers."
+    if document.before is None:
+        notice += f" {document.path} is new; remove it to go back."
+    save(edited, notice=notice)
+
+
+def _replaced(before: Entry | None) -> str:
+    """How the notice names the Conductor that is replaced."""
+    if before is None:
+        return ""
+    name = before.get("name", before.get("model"))
+    return " in the place of the one before" if name is None else f" in the place of {name}"
 
 
 def named(folder: Path, pool: Path) -> str:

@@ -92,12 +92,13 @@ def test_a_run_that_its_gauges_ended_has_collapsed(tmp_path, stop_on_collapse, s
         (RESULTS, "{}"),
         (METRICS, '{"kind": "grpo", "step": 1}\n'),
         (METRICS, "3\n"),
+        (METRICS, b"\xff\n"),
     ],
 )
 def test_a_folder_that_holds_something_else_is_named_and_the_others_are_listed(tmp_path, name, content):
     good = RunFolder(tmp_path / "good", SETTINGS_OF)
     broken = RunFolder(tmp_path / "broken", SETTINGS_OF)
-    (broken.path / name).write_text(content)
+    (broken.path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(DataError, match="broken"):
         read_run(broken.path)
     runs, names = runs_below(tmp_path)

@@ -113,7 +113,7 @@ def test_a_child_that_ignores_the_request_to_end_is_killed(trainings, python, mo
     ("then", "failure"),
     [
         ("sys.exit('conductor: Training needs torch.')", "Training needs torch."),
-        ("os.kill(os.getpid(), 9)", "it has begun"),
+        ("os.kill(os.getpid(), 9)", "It was ended from outside, by signal 9, after: it has begun"),
         ("open({log!r}, 'w'); os._exit(3)", "It ended with code 3."),
     ],
 )
