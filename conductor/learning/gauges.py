@@ -7,7 +7,7 @@ since one good worker is rewarded sooner than a chain that is nearly right. Know
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from statistics import fmean
 from typing import Any
@@ -91,24 +91,70 @@ class Alarm:
     what: str
     cure: str
 
+    @property
+    def words(self) -> str:
+        """Both, for people."""
+        return f"{self.what}. To cure it, {self.cure}."
 
-_ROUTER = (
-    "start from plans of which at least a third take the question apart, or from corrections "
-    "(`conductor learn corrections`); lower --grpo-lr (1e-4), or take larger groups (32 at 1.5e-4)"
+
+@dataclass(frozen=True)
+class Stopped:
+    """A training that was ended after this step, since it collapsed."""
+
+    step: int
+    alarm: Alarm
+
+    @property
+    def reason(self) -> str:
+        """What happened and what to do, for people."""
+        return (
+            f"The training collapsed and was stopped after step {self.step}: {self.alarm.what}. "
+            f"To train again, {self.alarm.cure}"
+        )
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a watch is for. `plans` names those that `Gauges.one_step` counts, for people; `router` and `form`
+    are the cures. `form_to_learn`: plans need not be valid from the start, only not lose their form again.
+    """
+
+    plans: str
+    router: str
+    form: str
+    form_to_learn: bool = False
+
+
+NEED_SEVERAL = "plans for questions that need several steps"
+
+DEMONSTRATION = Watched(
+    plans=NEED_SEVERAL,
+    router=(
+        "start from plans of which at least a third take the question apart, or from corrections "
+        "(`conductor learn corrections`); lower --grpo-lr (1e-4), or take larger groups (32 at 1.5e-4)"
+    ),
+    form="lower --grpo-lr, or lengthen the warm start (--warm-steps) until its plans are valid",
 )
-_FORM = "lower --grpo-lr, or lengthen the warm start (--warm-steps) until its plans are valid"
+"""The demonstration's training, which begins with plans that are valid."""
 
 
 class CollapseWatch:
-    """Reads the gauges of each training step, and warns once for each kind of collapse."""
+    """Reads the gauges of each training step, and warns once for each kind of collapse.
 
-    def __init__(self) -> None:
+    `before` are those of steps that were taken earlier, about which it does not warn.
+    """
+
+    def __init__(self, watched: Watched = DEMONSTRATION, *, before: Iterable[Gauges] = ()) -> None:
+        self._watched = watched
         self._last: deque[Gauges] = deque(maxlen=WINDOW)
         self._warned: set[str] = set()
+        self._formed = not watched.form_to_learn
+        for gauges in before:
+            self._add(gauges)
 
     def read(self, gauges: Gauges) -> Alarm | None:
         """The warning that this step gives rise to, None for none."""
-        self._last.append(gauges)
+        valid = self._add(gauges)
         if len(self._last) < WINDOW:
             return None
         one_step = [each.one_step for each in self._last if each.one_step is not None]
@@ -116,12 +162,17 @@ class CollapseWatch:
         if share >= ONE_STEP and "router" not in self._warned:
             self._warned.add("router")
             return Alarm(
-                f"{share:.0%} of the plans for questions that need several steps have one: "
-                "the Conductor has become a router",
-                _ROUTER,
+                f"{share:.0%} of the {self._watched.plans} have one step: the Conductor has become a router",
+                self._watched.router,
             )
-        valid = fmean(each.valid for each in self._last)
-        if valid < VALID and "form" not in self._warned:
+        if valid < VALID and self._formed and "form" not in self._warned:
             self._warned.add("form")
-            return Alarm(f"only {valid:.0%} of the plans are valid", _FORM)
+            return Alarm(f"only {valid:.0%} of the plans are valid", self._watched.form)
         return None
+
+    def _add(self, gauges: Gauges) -> float:
+        """The share of valid plans in the last steps, with this one."""
+        self._last.append(gauges)
+        valid = fmean(each.valid for each in self._last)
+        self._formed = self._formed or (len(self._last) == WINDOW and valid >= VALID)
+        return valid

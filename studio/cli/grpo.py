@@ -17,20 +17,24 @@ from typer import Argument, BadParameter
 
 from conductor.engine.estimate import ANSWER_TOKENS
 from conductor.errors import DataError, PoolError
-from conductor.evaluation.items import DataSet, ScorerName
+from conductor.evaluation.items import DataSet
 from conductor.learning.environment import check_environment
+from conductor.learning.gauges import Stopped
 from conductor.learning.grpo.cost import TrainingCost, training_cost, usable
 from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe
 from conductor.learning.grpo.run import GrpoRun
 from conductor.learning.reward import Variant
 from conductor.text.formatting import counted, dollars
 from conductor.workers.pool.pool import Pool, configured_pool
-from studio.cli.evaluation.questions import questions_of
+from studio.cli.evaluation.questions import Questions
 from studio.cli.opening import confirm_keys
 from studio.cli.options import Pooled, above_zero, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, agreed, print_remark, table
 
 OUT = Path("data") / "learn" / "grpo"
+
+StopsOnCollapse = Annotated[bool, flag("--stop-on-collapse", "End where the gauges give alarm.")]
+"""For every training that has gauges."""
 
 _PANEL = "What differs from the recipe"
 
@@ -74,19 +78,6 @@ class Differing:
     fresh: Annotated[bool, flag("--fresh", "Share no outputs among rollouts.", panel=_PANEL)] = False
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Which questions are learnt from."""
-
-    file: Annotated[Path | None, option("Your file of a set that has a name.", "FILE", parser=Path)] = None
-    hub: Annotated[bool, flag("--hub", "Load a set that has a name, by the library datasets.")] = False
-    limit: Annotated[int | None, count("Take the first N questions.")] = None
-    column: Annotated[list[str] | None, option("Read a field from a column.", "FIELD=COLUMN")] = None
-    scorer: Annotated[ScorerName | None, option("How all answers are compared.")] = None
-    skip_broken: Annotated[bool, flag("--skip-broken", "Leave broken lines out.")] = False
-    allow_code: Annotated[bool, flag("--allow-code", "Run the programs that models write.")] = False
-
-
 def grpo(
     data: Annotated[
         str, Argument(metavar="DATA", help="JSON Lines, CSV or Parquet, or a name of `evaluate sets`.")
@@ -97,7 +88,8 @@ def grpo(
     yes: Annotated[bool, flag("--yes", "Spend what it costs without a question.")] = False,
     *,
     cpu: Annotated[bool, flag("--cpu", "Without GPU and vLLM: to try a tiny model.")] = False,
-    asked: Asked,
+    stop_on_collapse: StopsOnCollapse = False,
+    asked: Questions,
     differing: Differing,
     options: Pooled,
 ) -> int:
@@ -107,17 +99,7 @@ def grpo(
     that `conductor vllm` serves.
     """
     chosen = _recipe(recipe, differing)
-    questions = questions_of(
-        data,
-        file=asked.file,
-        hub=asked.hub,
-        columns=asked.column,
-        scorer=asked.scorer,
-        limit=asked.limit,
-        skip_broken=asked.skip_broken,
-    )
-    for broken in questions.broken:
-        print_remark(f"line {broken.number} is left out: {broken.reason}")
+    questions = asked.questions(data)
     pool = configured_pool(options.pool)
     if not dry_run:
         confirm_keys(options.pool, ask=True)
@@ -131,7 +113,8 @@ def grpo(
     _check_scorers(questions, allow_code=asked.allow_code)
     check_environment(cpu=cpu)
     _agree(cost, yes=yes)
-    return _train(chosen, questions, pool, out, options, cpu=cpu, allow_code=asked.allow_code)
+    more = {"allow_code": asked.allow_code, "cpu": cpu, "stop_on_collapse": stop_on_collapse}
+    return _train(chosen, questions, pool, out, options=options, **more)
 
 
 def _recipe(name: str, differing: Differing) -> GrpoRecipe:
@@ -150,11 +133,11 @@ def _train(
     questions: DataSet,
     pool: Pool,
     out: Path,
-    options: Pooled,
     *,
-    cpu: bool,
-    allow_code: bool,
+    options: Pooled,
+    **more: bool,
 ) -> int:
+    """Train, with `more` of what `Training` has."""
     identities = tuple((card.name, card.identity) for card in usable(pool))
     run = GrpoRun(recipe=recipe, data=questions.name, digest=questions.digest, workers=identities)
     # Of several processes, as `accelerate launch` starts them, the first one writes.
@@ -165,11 +148,13 @@ def _train(
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     from conductor.learning.grpo.trl_grpo import Training, train  # noqa: PLC0415 - imports torch
 
-    training = Training(recipe, questions.items, pool, usable(pool), out, allow_code=allow_code, cpu=cpu)
-    folder = train(training, resume=resume, remark=print_remark)
+    training = Training(recipe, questions.items, pool, usable(pool), out, **more)
+    found = train(training, resume=resume, remark=print_remark)
+    if isinstance(found, Stopped):
+        raise DataError(f"{found.reason}; the run so far is in {out}.")
     lines = pool_lines(recipe)
-    print_remark(f"serve it with: conductor vllm --model {folder}; the lines for pool.toml follow")
-    return options.show({"folder": str(folder), "pool": lines}, lines.removesuffix("\n"))
+    print_remark(f"serve it with: conductor vllm --model {found}; the lines for pool.toml follow")
+    return options.show({"folder": str(found), "pool": lines}, lines.removesuffix("\n"))
 
 
 def pool_lines(recipe: GrpoRecipe) -> str:

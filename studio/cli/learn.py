@@ -20,10 +20,11 @@ from conductor.learning.demonstration.acceptance import Results, checks
 from conductor.learning.demonstration.run_folder import RESULTS, Metrics, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.environment import training_module
+from conductor.learning.gauges import Alarm
 from conductor.learning.reward import Variant
 from conductor.text.formatting import percent
 from studio.cli.corrections import corrections
-from studio.cli.grpo import grpo
+from studio.cli.grpo import StopsOnCollapse, grpo
 from studio.cli.options import App, Shared, above_zero, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, print_remark, table
 
@@ -60,7 +61,7 @@ class Training:
         float, Option(metavar="REWARD", min=0.0, help="Taken off for a thousand tokens of workers.")
     ] = DEFAULT.price
     fresh: Annotated[bool, flag("--fresh", "Share no outputs among rollouts.")] = False
-    stop_on_collapse: Annotated[bool, flag("--stop-on-collapse", "End where the gauges give alarm.")] = False
+    stop_on_collapse: StopsOnCollapse = False
 
 
 @app.command()
@@ -101,10 +102,7 @@ def demo(
         found = asyncio.run(demonstration.run())
     if isinstance(found, Results):
         return _shown(found, out, options)
-    raise DataError(
-        f"The training collapsed and was stopped after step {found.step}: {found.alarm.what}. "
-        f"To train again, {found.alarm.cure}; the run so far is in {out}."
-    )
+    raise DataError(f"{found.reason}; the run so far is in {out}.")
 
 
 def _demonstration(folder: RunFolder, settings: DemoSettings, threads: int) -> Any:
@@ -122,7 +120,7 @@ def _print_metrics(line: Metrics) -> None:
         case "evaluation":
             print_remark(f"after step {step}: {percent(line['right'])} of the fixed questions right")
         case "alarm":
-            print_remark(f"step {step}: {line['what']}. To cure it, {line['cure']}.")
+            print_remark(f"step {step}: {Alarm(line['what'], line['cure']).words}")
         case "grpo" if step % 5 == 0:
             one = UNKNOWN if line["one_step"] is None else percent(line["one_step"])
             print_remark(

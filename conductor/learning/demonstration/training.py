@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -31,7 +30,7 @@ from conductor.learning.demonstration.plan_pairs import (
 from conductor.learning.demonstration.run_folder import Metrics, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.demonstration.warm_start import WarmStart
-from conductor.learning.gauges import Alarm, CollapseWatch, Gauges
+from conductor.learning.gauges import CollapseWatch, Gauges, Stopped
 from conductor.learning.reward import Judge
 from conductor.learning.small_llama.confidence import confidence_in
 from conductor.learning.small_llama.folder import llama_config, write_folder
@@ -60,14 +59,6 @@ REPORTED = 10
 
 # Seeds of draws that no training has; questions of the splits differ in any case.
 _TOKENIZER_SEED, _FIXED_SEED, _EXAM_SEED, _SAMPLING_SEED = 1, 2, 3, 4
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """The training ended before its last step, since it collapsed."""
-
-    step: int
-    alarm: Alarm
 
 
 class Demonstration:

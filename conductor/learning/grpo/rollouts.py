@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.learning.gauges import Gauges, gauges_of
+from conductor.learning.grpo.alarm import steps_needed
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.reward import Judge, Outcome, Reward
 from conductor.planner.parsing.parse import parse
@@ -111,11 +112,10 @@ def worth_of_first(recipe: GrpoRecipe, first: Rollout, second: Rollout) -> float
 def gauges(recipe: GrpoRecipe, rollouts: Sequence[Rollout]) -> Gauges:
     """The gauges of a batch whose questions follow each other, each with all its rollouts."""
     reward = Reward(recipe.reward, recipe.price)
-    needed = [rollout.item.metadata.get("steps") for rollout in rollouts]
     return gauges_of(
         [rollout.outcome for rollout in rollouts],
         [reward.of(rollout.outcome) for rollout in rollouts],
-        [steps if isinstance(steps, int) else None for steps in needed],
+        [steps_needed(rollout.item) for rollout in rollouts],
         group=recipe.rollouts,
     )
 

@@ -24,6 +24,8 @@ from trl import GRPOConfig, GRPOTrainer
 
 from conductor.errors import DataError
 from conductor.evaluation.items import Item
+from conductor.learning.gauges import Stopped
+from conductor.learning.grpo.alarm import LogWatch, is_step
 from conductor.learning.grpo.draws import Draw, draws
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.grpo.trl_rollouts import TrlRollouts, chat_of
@@ -46,7 +48,9 @@ _REASONS = 512
 
 @dataclass(frozen=True)
 class Training:
-    """What is trained on what. `folder` is the run's; `cpu`: without a GPU and vLLM, for trying it out."""
+    """What is trained on what. `folder` is the run's; `cpu`: without a GPU and vLLM, for trying it out.
+    `stop_on_collapse`: the training ends where its gauges give alarm.
+    """
 
     recipe: GrpoRecipe
     items: Sequence[Item]
@@ -55,14 +59,16 @@ class Training:
     folder: Path
     allow_code: bool = False
     cpu: bool = False
+    stop_on_collapse: bool = False
 
 
-def train(training: Training, *, resume: bool, remark: Remark) -> Path:
+def train(training: Training, *, resume: bool, remark: Remark) -> Path | Stopped:
     """Train, and write the Conductor's folder, which is returned: a model as transformers and vLLM load it.
 
-    With `resume` it goes on from the run's last checkpoint. Where an error or an interrupt ends it early, the
-    steps that were taken are in a checkpoint. Raises `DataError` where no question fits into the prompt,
-    `WorkerError` where most workflows of a step fail.
+    With `resume` it goes on from the run's last checkpoint. Where a collapse stops it, or an error or an
+    interrupt ends it early, the steps that were taken are in a checkpoint, and no such folder is written.
+    Raises `DataError` where no question fits into the prompt, `WorkerError` where most workflows of a step
+    fail.
     """
     # What these libraries announce of their next version, and bars for files that load in a second.
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
@@ -75,6 +81,7 @@ def train(training: Training, *, resume: bool, remark: Remark) -> Path:
         training.pool, fresh=recipe.fresh, max_steps=recipe.max_steps, allow_code=training.allow_code
     )
     rollouts = TrlRollouts(recipe, drawn, judge, tokenizer)
+    log = _Log(training, items, remark)
     trainer = GRPOTrainer(
         model=recipe.model,
         reward_funcs=rollouts.workflow_reward,
@@ -85,7 +92,7 @@ def train(training: Training, *, resume: bool, remark: Remark) -> Path:
         ),
         processing_class=tokenizer,
         peft_config=None if recipe.lora is None else _adapter(recipe.lora),
-        callbacks=[_Log(folder / LOG, recipe.steps, remark)],
+        callbacks=[log],
     )
     trainer.remove_callback(PrinterCallback)
     try:
@@ -93,6 +100,8 @@ def train(training: Training, *, resume: bool, remark: Remark) -> Path:
     except BaseException:
         _keep(trainer, folder, remark)
         raise
+    if log.stopped is not None:
+        return log.stopped
     _write(trainer, recipe, folder / CONDUCTOR)
     if trainer.accelerator.is_main_process:
         saved = f"; sharing outputs saved {counted(judge.saved, 'call')}" if judge.saved else ""
@@ -180,22 +189,45 @@ def _adapter(rank: int) -> LoraConfig:
 
 
 class _Log(TrainerCallback):  # type: ignore[misc]
-    """Writes each step's metrics as a line of JSON, and the gauges for who watches."""
+    """Writes each step's metrics as a line of JSON, and the gauges for who watches; warns of a collapse.
 
-    def __init__(self, file: Path, steps: int, remark: Remark) -> None:
-        self._file, self._steps, self._remark = file, steps, remark
+    All processes have the same metrics, so all of them stop at the same step.
+    """
 
-    def on_log(self, _args: Any, state: Any, _control: Any, logs: Any = None, **_: Any) -> None:
+    def __init__(self, training: Training, items: Sequence[Item], remark: Remark) -> None:
+        self.stopped: Stopped | None = None
+        self._file, self._steps, self._remark = training.folder / LOG, training.recipe.steps, remark
+        self._items, self._stops = items, training.stop_on_collapse
+        self._watch = LogWatch(items)
+
+    def on_train_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """See `TrainerCallback.on_train_begin`; a checkpoint has the metrics of the steps before it."""
+        self._watch = LogWatch(self._items, before=state.log_history)
+
+    def on_log(self, _args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """See `TrainerCallback.on_log`."""
-        if not state.is_world_process_zero or not logs:
+        if not logs:
             return
+        alarm = self._watch.read(logs) if is_step(logs) else None
+        if alarm is not None and self._stops:
+            self.stopped = Stopped(state.global_step, alarm)
+            control.should_training_stop = control.should_save = True
+        if state.is_world_process_zero:
+            self._add(state.global_step, logs)
+            self._show(state.global_step, logs)
+            if alarm is not None:
+                self._add(state.global_step, {"alarm": alarm.what, "cure": alarm.cure})
+                self._remark(f"step {state.global_step}: {alarm.words}")
+
+    def _add(self, step: int, metrics: Mapping[str, Any]) -> None:
         with self._file.open("a", encoding="utf-8") as file:
-            line = {"step": state.global_step, "at": round(time.time(), 1), **logs}
-            file.write(json.dumps(line) + "\n")
-        if "valid" in logs:
+            file.write(json.dumps({"step": step, "at": round(time.time(), 1), **metrics}) + "\n")
+
+    def _show(self, step: int, logs: Mapping[str, Any]) -> None:
+        if is_step(logs):
             steps = f", {logs['steps']:.2f} steps a plan" if "steps" in logs else ""
             self._remark(
-                f"step {state.global_step} of {self._steps}: {percent(logs['valid'])} valid, "
+                f"step {step} of {self._steps}: {percent(logs['valid'])} valid, "
                 f"{percent(logs['right'])} right{steps}, {logs['calls']:.0f} calls, "
                 f"{logs['calls_saved']:.0f} saved"
             )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from conductor.evaluation.items import Item
+from conductor.learning.grpo.alarm import METRICS, ONE_STEP_SHARE
 from conductor.learning.grpo.draws import Draw, prompt_of
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.grpo.rollouts import (
@@ -27,9 +28,6 @@ from conductor.planner.protocol import PlanRequest
 
 Chat = list[dict[str, str]]
 LogMetric = Callable[[str, float], None]
-
-_NAMES = {"entropy": "routing_entropy", "tokens": "worker_tokens", "one_step": "one_step_of_more"}
-"""What a gauge is called here, where its name would be one of TRL's own metrics, or short of its sense."""
 
 _CUT = "(The beginning is left out.)\n"
 
@@ -60,9 +58,9 @@ class TrlRollouts:
         rewards = value if value is not None else [worth(recipe, each) for each in rollout]
         for name, gauge in gauges(recipe, rollout).row.items():
             if gauge is not None and name != "reward":
-                log_metric(_NAMES.get(name, name), gauge)
+                log_metric(METRICS.get(name, name), gauge)
         log_metric("failed", sum(each.outcome.verdict == "failed" for each in rollout) / len(rollout))
-        log_metric("one_step_share", one_step_share(rollout))
+        log_metric(ONE_STEP_SHARE, one_step_share(rollout))
         return list(rewards)
 
     def two_rounds(self, prompts: Sequence[Chat], trainer: Any) -> dict[str, Any]:

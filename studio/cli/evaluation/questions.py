@@ -62,19 +62,15 @@ def questions_of(
 
 
 @dataclass(frozen=True)
-class Source:
-    """Which questions are answered, and how."""
+class Questions:
+    """Which questions are asked, and how their answers are compared."""
 
     limit: Annotated[int | None, count("Take the first N questions.")] = None
-    repeats: Annotated[int, count("Answer each question N times.", most=100)] = 1
-    parallel: Annotated[int, count("Answer N questions at a time.", most=64)] = 4
-    seed: Annotated[int, option("Decides the order of choices.", "N")] = 0
     file: Annotated[Path | None, option("Your file of a set that has a name.", "FILE", parser=Path)] = None
     hub: Annotated[bool, flag("--hub", "Load a set that has a name, by the library datasets.")] = False
     column: Annotated[list[str] | None, option("Read a field from a column.", "FIELD=COLUMN")] = None
     scorer: Annotated[ScorerName | None, option("How all answers are compared.")] = None
     skip_broken: Annotated[bool, flag("--skip-broken", "Leave broken lines out.")] = False
-    judge: Annotated[str | None, option("The worker that judges, for --scorer judge.", "WORKER")] = None
     allow_code: Annotated[bool, flag("--allow-code", "Run the programs that models write.")] = False
 
     def questions(self, data: str) -> DataSet:
@@ -91,6 +87,16 @@ class Source:
         for broken in found.broken:
             print_remark(f"line {broken.number} is left out: {broken.reason}")
         return found
+
+
+@dataclass(frozen=True)
+class Source(Questions):
+    """Which questions are answered, and how."""
+
+    repeats: Annotated[int, count("Answer each question N times.", most=100)] = 1
+    parallel: Annotated[int, count("Answer N questions at a time.", most=64)] = 4
+    seed: Annotated[int, option("Decides the order of choices.", "N")] = 0
+    judge: Annotated[str | None, option("The worker that judges, for --scorer judge.", "WORKER")] = None
 
     def spec(self, settings: Settings) -> EvaluationSpec:
         named = {field: getattr(self, field) for field in ("repeats", "parallel", "seed", "allow_code")}

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from conductor.learning.gauges import WINDOW, Alarm, CollapseWatch, Gauges, gauges_of
+from conductor.learning.gauges import DEMONSTRATION, WINDOW, Alarm, CollapseWatch, Gauges, gauges_of
 from conductor.learning.reward import Outcome
 
 ONE = Outcome("right", steps=1, workers=("a",), tokens=100)
@@ -67,3 +68,21 @@ def test_a_lost_form_is_noticed():
     ((at, alarm),) = alarms([0.2] * 9, valid=0.3)
     assert at == WINDOW
     assert "30% of the plans are valid" in alarm.what
+
+
+@pytest.mark.parametrize(
+    ("shares", "step"),
+    [([0.1] * 12, None), ([0.1] * 4 + [0.8] * 6 + [0.2] * 6, 13)],
+)
+def test_a_form_that_is_still_to_be_learnt_is_not_missed_before_it_was_there(
+    shares: list[float], step: int | None
+):
+    watch = CollapseWatch(replace(DEMONSTRATION, form_to_learn=True))
+    warned = [at for at, valid in enumerate(shares, start=1) if watch.read(gauges(0.2, valid=valid))]
+    assert warned == ([] if step is None else [step])
+
+
+def test_steps_taken_earlier_count_and_are_not_warned_of():
+    watch = CollapseWatch(before=[gauges(1.0)] * 9)
+    assert watch.read(gauges(1.0)) is not None
+    assert watch.read(gauges(1.0)) is None

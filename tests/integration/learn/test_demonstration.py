@@ -23,7 +23,8 @@ from conductor.learning.demonstration.contenders import CONDUCTOR, ORACLE
 from conductor.learning.demonstration.plan_pairs import ASKED, read_pairs
 from conductor.learning.demonstration.run_folder import METRICS, STATE, Metrics, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
-from conductor.learning.demonstration.training import TRAINED, WARM, Demonstration, Stopped
+from conductor.learning.demonstration.training import TRAINED, WARM, Demonstration
+from conductor.learning.gauges import Stopped
 from conductor.learning.small_llama.model import Texts, Vocabulary, log_probabilities, sample
 from conductor.orchard import draw, orchard_pool
 from conductor.planner.local.card import read_card

@@ -16,10 +16,12 @@ from tiny_qwen import CARDS, ITEMS, questions, write_tiny
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from conductor.errors import WorkerError
-from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.learning.gauges import WINDOW
+from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe
 from conductor.learning.grpo.trl_grpo import LOG, Training, train, trainer_config
 from conductor.workers.pool.pool import Pool, offline_pool
 from conductor.workers.simulated import SimulatedWorker
+from studio.cli.line import main
 
 OFFLINE = offline_pool()
 SMALL = GrpoRecipe(
@@ -95,6 +97,36 @@ def test_an_adapter_learns_from_two_rounds_and_is_merged(tiny: Path, tmp_path: P
     assert changed
     assert all("proj" in name for name in changed)
     assert logged(tmp_path / "run")[0]["right"] > 0
+
+
+def test_a_training_that_collapses_stops_with_a_checkpoint_and_its_cure(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, data = tmp_path / "run", tmp_path / "questions.jsonl"
+    data.write_text(questions())
+    # Where no plan may have two steps, all that are valid have one.
+    recipe = GrpoRecipe.model_validate(
+        SMALL.model_dump() | {"max_steps": 1, "steps": WINDOW + 2, "questions": 1}
+    )
+    monkeypatch.setitem(RECIPES, "paper", recipe)
+    monkeypatch.setenv("CONDUCTOR_POOL", "offline")
+    command = ["learn", "grpo", str(data), "--cpu", "--model", str(tiny), "--out", str(run)]
+    assert main([*command, "--stop-on-collapse"]) == 1
+    err = " ".join(capsys.readouterr().err.split())
+    assert f"stopped after step {WINDOW}: 100% of the valid plans have one step" in err
+    assert "To train again, begin from a model" in err
+    assert (run / f"checkpoint-{WINDOW}" / "optimizer.pt").exists()
+    assert not (run / "conductor").exists()
+    (alarm,) = [line for line in map(json.loads, (run / LOG).read_text().splitlines()) if "cure" in line]
+    assert alarm["step"] == WINDOW
+    assert alarm["alarm"] in err
+    assert alarm["cure"] in err
+    # The next step of the same command is of the same collapse; without the option it only warns.
+    assert main([*command, "--stop-on-collapse"]) == 1
+    assert f"stopped after step {WINDOW + 1}: " in " ".join(capsys.readouterr().err.split())
+    assert main(command) == 0
+    assert f"step {WINDOW + 2}: 100% of the valid plans" in " ".join(capsys.readouterr().err.split())
+    assert (run / "conductor").exists()
 
 
 def test_an_endpoint_that_dies_loses_no_step(tiny: Path, tmp_path: Path) -> None:
