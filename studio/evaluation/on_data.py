@@ -14,6 +14,7 @@ from conductor.evaluation.given import PLAN, FixedPlan
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
+from conductor.values.budget import NO_BUDGET, Budget
 from storage import SessionStore
 from storage.records import EvaluationRecord, Revision
 from studio.evaluation.evaluations import Evaluations
@@ -100,18 +101,29 @@ def _items(bench: Workbench, choice: DataChoice) -> Sequence[Item]:
 
 
 def add_on_data(
-    bench: Workbench, choice: DataChoice, plans: Sequence[FixedPlan], *, margin: float | None = None
+    bench: Workbench,
+    choice: DataChoice,
+    plans: Sequence[FixedPlan],
+    *,
+    margin: float | None = None,
+    budget: Budget = NO_BUDGET,
 ) -> EvaluationRecord:
-    """Store the evaluation of these plans on that data; with a `margin` it is a trial.
+    """Store the evaluation of these plans on that data, within that budget; with a `margin` it is a trial.
 
     Raises `WorkflowError` for a worker that the pool does not have.
     """
     evaluations = Evaluations(bench)
     if choice.earlier is not None:
-        return evaluations.add_on(choice.earlier, plans, margin=margin)
-    spec = SPEC.model_copy(update={"margin": margin})
+        spec = _within(choice.earlier.spec, budget)
+        return evaluations.add_on(choice.earlier.model_copy(update={"spec": spec}), plans, margin=margin)
+    spec = _within(SPEC, budget).model_copy(update={"margin": margin})
     names = [plan.name for plan in plans]
     return evaluations.add(_shipped(choice.name), names, spec, given=plans)
+
+
+def _within(spec: EvaluationSpec, budget: Budget) -> EvaluationSpec:
+    settings = spec.settings.model_copy(update={"budget": budget})
+    return spec.model_copy(update={"settings": settings})
 
 
 def trials_of_session(bench: Workbench, session: str) -> tuple[EvaluationRecord, ...]:

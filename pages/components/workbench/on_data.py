@@ -11,9 +11,11 @@ from conductor.evaluation.forecast import Forecast
 from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.trials import MARGIN
 from conductor.text.formatting import counted
+from conductor.values.budget import Budget
 from pages.components.tab.services import services
 from pages.components.tab.state import plain
-from studio.evaluation.on_data import add_on_data, data_choices, forecast_on
+from pages.components.widgets.budget_fields import budget_fields
+from studio.evaluation.on_data import DataChoice, add_on_data, data_choices, forecast_on
 from studio.workbench import Workbench
 
 EVALUATION_PAGE = "pages/evaluation.py"
@@ -22,17 +24,18 @@ EVALUATION_PAGE = "pages/evaluation.py"
 def start_on_data(
     bench: Workbench, session: str, plans: Sequence[FixedPlan], *, trial: bool, key: str
 ) -> None:
-    """Draw the choice of data, what it will take, and the button that begins; that opens the evaluation."""
+    """Draw the choice of data and budget, what it will take, and the button that begins and opens it."""
     choices = data_choices(bench)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{key}-choice"):
         chosen = st.selectbox(
             "Data", range(len(choices)), key=f"{key}-data", format_func=lambda at: plain(choices[at].title)
         )
         margin = _margin(key) if trial else None
+        budget = _budget(choices[chosen], key)
         started = st.button("Start", key=f"{key}-start", icon=":material/play_arrow:", type="primary")
     try:
         if started:
-            record = add_on_data(bench, choices[chosen], plans, margin=margin)
+            record = add_on_data(bench, choices[chosen], plans, margin=margin, budget=budget)
             services().evaluations.begin(record.id)
         else:
             st.caption(plain(_words(forecast_on(bench, choices[chosen], plans, session))))
@@ -41,6 +44,14 @@ def start_on_data(
         st.error(plain(str(error)), icon=":material/error:")
         return
     st.switch_page(EVALUATION_PAGE, query_params={"evaluation": record.id})
+
+
+def _budget(choice: DataChoice, key: str) -> Budget:
+    """What it may spend; of the questions of an earlier evaluation first what that one might."""
+    earlier = choice.earlier
+    if earlier is None:
+        return budget_fields(f"{key}-{choice.name}")
+    return budget_fields(f"{key}-{earlier.id}", given=earlier.spec.settings.budget)
 
 
 def _margin(key: str) -> float:

@@ -9,6 +9,8 @@ import pytest
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.budget import Budget
+from conductor.values.presets import Settings
 from conductor.workers.pool.pool import configured_pool
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
@@ -28,7 +30,9 @@ name = "beta"
 kind = "simulated"
 answer = "Answer: 8"
 """
-SPEC = EvaluationSpec(data="", digest="", planners=("conductor",))
+SPEC = EvaluationSpec(
+    data="", digest="", planners=("conductor",), settings=Settings(budget=Budget(cost=5.0, calls=1000))
+)
 DATA = DataSet(
     "sevens", tuple(Item(id=str(n), input=f"What is 7 + {n} - {n}?", target=("7",)) for n in range(3))
 )
@@ -112,6 +116,23 @@ def test_a_workflow_is_tried_on_data_from_the_trials_that_are_there(app, bench, 
     assert any("too few questions for a margin of 0.05" in text for text in texts(page))
     page = opened(app, session, **{"panel": "Trials", "experiment-kind": "data"})
     assert any("On sevens, 3 questions" in text for text in texts(page))
+
+
+def test_a_trial_on_data_ends_where_its_budget_is_spent_and_says_so(app, bench, session):
+    bench.running.start(session)
+    bench.activities.wait(session)
+    page = opened(app, session, **{"panel": "Trials", "experiment-kind": "data"})
+    (earlier,) = bench.store.evaluations.listed()
+    fields = [page.number_input(key=f"data-trial-{earlier.id}-{limit}") for limit in ("cost", "tokens")]
+    # Of questions that were evaluated before, what that might spend.
+    assert [field.value for field in fields] == [5.0, None]
+    fields[0].set_value(None)
+    fields[1].set_value(30).run()
+    page.button(key="data-trial-start").click().run()
+    (record,) = trials_of_session(bench, session)
+    assert record.spec.settings.budget == Budget(tokens=30, calls=1000)
+    shown_to_its_end(app, record.id)
+    assert "The budget is spent" in bench.store.evaluations.find(record.id).reason
 
 
 @pytest.mark.parametrize("where", ["evaluation", "workbench"])
