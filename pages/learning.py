@@ -46,7 +46,7 @@ def page() -> None:
             on_click=open_run, args=(None,),
         )  # fmt: skip
         try:
-            run = read_run(shared.trainings.folder / Path(named).name)
+            run = _read(shared, shared.trainings.folder / Path(named).name)
         except DataError as error:
             st.error(plain(str(error)), icon=":material/link_off:")
             return
@@ -72,6 +72,10 @@ def _all(shared: Services, tab: TabState) -> None:
     lessons_region(shared)
 
 
+def _read(shared: Services, path: Path) -> TrainingRun:
+    return read_run(path, begun=shared.trainings.begun_here(path))
+
+
 def _one(shared: Services, tab: TabState, run: TrainingRun) -> None:
     state = run.state
     with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
@@ -86,7 +90,7 @@ def _one(shared: Services, tab: TabState, run: TrainingRun) -> None:
     def watched() -> None:
         tab.redraw_if_asked()
         try:
-            now = read_run(run.path)
+            now = _read(shared, run.path)
         except DataError:
             st.rerun()  # which names what is wrong
         if now.state != state:

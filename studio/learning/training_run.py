@@ -36,7 +36,8 @@ TRAINED = "conductor"
 @dataclass(frozen=True)
 class TrainingRun:
     """`losses` are of the warm start, `steps` the gauges of GRPO's batches, `fixed` those of the fixed
-    questions' likeliest plans: each with its step. `trained_by` is the process that trains, None for none.
+    questions' likeliest plans: each with its step. `trained_by` is the process that trains, None for none;
+    `begun`: a process was started for it here, which holds the folder only once it trains.
     """
 
     path: Path
@@ -47,6 +48,7 @@ class TrainingRun:
     alarms: tuple[tuple[int, Alarm], ...] = ()
     results: Results | None = None
     trained_by: Holder | None = None
+    begun: bool = False
 
     @property
     def name(self) -> str:
@@ -59,7 +61,7 @@ class TrainingRun:
 
     @property
     def state(self) -> State:
-        if self.trained_by is not None:
+        if self.begun or self.trained_by is not None:
             return "running"
         if self.results is not None:
             return "done"
@@ -87,6 +89,7 @@ def folded(
     *,
     results: Results | None = None,
     trained_by: Holder | None = None,
+    begun: bool = False,
 ) -> TrainingRun:
     """The run of which these are the metrics, in the order in which they were written."""
     losses: list[tuple[int, float]] = []
@@ -105,16 +108,17 @@ def folded(
             case "alarm":
                 alarms.append((step, Alarm(what=line["what"], cure=line["cure"])))
     return TrainingRun(
-        path, settings, tuple(losses), tuple(steps), tuple(fixed), tuple(alarms), results, trained_by
+        path, settings, tuple(losses), tuple(steps), tuple(fixed), tuple(alarms), results, trained_by, begun
     )
 
 
-def read_run(path: Path) -> TrainingRun:
+def read_run(path: Path, *, begun: bool = False) -> TrainingRun:
     """The run in a folder. Raises `DataError` where there is none that can be read."""
     settings, file = read_settings(path), path / RESULTS
     try:
         results = Results.model_validate_json(file.read_bytes()) if file.exists() else None
-        return folded(path, settings, read_metrics(path), results=results, trained_by=holder(path))
+        lines = read_metrics(path)
+        return folded(path, settings, lines, results=results, trained_by=holder(path), begun=begun)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"The training in {path} cannot be read; train again in another folder.") from error
 

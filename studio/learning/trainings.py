@@ -43,7 +43,8 @@ class Trainings:
     """Trainings in the folders below `folder`."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        # As a whole, since children are known by their folders.
+        self.folder = folder.absolute()
         self._lock = Lock()
         self._children: dict[Path, subprocess.Popen[bytes]] = {}
         self._stopped: set[Path] = set()
@@ -125,7 +126,7 @@ class Trainings:
                 continue
             except OSError as error:
                 raise DataError(f"{path} cannot be made: {error.strerror}.") from error
-            return path.resolve()
+            return path
         raise DataError(f"{self.folder} is full of trainings; remove some.")
 
     def _start(self, path: Path, command: Sequence[str]) -> None:

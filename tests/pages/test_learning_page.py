@@ -113,6 +113,23 @@ def test_train_begins_with_what_was_set_and_opens_the_run(app, learn, monkeypatc
     assert "--threads 1 " in (learn / "demo" / trainings.LOG).read_text()
 
 
+def test_a_training_that_begins_below_a_relative_folder_can_be_stopped(app, tmp_path, monkeypatch):
+    child = tmp_path / "child"
+    child.write_text("#!/bin/sh\nexec sleep 60\n")
+    child.chmod(0o755)
+    for module in (setup, trainings):
+        monkeypatch.setattr(module, "trainer", lambda: child)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(services, "data_folder", lambda _: Path("data"))
+    page = app("learning")
+    page.button(key="train").click().run()
+    assert "Training · it begins" in texts(page).replace("*", "")
+    page.button(key="training-stop").click().run()
+    assert not page.exception
+    assert "Stopped · step 0 of 1,600 of the warm start" in texts(page).replace("*", "")
+    assert "It ended" not in texts(page)
+
+
 def test_a_run_that_failed_names_why_and_can_be_resumed(app, learn, monkeypatch):
     for module in (setup, trainings):
         monkeypatch.setattr(module, "trainer", lambda: Path("/bin/false"))
