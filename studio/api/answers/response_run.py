@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakSet
 
-from conductor.errors import ConductorError
+from conductor.errors import ConductorError, SessionBusy, WorkflowError
 from conductor.planner.planner import MAX_QUERY, check_query
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
@@ -26,9 +26,10 @@ from conductor.workers.pool.pool import Pool
 from storage.database.encoding import plain
 from storage.records import RequestSession
 from studio.access.auth import Principal, TokenAuthenticator
+from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 from studio.api.backend import Backend
-from studio.api.errors import server_stopping, stopped_with_server
+from studio.api.errors import NO_RETRY, server_stopping, stopped_with_server
 from studio.workbench import Workbench
 
 _log = logging.getLogger(__name__)
@@ -133,7 +134,11 @@ def _begin(
     if stored_as.continues is None:
         session = bench.runner.begin_session(request, stored_as, listen=listen)
     else:
-        session = bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
+        try:
+            session = bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
+        except (WorkflowError, SessionBusy) as error:
+            message = f"The session of these calls is busy: {error}"
+            raise ApiError(message, status=409, code="session_busy", headers=NO_RETRY) from error
     ended = bench.activities.going(session)
     assert ended is not None, "just started"
     return session, ended

@@ -163,3 +163,20 @@ def test_limits_of_the_token_hold_for_what_goes_on(stage: Stage, client: OpenAI,
     with pytest.raises(openai.PermissionDeniedError, match="needs the worker 'beta'"):
         asked(client, spoken, extra_body={"conductor": {"exclude": ["beta"]}})
     assert len(fake_openai.log.entries) == 2
+
+
+def test_results_that_come_twice_at_once_are_refused_the_second_time(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, "a look", BOTH, "In Rome it is warm, and in Oslo it is not.")
+    spoken = answered(asked(client), "2", "20")
+    fake_openai.fake.tokens_per_second = 20
+    try:
+        with asked(client, spoken, stream=True) as stream:
+            next(piece for piece in stream if piece.choices and piece.choices[0].delta.content)
+            with pytest.raises(openai.ConflictError) as refused:
+                asked(client, spoken)
+            assert refused.value.code == "session_busy"
+            assert "".join(piece.choices[0].delta.content or "" for piece in stream).endswith("it is not.")
+    finally:
+        fake_openai.fake.tokens_per_second = None
