@@ -46,7 +46,13 @@ from studio.api.models import (
 )
 from studio.api.requests.body import UnreadBody, read_json
 from studio.api.requests.chat import ChatRequest
-from studio.api.requests.request import ApiRequest
+from studio.api.requests.embeddings import (
+    EmbeddingList,
+    EmbeddingsRequest,
+    embedding_worker,
+    embeddings,
+)
+from studio.api.requests.request import ApiRequest, RequestBody
 from studio.api.requests.responses import ResponsesRequest
 from studio.api.requests.run_request import run_request
 from studio.telemetry.metrics import Metrics
@@ -134,6 +140,10 @@ async def _responses_request(http: Request, _: Authenticated) -> ResponsesReques
     return ResponsesRequest.read(await read_json(http))
 
 
+async def _embeddings_request(http: Request, _: Authenticated) -> EmbeddingsRequest:
+    return EmbeddingsRequest.read(await read_json(http))
+
+
 # The patterns are only described: a path with a line break reaches no route.
 _ResponseId = Annotated[str, Path(json_schema_extra={"pattern": r"^[^/\r\n]+$"})]
 _ModelId = Annotated[str, Path(json_schema_extra={"pattern": r"^[^\r\n]+$"})]
@@ -155,19 +165,22 @@ class _Api(FastAPI):
             for operation in path.values():
                 operation["responses"].pop("422", None)
         _, bodies = models_json_schema(
-            [(ChatRequest, "validation"), (ResponsesRequest, "validation")],
+            [(body, "validation") for body in (ChatRequest, ResponsesRequest, EmbeddingsRequest)],
             ref_template="#/components/schemas/{model}",
         )
         schemas.update(bodies["$defs"])
         return document
 
 
-def _answering(name: str, body: type[ApiRequest], answer: type[BaseModel]) -> dict[str, Any]:
-    """The description of an endpoint that answers a question, whole or as a stream."""
+def _answering(
+    name: str, body: type[RequestBody], answer: type[BaseModel], *, streams: bool = True
+) -> dict[str, Any]:
+    """The description of an endpoint that answers a body, whole or as a stream as well."""
     described = _returning(
         name, answer, statuses=(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 502, 503)
     )
-    described["responses"][200] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    if streams:
+        described["responses"][200] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
     schema = {"$ref": f"#/components/schemas/{body.__name__}"}
     content = {"application/json": {"schema": schema}}
     return {**described, "openapi_extra": {"requestBody": {"required": True, "content": content}}}
@@ -240,6 +253,23 @@ async def _whole(http: Request, run: ResponseRun) -> None:
 
 def _headers(principal: Principal, run: ResponseRun) -> dict[str, str]:
     return {**principal.headers, "x-request-id": run.session}
+
+
+# -- embeddings ------------------------------------------------------------------------------------
+
+
+@router.post("/embeddings", **_answering("createEmbedding", EmbeddingsRequest, EmbeddingList, streams=False))
+async def create_embedding(
+    http: Request,
+    principal: Authenticated,
+    request: Annotated[EmbeddingsRequest, Depends(_embeddings_request)],
+) -> Response:
+    """Pass texts on to the endpoint of one worker, which makes vectors of them."""
+    service = _service(http)
+    worker = embedding_worker(request, await service.backend.pool(), principal)
+    answer, usage = await embeddings(request, worker)
+    await service.auth.record_usage(principal, usage)
+    return Json(answer, headers=dict(principal.headers))
 
 
 # -- stored responses ------------------------------------------------------------------------------

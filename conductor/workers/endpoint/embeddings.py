@@ -49,23 +49,26 @@ class EmbeddingClient(ChatClient):
         vectors, _ = await self.embed_and_count(texts)
         return vectors
 
-    async def embed_and_count(self, texts: Sequence[str]) -> tuple[list[list[float]], Usage]:
-        """The vectors, and what the calls took."""
+    async def embed_and_count(
+        self, texts: Sequence[str], *, dimensions: int | None = None
+    ) -> tuple[list[list[float]], Usage]:
+        """The vectors, of that length where one is asked for, and what the calls took."""
         vectors: list[list[float]] = []
         used = Usage(prompt_tokens=0, completion_tokens=0)
         for start in range(0, len(texts), BATCH):
-            found = await self._embedded(texts[start : start + BATCH])
+            found = await self._embedded(texts[start : start + BATCH], dimensions)
             vectors += [entry.embedding for entry in sorted(found.data, key=lambda entry: entry.index)]
             used += Usage(prompt_tokens=found.usage.prompt_tokens, completion_tokens=0)
         if len({len(vector) for vector in vectors}) > 1:
             raise self._failures.malformed("its vectors have several lengths")
         return vectors, used
 
-    async def _embedded(self, texts: Sequence[str]) -> _Embeddings:
+    async def _embedded(self, texts: Sequence[str], dimensions: int | None) -> _Embeddings:
         key, mask = self._key_and_mask()
         client = await self._connections.client()
         call = Call(self.endpoint, self._failures)
         body = {"model": self.endpoint.model, "input": list(map(joined, texts)), **self.endpoint.extra}
+        body |= {} if dimensions is None else {"dimensions": dimensions}
         while True:
             deadlines = await call.enter()
             exchange = self._exchange(client, "embeddings", deadlines, mask, key=key, body=body)

@@ -136,15 +136,40 @@ class Question:
     presence_penalty: float | None = None
 
 
-class ApiRequest(RequestPart, ABC):
+class RequestBody(RequestPart):
+    """The body of a request. `reasons` state why a parameter, or some of its values, is not supported."""
+
+    reasons: ClassVar[Mapping[str, str]]
+
+    @classmethod
+    def read(cls, content: bytes) -> Self:
+        """The request that a body contains; a byte order mark before it is skipped, as RFC 8259 allows.
+
+        Raises `ApiError` that names the first parameter that cannot be honoured.
+        """
+        content = content.removeprefix(BOM_UTF8)
+        # pydantic reports what is not JSON.
+        with suppress(ValueError, RecursionError):
+            json.loads(content, object_pairs_hook=_check_members)
+        try:
+            request = cls.model_validate_json(content)
+        except ValidationError as error:
+            raise _api_error(error, cls.reasons) from None
+        request.check()
+        return request
+
+    def check(self) -> None:
+        """Raise `ApiError` for parameters that contradict each other."""
+
+
+class ApiRequest(RequestBody, ABC):
     """A request for an answer: the parameters that both endpoints have.
 
-    `reasons` state why a parameter, or some of its values, is not supported. The parameters in
-    `without_effect` are accepted because a client that sends them loses nothing; the answer lists them.
+    The parameters in `without_effect` are accepted because a client that sends them loses nothing; the answer
+    lists them.
     `query_parameter` and `effort_parameter` are the names of what `question` contains, for errors.
     """
 
-    reasons: ClassVar[Mapping[str, str]]
     without_effect: ClassVar[Sequence[str]]
     query_parameter: ClassVar[str]
     effort_parameter: ClassVar[str]
@@ -166,23 +191,6 @@ class ApiRequest(RequestPart, ABC):
     prompt_cache_retention: str | None = None
     prompt_cache_options: Unsupported = None
     conductor: Steering | None = None
-
-    @classmethod
-    def read(cls, content: bytes) -> Self:
-        """The request that a body contains; a byte order mark before it is skipped, as RFC 8259 allows.
-
-        Raises `ApiError` that names the first parameter that cannot be honoured.
-        """
-        content = content.removeprefix(BOM_UTF8)
-        # pydantic reports what is not JSON.
-        with suppress(ValueError, RecursionError):
-            json.loads(content, object_pairs_hook=_check_members)
-        try:
-            request = cls.model_validate_json(content)
-        except ValidationError as error:
-            raise _api_error(error, cls.reasons) from None
-        request.check()
-        return request
 
     def check(self) -> None:
         """Raise `ApiError` for parameters that contradict each other."""
