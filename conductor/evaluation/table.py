@@ -19,6 +19,7 @@ from conductor.evaluation.items import Item
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.spec import CellResult, FittedOn
 from conductor.evaluation.statistics import Interval, PairedDifference, entropy, paired_difference, wilson
+from conductor.text.formatting import p_value
 from conductor.values.messages import NOTHING_USED, Usage, Value
 from conductor.workers.computed import COMPUTED_NAMES
 
@@ -325,7 +326,7 @@ def as_latex(table: Table) -> str:
         interval = "" if row.interval is None else f"{row.interval.low:.3f}--{row.interval.high:.3f}"
         difference, p = "", ""
         if row.difference is not None:
-            difference, p = f"{row.difference.difference:+.3f}", f"{row.difference.p:.3f}"
+            difference, p = f"{row.difference.difference:+.3f}", p_value(row.difference.p).replace("<", "$<$")
         cells = (
             row.planner.translate(_LATEX),
             _rounded(row.accuracy, 3),

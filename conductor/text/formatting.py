@@ -56,6 +56,11 @@ def duration(seconds: float | None) -> str:
     return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
 
 
+def p_value(p: float) -> str:
+    """The p of a test, to three digits; never 0."""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def percent(part: float) -> str:
     """A share from 0 to 1; a share above 0 is never shown as 0 %, and one below 1 never as 100 %."""
     if 0 < part < 0.005:

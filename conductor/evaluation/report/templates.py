@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from conductor.evaluation.report.names import planner_name
 from conductor.evaluation.score import WITHOUT_VERDICT
 from conductor.evaluation.statistics import MeanDifference, PairedDifference, wilson
-from conductor.text.formatting import dollars, duration
+from conductor.text.formatting import dollars, duration, p_value
 from conductor.workflow.edits import words
 
 UNKNOWN = "-"
@@ -34,9 +34,7 @@ def _percent_points(share: float) -> str:
 
 
 def _p(found: PairedDifference | None) -> str:
-    if found is None:
-        return UNKNOWN
-    return "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
+    return UNKNOWN if found is None else p_value(found.p)
 
 
 def _signed(number: float | None) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 from conductor.errors import ConductorError
 from conductor.evaluation.comparison import PlannerTwice
 from conductor.evaluation.report import planner_name
+from conductor.text.formatting import p_value
 from pages.components.tab.state import plain
 from pages.components.view_models.run_text import clock
 from pages.components.widgets.text_block import Stretch
@@ -67,7 +68,7 @@ def _row(planner: PlannerTwice, record: EvaluationRecord, other: EvaluationRecor
         _share(planner.first),
         _share(planner.second),
         "-" if difference is None else f"{100 * difference.difference:+.1f}".replace("-", "\u2212"),
-        "-" if difference is None else f"{difference.p:.3f}",
+        "-" if difference is None else p_value(difference.p),
     )
     name = planner_name(planner.planner, of)
     return Row(name, tuple(Cell(text=(Stretch(figure),)) for figure in figures))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event as Flag
 
 from conductor.errors import DataError
-from conductor.evaluation.table import Table
+from conductor.evaluation.table import ROUTER, Table
 from conductor.text.formatting import dollars, percent
 from conductor.values.budget import Budget
 from storage.records import EvaluationRecord
@@ -35,6 +35,13 @@ def carried_out(
     *,
     budget: Budget | None = None,
 ) -> int:
+    for name in beaten_by:
+        if _named(record.spec.planners, name) is None and name != ROUTER:
+            known = ", ".join(record.spec.planners)
+            raise DataError(
+                f"This evaluation has no planner {name!r}; it has {known}. Nothing was "
+                f"called; go on with: {_resume(record, options)} --fail-if-beaten-by NAME"
+            )
     stop = Flag()
     with _shown_progress(quiet=options.json) as listen:
         try:
@@ -90,10 +97,10 @@ def exit_code(found: Table, beaten_by: Sequence[str]) -> int:
     rows = {row.planner: row for row in found.rows}
     beaten = False
     for name in beaten_by:
-        # A session's workflow of now is named with its revision.
-        row = rows.get(name) or next((rows[each] for each in rows if each.startswith(f"{name}@")), None)
-        if row is None:
+        known = _named(rows, name)
+        if known is None:
             raise DataError(f"This evaluation has no planner {name!r}; it has {', '.join(rows)}.")
+        row = rows[known]
         difference = row.difference
         if difference is not None and difference.significant and difference.difference > 0:
             print_remark(
@@ -102,6 +109,12 @@ def exit_code(found: Table, beaten_by: Sequence[str]) -> int:
             )
             beaten = True
     return int(beaten)
+
+
+def _named(planners: Iterable[str], name: str) -> str | None:
+    """The planner of that name; a session's workflow of now is named with its revision."""
+    given = [each for each in planners if each == name or each.startswith(f"{name}@")]
+    return name if name in given else next(iter(given), None)
 
 
 def shown(bench: Workbench, record: EvaluationRecord, found: Table) -> tuple[Shape, str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from conductor.evaluation.comparison import PlannerTwice
 from conductor.evaluation.items import Item
 from conductor.evaluation.table import Cell
+from conductor.text.formatting import p_value
 from storage.records import EvaluationRecord
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import one_line, table
@@ -72,4 +73,4 @@ def _difference(each: PlannerTwice) -> tuple[str, str, str]:
     if found is None:
         return "", "", ""
     interval = f"{found.interval.low:+.3f} to {found.interval.high:+.3f}"
-    return f"{found.difference:+.3f}", interval, f"{found.p:.3f}"
+    return f"{found.difference:+.3f}", interval, p_value(found.p)

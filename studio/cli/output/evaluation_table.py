@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from conductor.evaluation.score import WITHOUT_VERDICT
 from conductor.evaluation.table import PlannerRow, Table
-from conductor.text.formatting import counted, dollars, duration, percent
+from conductor.text.formatting import counted, dollars, duration, p_value, percent
 from studio.cli.output.terminal import one_line, table
 
 _FIGURES = (
@@ -65,7 +65,7 @@ def _cells(row: PlannerRow) -> Sequence[str]:
         "" if row.accuracy is None else f"{row.accuracy:.3f}",
         "" if row.interval is None else f"{row.interval.low:.3f}-{row.interval.high:.3f}",
         "" if difference is None else f"{difference.difference:+.3f}",
-        "" if difference is None else f"{difference.p:.3f}",
+        "" if difference is None else p_value(difference.p),
         "" if row.tokens is None else f"{row.tokens:,.0f}",
         "" if row.cost is None else dollars(row.cost),
         "" if row.calls is None else f"{row.calls:.2f}",

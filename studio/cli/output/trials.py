@@ -13,7 +13,7 @@ from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.statistics import Interval, MeanDifference
 from conductor.evaluation.table import Cell
 from conductor.evaluation.trials import TrialRow, Trials, base_plan, cheapest, few_questions, trials_of
-from conductor.text.formatting import counted, dollars
+from conductor.text.formatting import counted, dollars, p_value
 from conductor.workflow.edits import words
 from conductor.workflow.file import PlanStep
 from studio.cli.output.shapes import Shape
@@ -104,7 +104,7 @@ def _line(row: TrialRow) -> Sequence[str]:
         words(row.edits),
         "" if accuracy is None else f"{accuracy.difference:+.3f}",
         "" if accuracy is None else f"{accuracy.interval.low:+.3f} to {accuracy.interval.high:+.3f}",
-        "" if accuracy is None else f"{accuracy.p:.3f}",
+        "" if accuracy is None else p_value(accuracy.p),
         "" if tokens is None else f"{tokens.mean:+,.0f}",
         "" if tokens is None or tokens.interval is None
         else f"{tokens.interval.low:+,.0f} to {tokens.interval.high:+,.0f}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.text.formatting import counted, dollars, duration, named, percent, size, tokens
+from conductor.text.formatting import counted, dollars, duration, named, p_value, percent, size, tokens
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,10 @@ def test_time_is_shown_in_the_unit_that_fits(seconds: float | None, shown: str) 
 )
 def test_what_is_there_is_never_shown_as_nothing_and_most_never_as_all(part: float, shown: str) -> None:
     assert percent(part) == shown
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"), [(0.0, "<0.001"), (0.0009, "<0.001"), (0.001, "0.001"), (1.0, "1.000")]
+)
+def test_a_p_is_never_0(p, shown):
+    assert p_value(p) == shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,19 @@ def test_a_set_is_asked_for_by_its_name_and_read_from_a_file_of_the_user(line: L
 def test_a_set_without_one_source_is_refused(line: Line, given: tuple[str, ...], reason: str) -> None:
     refused = line("evaluate", "run", *given)
     assert (refused.code, reason in refused.err) == (1, True), refused.err
+
+
+@pytest.mark.slow
+def test_a_gate_that_names_no_planner_is_refused_before_anything_is_called(line: Line, data: str) -> None:
+    asked = ("-p", "worker:mathematics", "--skip-broken", "--pool", "offline")
+    refused = line("evaluate", "run", data, *asked, "--fail-if-beaten-by", "worker:mathematic")
+    assert refused.code == 1
+    assert "has no planner 'worker:mathematic'; it has worker:mathematics. Nothing was called" in refused.err
+    (id,) = re.findall(r"evaluate resume (\w+)", refused.err)
+    shape = json.loads(line("evaluate", "table", id, "--form", "json").out)
+    assert [row["questions"] for row in shape["planners"]] == [0]
+    resumed = line("evaluate", "resume", id, "--pool", "offline", "--fail-if-beaten-by", "worker:mathematics")
+    assert resumed.code == 0, resumed.err
 
 
 @pytest.mark.slow
