@@ -77,6 +77,26 @@ _OPTIONS = {flag: flag for flag in ("--model", "--host", "--port", "--max-model-
 _OPTIONS["--served-model-name"] = "--served-name"
 """vLLM's flags that have an option of their own here, because the pool lines need their values."""
 
+
+class Card(Value):
+    """What a server of a 7B model in 16 bits is started with on a card: how many tokens a call may hold, how
+    many calls are computed at once, and which part of the card's memory is the server's.
+
+    Such a model takes 15 GB, and Qwen2.5-7B's keys and values 56 KiB a token (28 layers, 4 heads of 128, two
+    bytes each). What is left of 24 GB holds some 80,000 tokens, of 80 GB about a million.
+    """
+
+    max_model_len: int
+    max_num_seqs: int
+    memory: float
+
+
+CARDS: Mapping[int, Card] = {
+    24: Card(max_model_len=16_384, max_num_seqs=32, memory=0.90),
+    80: Card(max_model_len=32_768, max_num_seqs=256, memory=0.92),
+}
+"""Cards by their memory in GB."""
+
 _STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not bound to
@@ -85,8 +105,10 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared wit
 class Serving(Value):
     """The settings of one server.
 
-    `key_env` names the variable that holds the API key, None for a server without one. `extra` are vLLM flags
-    that `extra_flags` accepts; they come last, so they win over ours.
+    `key_env` names the variable that holds the API key, None for a server without one. `card` is the memory
+    of the card in GB, one of `CARDS`; None leaves lengths and memory to vLLM. `reasoning_parser` and
+    `tool_call_parser` are vLLM's names of how a model writes its thoughts and its calls of tools, None where
+    it does neither. `extra` are vLLM flags that `extra_flags` accepts; they come last, so they win over ours.
     """
 
     model: str
@@ -94,6 +116,9 @@ class Serving(Value):
     port: int = 8000
     served_name: str = "conductor"
     max_model_len: int | None = None
+    card: int | None = None
+    reasoning_parser: str | None = None
+    tool_call_parser: str | None = None
     key_env: str | None = None
     extra: tuple[str, ...] = ()
 
@@ -109,8 +134,19 @@ class Serving(Value):
         command += ["--model", self.model, "--served-model-name", self.served_name]
         command += ["--host", self.host, "--port", str(self.port), "--enable-prefix-caching"]
         command += ["--structured-outputs-config", json.dumps(_STRUCTURED, separators=(",", ":"))]
-        if self.max_model_len is not None:
-            command += ["--max-model-len", str(self.max_model_len)]
+        # A model's own file may set sampling, such as Qwen's repetition penalty, for all who ask without one.
+        command += ["--generation-config", "vllm"]
+        card = None if self.card is None else CARDS[self.card]
+        length = self.max_model_len or (card.max_model_len if card is not None else None)
+        if length is not None:
+            command += ["--max-model-len", str(length)]
+        if card is not None:
+            command += ["--max-num-seqs", str(card.max_num_seqs)]
+            command += ["--gpu-memory-utilization", f"{card.memory:.2f}"]
+        if self.reasoning_parser is not None:
+            command += ["--reasoning-parser", self.reasoning_parser]
+        if self.tool_call_parser is not None:
+            command += ["--enable-auto-tool-choice", "--tool-call-parser", self.tool_call_parser]
         if vllm.cpu:
             command += ["--dtype", "float32", "--enforce-eager"]
         return [*command, *self.extra]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typer import Argument, BadParameter
 from conductor.errors import ServeError
 from conductor.vllm.server import Server
 from conductor.vllm.serving import (
+    CARDS,
     Installed,
     Serving,
     extra_flags,
@@ -28,6 +30,10 @@ _KEYS = ("CONDUCTOR_KEY", "VLLM_API_KEY")
 _KEY_HELP = f"The variable that holds the API key; default: {_KEYS[0]}."
 _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
+_CARD_HELP = f"The card's memory, {' or '.join(map(str, CARDS))}: defaults for a 7B model in 16 bits."
+_THINKS_HELP = "For a model that thinks before it answers: how, such as qwen3 or deepseek_r1."
+_TOOLS_HELP = "For a worker that calls tools: how, such as hermes (Qwen) or llama3_json."
+
 app = App()
 
 
@@ -35,6 +41,21 @@ def _variable(text: str) -> str:
     """The name of a variable; what is none may be a key, and is not repeated."""
     if not (text.isascii() and text.isidentifier()):
         raise BadParameter(f"write the name of a variable, like {_KEYS[0]}, not the key itself")
+    return text
+
+
+def _card(text: str) -> int:
+    """One of the cards that have defaults."""
+    known = {str(memory): memory for memory in CARDS}
+    if text not in known:
+        raise BadParameter(f"there are defaults for {' and '.join(known)} GB; leave it out for another card")
+    return known[text]
+
+
+def _parser(text: str) -> str:
+    """A name, which vLLM looks up in its list."""
+    if re.fullmatch(r"\w[\w.-]*", text) is None:
+        raise BadParameter("write the name of one of vLLM's parsers, like qwen3")
     return text
 
 
@@ -51,6 +72,9 @@ def vllm(
     port: Annotated[int, count("The port to listen at.", "PORT", most=65535)] = 8000,
     served_name: Annotated[str, option("The model's name at the server.", "NAME")] = "conductor",
     max_model_len: Annotated[int | None, count("Tokens that a call may hold.")] = None,
+    gpu: Annotated[int | None, option(_CARD_HELP, "GB", _card)] = None,
+    reasoning_parser: Annotated[str | None, option(_THINKS_HELP, "NAME", _parser)] = None,
+    tool_call_parser: Annotated[str | None, option(_TOOLS_HELP, "NAME", _parser)] = None,
     api_key_env: Annotated[str | None, option(_KEY_HELP, "NAME", _variable)] = None,
     python: Annotated[str, option("The Python that has vLLM.", "PATH")] = sys.executable,
     options: Shared,
@@ -71,6 +95,9 @@ def vllm(
         port=port,
         served_name=served_name,
         max_model_len=max_model_len,
+        card=gpu,
+        reasoning_parser=reasoning_parser,
+        tool_call_parser=tool_call_parser,
         key_env=key_env,
         extra=flags,
     )

@@ -33,8 +33,42 @@ def test_the_command_line_has_what_this_job_needs() -> None:
         *("--port", "8123"),
         "--enable-prefix-caching",
         *("--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}'),
+        *("--generation-config", "vllm"),
         *("--max-model-len", "8192"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("card", "flags"),
+    [
+        (24, "--max-model-len 16384 --max-num-seqs 32 --gpu-memory-utilization 0.90"),
+        (80, "--max-model-len 32768 --max-num-seqs 256 --gpu-memory-utilization 0.92"),
+    ],
+)
+def test_a_card_has_its_length_and_its_memory(card: int, flags: str) -> None:
+    assert " ".join(serving(card=card).command(GPU)).endswith(flags)
+    assert "--max-model-len 4096 --max-num-seqs" in " ".join(
+        serving(card=card, max_model_len=4096).command(GPU)
+    )
+
+
+def test_without_a_card_length_and_memory_are_vllms_own() -> None:
+    command = serving().command(GPU)
+    assert not {"--max-model-len", "--max-num-seqs", "--gpu-memory-utilization"} & set(command)
+
+
+@pytest.mark.parametrize(
+    ("changes", "flags"),
+    [
+        ({"reasoning_parser": "qwen3"}, ["--reasoning-parser", "qwen3"]),
+        ({"tool_call_parser": "hermes"}, ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"]),
+    ],
+)
+def test_a_model_that_thinks_or_calls_tools_is_read_as_it_writes(
+    changes: dict[str, str], flags: list[str]
+) -> None:
+    assert serving(**changes).command(GPU)[-len(flags) :] == flags
+    assert not set(flags) & set(serving().command(GPU))
 
 
 def test_a_cpu_gets_numbers_it_can_compute_and_no_compiler() -> None:

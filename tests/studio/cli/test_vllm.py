@@ -98,7 +98,8 @@ def test_it_serves_prints_the_pool_and_ends_cleanly(
     start: Start, record: Path, ending: signal.Signals
 ) -> None:
     port = str(free_port())
-    process = start("--model", "org/model-7b", "--port", port, "--", "--seed", "7", CONDUCTOR_KEY=KEY)
+    sized = ("--gpu", "24", "--reasoning-parser", "qwen3", "--tool-call-parser", "hermes")
+    process = start("--model", "org/model-7b", "--port", port, *sized, "--", "--seed", "7", CONDUCTOR_KEY=KEY)
     document = tomllib.loads(until_ready(process))
     assert document["conductor"] == {
         "base_url": f"http://127.0.0.1:{port}/v1",
@@ -113,6 +114,14 @@ def test_it_serves_prints_the_pool_and_ends_cleanly(
     assert err.endswith("stopped\n")
     server = given(record)
     assert server["arguments"][-2:] == ["--seed", "7"]
+    asked = " ".join(server["arguments"])
+    for flags in (
+        "--generation-config vllm",
+        "--max-model-len 16384",
+        "--reasoning-parser qwen3",
+        "--tool-call-parser hermes",
+    ):
+        assert flags in asked
     assert server["environment"]["VLLM_API_KEY"] == KEY
     with pytest.raises(ProcessLookupError):
         os.kill(server["pid"], 0)
@@ -200,6 +209,8 @@ def test_what_must_not_be_served_is_refused_at_once(line: Line, arguments: list[
         ([], "Missing option '--model'"),
         (["--model", "m", "stray"], "unknown argument 'stray'; flags for vLLM come after --"),
         (["--model", "m", "--port", "70000"], "Input should be less than or equal to 65535"),
+        (["--model", "m", "--gpu", "40"], "there are defaults for 24 and 80 GB"),
+        (["--model", "m", "--tool-call-parser", "--x"], "write the name of one of vLLM's parsers"),
         (["--model", "m", "--api-key-env", "sk-proj-1"], "write the name of a variable, like CONDUCTOR_KEY"),
     ],
 )
