@@ -1,6 +1,6 @@
 """A Conductor's folder: a Llama as Hugging Face stores one, with its tokenizer and its card.
 
-transformers and vLLM load it, and so does the runtime without torch. Knows file formats; weights are numpy's.
+transformers loads it, and so does the runtime without torch. Knows file formats; weights are numpy's.
 """
 
 from __future__ import annotations
