@@ -52,10 +52,7 @@ def test_the_final_step_alone_is_run_again_in_the_same_session(
     bodies = [entry.body or {} for entry in fake_openai.log.entries]
     assert len(bodies) == 3, "the first step keeps its output"
     assert [message["role"] for message in bodies[2]["messages"]] == ["user", "assistant", "tool", "tool"]
-    assert (
-        bodies[2]["messages"][0] == bodies[1]["messages"][0]
-        or "a look" in bodies[2]["messages"][0]["content"]
-    )
+    assert "a look" in bodies[2]["messages"][0]["content"]
     assert bodies[2]["messages"][2:] == spoken[2:]
     assert [step["reused"] for step in second.conductor["steps"]] == [True, False]
     assert second.conductor["calls"] == 1
