@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from conductor.learning.small_llama.folder import Weights, llama_config, llama_shapes, write_folder
+from conductor.learning.small_llama.folder import llama_config, llama_shapes, write_folder
 from conductor.learning.small_llama.tokenizer import make_tokenizer
+from conductor.learning.small_llama.wide_heads import Weights
 from conductor.planner.local.card import ConductorCard
 from conductor.planner.local.prompt import plan_text, prompt_text
 from conductor.workflow.model import Step, Workflow

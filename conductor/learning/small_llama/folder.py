@@ -1,6 +1,6 @@
 """A Conductor's folder: a Llama as Hugging Face stores one, with its tokenizer and its card.
 
-transformers loads it, and so does the runtime without torch. Knows file formats; weights are numpy's.
+transformers and vLLM load it, and so does the runtime without torch. Knows file formats; weights are numpy's.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from conductor.learning.small_llama.tokenizer import END, PAD
+from conductor.learning.small_llama.wide_heads import Weights, with_wide_heads
 from conductor.planner.local.card import CARD, ConductorCard
-
-Weights = Mapping[str, NDArray[np.float32]]
-"""Arrays by the names that transformers gives the parameters of `LlamaForCausalLM`."""
 
 CHAT = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 """The chat template: the one message of a small Conductor is its prompt, as it is."""
@@ -61,7 +58,11 @@ def llama_config(
 def write_folder(
     folder: Path, *, config: Mapping[str, Any], tokenizer: Tokenizer, weights: Weights, card: ConductorCard
 ) -> None:
-    """Write the folder, in the place of one that is there; an interruption leaves the old one or none."""
+    """Write the folder, in the place of one that is there; an interruption leaves the old one or none.
+
+    Heads are written as wide as vLLM needs them, which changes no plan.
+    """
+    config, weights = with_wide_heads(config, weights)
     fresh = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
