@@ -16,7 +16,6 @@ from conductor.evaluation.scorers.judge import can_judge
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
 from conductor.text.formatting import counted, dollars, duration, estimated, named
-from conductor.values.budget import Budget
 from conductor.values.presets import MAX_ROUNDS, Settings
 from conductor.workers.pool.pool import Pool
 from pages.components.evaluation.data import Chosen, chosen_questions
@@ -24,6 +23,7 @@ from pages.components.evaluation.listing import open_evaluation
 from pages.components.evaluation.progress import PLACE
 from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
+from pages.components.widgets.budget_fields import budget_fields
 from pages.components.widgets.controls import action
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.outlook import Outlook, outlook
@@ -203,18 +203,11 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
         seed = st.number_input(
             "Seed", min_value=0, value=0, key="how-seed", width=105, help="Decides the order of choices"
         )
-        cost = st.number_input(
-            "Budget, $", min_value=0.01, value=None, placeholder="None", key="how-cost", width=120,
-            help="It stops where this is spent, and can be resumed",
-        )  # fmt: skip
-        tokens = st.number_input(
-            "Budget, tokens", min_value=1, value=None, placeholder="None", key="how-tokens", width=140
-        )
+        budget = budget_fields("how")
     allow_code = False
     if _needs(data, "code"):
         label = "Run the programs that models write, in a limited process, to score them"
         allow_code = st.checkbox(label, key="how-code")
-    budget = Budget(cost=cost, tokens=None if tokens is None else int(tokens))
     spec = EvaluationSpec(
         data="",
         digest="",
