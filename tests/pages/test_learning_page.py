@@ -9,28 +9,15 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from training_folders import begun_training, done_training
 
-from conductor.learning.demonstration.contenders import Row
-from conductor.learning.demonstration.plan_pairs import Planned, PlanPair, PlanPairs
-from conductor.learning.demonstration.run_folder import RESULTS, RunFolder
-from conductor.learning.demonstration.settings import DemoSettings
+from conductor.learning.demonstration.run_folder import RESULTS
 from conductor.planner.local.card import CARD
 from conductor.workers.local_model import SHIPPED
-from conductor.workflow.model import Step, Workflow
 from pages.components.learning import lessons, setup
 from pages.components.tab import services
 from studio.learning import trainings
 from studio.learning.training_run import TRAINED
-
-GAUGES = {
-    "reward": 0.5, "valid": 0.9, "right": 0.4, "steps": 1.5, "one_step": 0.3, "entropy": 2.0, "live": 0.5,
-    "tokens": 90.0,
-}  # fmt: skip
-MEASURED = {
-    "sampled_before": 0.5, "sampled": 0.9, "greedy_before": 0.95, "one_step": 0.0, "combinations": 0.97,
-    "wordings": 0.98, "shuffled": 1.0, "subsets": 0.8, "reachable": 0.85, "calls": 1200, "saved": 3400,
-    "seconds": 60.0,
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -47,29 +34,6 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file.write_text('# ours\n[[worker]]\nname = "one"\nkind = "simulated"\n', encoding="utf-8")
     monkeypatch.setenv("CONDUCTOR_POOL", str(file))
     return file
-
-
-def begun(learn: Path, name: str, **settings) -> RunFolder:
-    folder = RunFolder(learn / name, DemoSettings(warm_steps=100, grpo_steps=20, **settings))
-    folder.add({"kind": "warm start", "step": 100, "loss": 0.2})
-    folder.add({"kind": "evaluation", "step": 0, **GAUGES})
-    folder.add({"kind": "grpo", "step": 1, **GAUGES, "calls": 3, "saved": 4})
-    return folder
-
-
-def done(learn: Path, name: str) -> RunFolder:
-    """A finished run, whose Conductor is the shipped one."""
-    folder = begun(learn, name)
-    row = Row(planner="this Conductor", accuracy=0.9, interval=(0.8, 0.95), steps=1.9, tokens=170.0)
-    folder.write_results({"rows": [row.model_dump()], **MEASURED})
-    one = Planned(
-        workflow=Workflow.of([Step(instruction="Find it.", worker="facts")]), answer="Lima", right=True
-    )
-    none = Planned(workflow=None, answer="", right=False)
-    pairs = (PlanPair(question="The capital of Peru?", answer="Lima", before=none, after=one),)
-    folder.write("plans.json", PlanPairs(pairs=pairs))
-    (folder.path / TRAINED).symlink_to(SHIPPED["orchard"])
-    return folder
 
 
 def opened(app, run):
@@ -142,8 +106,8 @@ def test_a_run_that_failed_names_why_and_can_be_resumed(app, learn, monkeypatch)
 
 
 def test_runs_are_listed_with_their_state_and_those_that_cannot_be_read_are_named(app, learn):
-    done(learn, "good")
-    begun(learn, "half")
+    done_training(learn / "good")
+    begun_training(learn / "half")
     (learn / "bad").mkdir()
     (learn / "bad" / "settings.json").write_text("{")
     page = app("learning")
@@ -158,7 +122,7 @@ def test_runs_are_listed_with_their_state_and_those_that_cannot_be_read_are_name
 
 
 def test_a_run_under_way_elsewhere_is_followed_and_not_stopped_here(app, learn):
-    folder = begun(learn, "demo")
+    folder = begun_training(learn / "demo")
     with folder.held():
         page = opened(app, "demo")
         assert not page.exception
@@ -169,7 +133,7 @@ def test_a_run_under_way_elsewhere_is_followed_and_not_stopped_here(app, learn):
 
 
 def test_a_collapse_is_shown_with_its_cure(app, learn):
-    folder = begun(learn, "demo", stop_on_collapse=True)
+    folder = begun_training(learn / "demo", stop_on_collapse=True)
     folder.add({"kind": "alarm", "step": 2, "what": "a router", "cure": "start anew"})
     page = opened(app, "demo")
     assert "Collapsed" in texts(page)
@@ -177,7 +141,7 @@ def test_a_collapse_is_shown_with_its_cure(app, learn):
 
 
 def test_a_finished_run_shows_its_table_and_a_question_before_and_after(app, learn):
-    done(learn, "demo")
+    done_training(learn / "demo")
     page = opened(app, "demo")
     assert not page.exception
     assert page.dataframe[0].value["Right"].tolist() == ["90.0%"]
@@ -190,7 +154,7 @@ def test_a_finished_run_shows_its_table_and_a_question_before_and_after(app, lea
 
 def test_use_writes_the_pool_file_the_app_reads_it_and_undo_takes_it_back(app, learn, pool):
     before = pool.read_text()
-    done(learn, "demo")
+    done_training(learn / "demo")
     page = opened(app, "demo")
     page.button(key="use-trained").click().run()
     assert not page.exception
@@ -207,7 +171,7 @@ def test_use_writes_the_pool_file_the_app_reads_it_and_undo_takes_it_back(app, l
 
 def test_a_pool_that_was_chosen_by_its_name_is_not_written(app, learn, monkeypatch):
     monkeypatch.setenv("CONDUCTOR_POOL", "orchard")
-    done(learn, "demo")
+    done_training(learn / "demo")
     page = opened(app, "demo")
     page.button(key="use-trained").click().run()
     assert "chosen by its name when the app was started" in page.error[0].value
@@ -223,7 +187,7 @@ def test_an_address_of_no_run_is_named(app, learn, run):
 
 
 def test_results_are_what_ends_a_run(app, learn):
-    folder = done(learn, "demo")
+    folder = done_training(learn / "demo")
     (folder.path / RESULTS).unlink()
     page = opened(app, "demo")
     assert "use-trained" not in {button.key for button in page.button}
@@ -245,7 +209,7 @@ def test_a_corrected_conductor_can_be_used_after_a_reload(app, learn, pool):
 def test_use_names_what_it_replaces_and_how_to_go_back_without_a_file_before(
     app, learn, pool, monkeypatch, tmp_path
 ):
-    done(learn, "demo")
+    done_training(learn / "demo")
     pool.write_text('workers = "offline"\n[conductor]\nkind = "local"\nmodel = "orchard"\nname = "old"\n')
     page = opened(app, "demo")
     page.button(key="use-trained").click().run()
