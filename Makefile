@@ -84,8 +84,8 @@ learn: setup $(LEARN_INSTALLED)
 
 # Training on the CPU, in the locked environment with torch, transformers and TRL: 0.8 GB of disk, four minutes at most.
 test-learn: setup $(LEARN_INSTALLED)
-	PYTHONDONTWRITEBYTECODE= CONDUCTOR_TEST_LEARN=$(LEARN)/bin/python $(LEARN)/bin/python -m pytest \
-		tests/integration/learn tests/browser/test_app_training.py
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 CONDUCTOR_TEST_LEARN=$(LEARN)/bin/python $(LEARN)/bin/python -m pytest \
+		-n 2 --dist loadfile tests/integration/learn tests/browser/test_app_training.py
 
 # What is not its own it reads from .venv, whose Python it shares.
 $(LEARN_INSTALLED): $(LEARN_PINS) | $(INSTALLED)
