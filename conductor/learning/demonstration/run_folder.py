@@ -143,14 +143,13 @@ def read_settings(path: Path) -> DemoSettings:
 
 
 def read_metrics(path: Path) -> list[Metrics]:
-    """All whole lines of the metrics in a folder, also while another process writes one."""
-    found = []
-    for line in _lines(path / METRICS):
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            break  # the last one, which is being written
-    return found
+    """All whole lines of the metrics in a folder, also while another process writes one. Raises `ValueError`
+    where a line is no JSON.
+    """
+    file = path / METRICS
+    # What stands behind the last line's end is being written.
+    whole, _, _ = file.read_text(encoding="utf-8").rpartition("\n") if file.exists() else ("", "", "")
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def holder(path: Path) -> Holder | None:

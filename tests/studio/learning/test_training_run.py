@@ -92,6 +92,7 @@ def test_a_run_that_its_gauges_ended_has_collapsed(tmp_path, stop_on_collapse, s
         (RESULTS, "{}"),
         (METRICS, '{"kind": "grpo", "step": 1}\n'),
         (METRICS, "3\n"),
+        (METRICS, '{"kind": "warm start"\n{"kind": "warm start", "step": 10, "loss": 0.5}\n'),
         (METRICS, b"\xff\n"),
     ],
 )
