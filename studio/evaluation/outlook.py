@@ -126,11 +126,12 @@ def _with_judge(found: Outlook, judged: int, made: Sequence[Usage]) -> Outlook:
 
 
 def _judging(bench: Workbench, judge: str) -> list[Usage]:
-    """The calls of that judge in the newest evaluation in which it judged anything."""
+    """The calls of that judge in the newest evaluation in which any is known to have taken tokens."""
     for record in bench.store.evaluations.listed():
         if record.spec.judge is not None and record.spec.judge.worker == judge:
             results = (each.result for each in bench.store.evaluations.cells(record.id))
-            made = [call for result in results if result is not None for call in result.judging]
+            calls = (call for result in results if result is not None for call in result.judging)
+            made = [call for call in calls if call.total is not None]
             if made:
                 return made
     return []

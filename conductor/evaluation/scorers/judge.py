@@ -15,7 +15,7 @@ from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
 from conductor.values.budget import NO_BUDGET
-from conductor.values.messages import NOTHING_USED, Message, Part, Request, Sampling, Usage
+from conductor.values.messages import Message, Part, Request, Sampling, Usage
 from conductor.workers.computed import is_computed
 from conductor.workers.protocol import Worker, WorkerCard
 from conductor.workers.stream import whole_answer
@@ -76,7 +76,8 @@ def verdict_in(text: str) -> bool | None:
 async def judged(
     response: str, item: Item, judge: Worker, meter: Meter | None = None
 ) -> tuple[Score, Usage | None]:
-    """The score of a response by the worker `judge`, and what its call took; None where no call was made.
+    """The score of a response by the worker `judge`, and what its call took, which is unknown of a call that
+    failed; None where no call was made.
 
     Of a judge that fails, or writes no verdict, the score is `unjudged`. `meter` counts the call;
     where its budget has no room the score is `unjudged`, too.
@@ -93,7 +94,7 @@ async def judged(
         completion = await whole_answer(judge, request)
     except WorkerError as error:
         call.release()
-        return Score(verdict="unjudged", answer=answer, reason=str(error)), NOTHING_USED
+        return Score(verdict="unjudged", answer=answer, reason=str(error)), Usage()
     call.settle(completion.usage, answer=completion.text)
     verdict = verdict_in(completion.text)
     if verdict is None:

@@ -50,10 +50,10 @@ def new_evaluation(shared: Services) -> None:
     st.subheader("How", anchor=False)
     judge = _judge(data, bench.pool)
     spec, limit = _settings(data, planners)
-    if judge is not None:
-        spec = spec.model_copy(update={"judge": JudgeSpec(worker=judge)})
     if limit is not None:
         data = DataSet(data.name, data.items[:limit], data.broken)
+    if judge is not None and _needs(data, "judge"):
+        spec = spec.model_copy(update={"judge": JudgeSpec(worker=judge)})
     tab.show_notice(PLACE)
     if not planners:
         st.caption("Choose the planners that are to answer.")

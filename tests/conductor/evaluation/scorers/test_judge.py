@@ -10,6 +10,7 @@ from conductor.engine.meter import Meter
 from conductor.evaluation.items import Item
 from conductor.evaluation.scorers.judge import MAX_ANSWER, judged, request_of, verdict_in
 from conductor.values.budget import Budget
+from conductor.values.messages import Usage
 from conductor.workers.simulated import SimulatedWorker
 
 ITEM = Item(id="q", input="What is the capital of France?", target=("Paris",), scorer="judge")
@@ -92,8 +93,9 @@ def test_an_empty_answer_is_wrong_without_a_call():
 
 def test_a_judge_that_fails_leaves_the_answer_unjudged():
     judge = SimulatedWorker("judge", answer="VERDICT: right", fail_calls=frozenset({0}))
-    found, _ = asyncio.run(judged("Paris", ITEM, judge))
+    found, used = asyncio.run(judged("Paris", ITEM, judge))
     assert (found.verdict, found.known) == ("unjudged", False)
+    assert used == Usage(), "what a broken call took is unknown, not nothing"
     assert found.reason == "judge was set to fail on this call."
 
 
