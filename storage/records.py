@@ -56,13 +56,15 @@ class RequestSession(Value):
     `token` is the id of the token that the request came with: only requests with the same token read the
     session. None: every request does. `tags` are the session's. Unless `keep`, the session is deleted from
     the start, so that it is removed in time even where its process dies. `continues` is the id of the
-    revision whose session the request continues, None for a new session.
+    revision whose session the request continues, None for a new session. `response` is what is stored of the
+    response from the start, None for nothing.
     """
 
     token: str | None = None
     tags: tuple[str, ...] = ()
     keep: bool = True
     continues: str | None = None
+    response: str | None = None
 
 
 class SessionSummary(Value):

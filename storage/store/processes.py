@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from conductor.errors import StorageError
 from storage.database.owner_lock import owner_lock
 from storage.database.schema import RUNNING, RUNS
-from storage.store.transactions import Part, Transactions, dated
+from storage.store.transactions import Part, Transactions, dated, write
 from storage.tables import plans, runs
 
 LOOK_SECONDS = 0.5
@@ -24,22 +24,25 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What an open store reads: the ids of all runs without an end, those of its own runs that must stop, and
-    the owners of all other runs and plannings.
+    """What an open store reads: the ids of all runs without an end, those of its own runs that must stop, the
+    sessions of its own plannings that must, and the owners of all other runs and plannings.
     """
 
     running: frozenset[str]
     to_stop: frozenset[str]
+    not_to_plan: frozenset[str]
     others: frozenset[str]
 
 
 def _look(connection: Connection, owner: str) -> _Seen:
     """What the store of that owner reads."""
     running = connection.execute(select(RUNS.c.id, RUNS.c.owner, RUNS.c.stop_asked_at).where(RUNNING)).all()
-    owners = {run.owner for run in running} | {begun.owner for begun in plans.underway(connection).values()}
+    plannings = plans.underway(connection).values()
+    owners = {run.owner for run in running} | {begun.owner for begun in plannings}
     return _Seen(
         running=frozenset(run.id for run in running),
         to_stop=frozenset(run.id for run in running if run.owner == owner and run.stop_asked_at is not None),
+        not_to_plan=frozenset(one.session for one in plannings if one.owner == owner and one.stop_asked),
         others=frozenset(owners - {owner}),
     )
 
@@ -66,6 +69,7 @@ class Processes(Part):
         self._judging = Lock()
         self._free_since: dict[str, float] = {}
         self._stop: Callable[[str], None] | None = None
+        self._stop_planning: Callable[[str], None] | None = None
         self._closing = Event()
         self._watch = Thread(target=self._look_on, name="store-watch", daemon=True)
 
@@ -73,13 +77,30 @@ class Processes(Part):
         """Start the thread that checks the others; call once."""
         self._watch.start()
 
-    def watch_stops(self, stop: Callable[[str], None] | None) -> None:
+    def watch_stops(
+        self, stop: Callable[[str], None] | None, *, planning: Callable[[str], None] | None = None
+    ) -> None:
         """Set the function that is called with the id of a run of this store which another process asked to
-        stop, or which is over in any way. The store's thread calls it, perhaps repeatedly; it must be quick.
+        stop, or which is over in any way; and the one that is called with a session in which this store plans
+        and is asked not to. The store's thread calls them, perhaps repeatedly; they must be quick.
         """
-        self._stop = stop
+        self._stop, self._stop_planning = stop, planning
 
     ask_to_stop = dated(runs.ask_to_stop)
+    ask_to_stop_planning = write(plans.ask_to_stop)
+
+    @property
+    def owner(self) -> str:
+        """This store's `owner` text; others see by it that this process lives. Raises `StorageError`."""
+        if not self._holds:
+            self.hold()
+        return self.lock.owner
+
+    def lives(self, owner: str) -> bool:
+        """Whether the process with that `owner` text lives. On PostgreSQL a living one may be taken for dead
+        for half a second, while it makes a connection again that was cut.
+        """
+        return owner == self.lock.owner or not self._read(self.lock.free, {owner})
 
     def retry_unwritten(self) -> None:
         """Write, in the background, events of this process that could not be written before."""
@@ -161,5 +182,8 @@ class Processes(Part):
         if stop is not None:
             for run in over | seen.to_stop:
                 stop(run)
+        if self._stop_planning is not None:
+            for session in seen.not_to_plan:
+                self._stop_planning(session)
         if seen.others:
             self.mark_interrupted(wait=False)

@@ -147,7 +147,8 @@ def begin_session(
         conversation=None if request.conversation.nothing else request.conversation,
         settings=request.settings,
     )
-    connection.execute(API_REQUESTS.insert(), {"session": session, "token": stored_as.token})
+    row = {"session": session, "token": stored_as.token, "response": stored_as.response}
+    connection.execute(API_REQUESTS.insert(), row)
     sessions.add_tags(connection, [session], stored_as.tags)
     if request.workflow is not None:
         note = "Given with the request"

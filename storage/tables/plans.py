@@ -51,7 +51,9 @@ class Answer(Attempt):
 
 
 class Underway(Value):
-    """One attempt at a plan, and its `owner`, the open store that calls; for the rest see `Plan`."""
+    """One attempt at a plan, and its `owner`, the open store that calls, which `stop_asked` asks to stop; for
+    the rest see `Plan`.
+    """
 
     session: str
     owner: str
@@ -61,6 +63,7 @@ class Underway(Value):
     attempt: int = 1
     looks_back: str | None = None
     alternative: str | None = None
+    stop_asked: bool = False
 
 
 _UNDERWAY = TypeAdapter(Underway)
@@ -164,12 +167,21 @@ def underway(connection: Connection) -> Mapping[str, Underway]:
     return found
 
 
+def ask_to_stop(connection: Connection, session: str) -> None:
+    """Request that the process which plans in the session stops, which it does within a second."""
+    for planning, begun in underway(connection).items():
+        if begun.session == session and not begun.stop_asked:
+            value = _UNDERWAY.dump_json(begun.model_copy(update={"stop_asked": True})).decode()
+            own = META.c.key == f"{_PREFIX}{planning}"
+            connection.execute(META.update().where(own).values(value=value))
+
+
 def interrupt(connection: Connection, planning: str, begun: Underway, *, now: float) -> None:
     """End it as interrupted, unless it has ended meanwhile; a session with a workflow keeps its state."""
     if not end(connection, planning):
         return
     failure = f"{INTERRUPTED}: the process that asked the Conductor ended before it answered."
-    attempt = begun.model_dump(exclude={"session", "owner"})
+    attempt = begun.model_dump(exclude={"session", "owner", "stop_asked"})
     answer = cast("Answer", {**attempt, "report": None, "failure": failure, "usage": Usage()})
     state = case((SESSIONS.c.head.is_(None), "interrupted"), else_=SESSIONS.c.state)
     # Where the session was removed for good, there is nothing to attach a plan to.

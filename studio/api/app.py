@@ -6,8 +6,10 @@ and would answer with errors of its own shape. Knows no Streamlit and no store.
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Path
@@ -22,15 +24,17 @@ from conductor.baselines.named import PLAIN_BASELINES
 from conductor.errors import ConductorError
 from conductor.values.conversation import Conversation
 from conductor.workers.computed import is_computed
+from storage.records import RequestSession
 from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.exposure import PATH
 from studio.api import stored
 from studio.api.answers import chat, responses
+from studio.api.answers.followed_run import FollowedRun
 from studio.api.answers.response_run import ResponseRun, ResponseRuns
 from studio.api.answers.run_metadata import Shape
 from studio.api.answers.streaming import EventStream, until_disconnect
 from studio.api.backend import Backend
-from studio.api.errors import ErrorBody, Json, answer_in_openais_shape, api_error, unsupported
+from studio.api.errors import ErrorBody, Json, answer_in_openais_shape, api_error
 from studio.api.metering import RequestMeter
 from studio.api.models import (
     NAMES,
@@ -52,8 +56,10 @@ from studio.api.requests.embeddings import (
     embedding_worker,
     embeddings,
 )
+from studio.api.requests.reading import Reading
 from studio.api.requests.request import ApiRequest, RequestBody
 from studio.api.requests.responses import ResponsesRequest
+from studio.api.requests.resumed_request import resumed_request
 from studio.api.requests.run_request import run_request
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
@@ -219,22 +225,49 @@ async def create_response(
         backend = _service(http).backend
         turns = await backend.look_up(stored.turns_until, earlier, token=principal.token)
         history = history.model_copy(update={"turns": (*turns, *history.turns)})
-    run = await _started(http, principal, request, history)
+    opening = responses.begun(request, started_at=time.time())
+    run = await _started(http, principal, request, history, opening=opening)
+    return await _answered(http, principal, request, run)
+
+
+async def _answered(
+    http: Request, principal: Principal, request: ResponsesRequest, run: ResponseRun
+) -> Response:
+    """A response, whole, as a stream, or in the background as it begins."""
+    run.on_unread = partial(responses.outcome, request, run)
     if request.stream:
         return _stream(responses.events(request, run), principal, run)
+    if run.background:
+        run.leave()
+        return Json(responses.under_way(request, run), headers=_headers(principal, run))
     await _whole(http, run)
     return Json(await responses.response(request, run), headers=_headers(principal, run))
 
 
 async def _started(
-    http: Request, principal: Principal, request: ApiRequest, history: Conversation
+    http: Request,
+    principal: Principal,
+    request: ApiRequest,
+    history: Conversation,
+    *,
+    opening: Shape | None = None,
 ) -> ResponseRun:
     """The request's run. From here on nothing may fail before the answer is read."""
     service = _service(http)
     pool, app, stops = await service.backend.pool(), service.app_at(http), request.question.stops
     try:
         wanted, stored_as = await run_request(request, history, principal, pool, service.backend)
-        return await service.runs.start(wanted, stored_as, principal, pool=pool, app=app, stops=stops)
+        return await service.runs.start(
+            wanted,
+            stored_as,
+            principal,
+            pool=pool,
+            app=app,
+            stops=stops,
+            opening=opening,
+            events=request.steering.events,
+            background=opening is not None and bool(opening["background"]),
+        )
     except ConductorError as error:
         raise api_error(error, query_parameter=request.query_parameter) from error
 
@@ -278,12 +311,56 @@ async def create_embedding(
 @router.head("/responses/{id}", include_in_schema=False)
 @router.get("/responses/{id}", **_returning("getResponse", responses.ResponseObject))
 async def retrieve_response(http: Request, principal: Authenticated, id: _ResponseId) -> Response:
-    """Return a stored response as it was answered."""
-    for name, value in http.query_params.multi_items():
-        if (name, value) != ("stream", "false"):
-            raise unsupported(name[:200], "a response is sent whole, as it was answered.")
-    body = await _service(http).backend.look_up(stored.response, id, token=principal.token)
-    return Response(body, media_type="application/json", headers=dict(principal.headers))
+    """Return a stored response as it was answered, or follow one, whichever process makes it."""
+    reading = Reading.of(http.query_params.multi_items())
+    service, headers = _service(http), dict(principal.headers)
+    backend = service.backend
+    found = await backend.look_up(stored.response, id, token=principal.token)
+    if found.ended and not reading.stream:
+        return Json(found.shape, headers=headers)
+    request = responses.request_of(found.shape)
+    run = FollowedRun(found, await backend.pool(), backend, service.app_at(http))
+    if reading.stream:
+        pieces = responses.events(request, run, after=reading.after(found))
+        return EventStream(pieces, headers=headers, on_end=lambda: None)
+    if await backend.look_up(stored.is_abandoned, found):
+        await run.whole()
+        return Json(await responses.outcome(request, run), headers=headers)
+    return Json(responses.under_way(request, run), headers=headers)
+
+
+@router.post("/responses/{id}/cancel", **_returning("cancelResponse", responses.ResponseObject))
+async def cancel_response(http: Request, principal: Authenticated, id: _ResponseId) -> Response:
+    """Stop a response that is under way, whichever process makes it; return it as it then is."""
+    service = _service(http)
+    found = await service.backend.look_up(stored.response, id, token=principal.token)
+    if not found.ended:
+        run = FollowedRun(found, await service.backend.pool(), service.backend, service.app_at(http))
+        await run.stop()
+    return await retrieve_response(http, principal, id)
+
+
+@router.post(
+    "/responses/{id}/resume",
+    **_returning("resumeResponse", responses.ResponseObject, statuses=(400, 401, 403, 404, 409, 429, 503)),
+)
+async def resume_response(http: Request, principal: Authenticated, id: _ResponseId) -> Response:
+    """Go on with a response that broke off, in the background; no finished step is called again."""
+    service = _service(http)
+    found = await service.backend.look_up(stored.response, id, token=principal.token)
+    request, pool = responses.request_of(found.shape), await service.backend.pool()
+    wanted, revision = await resumed_request(found, principal, pool, service.backend)
+    run = await service.runs.start(
+        wanted,
+        RequestSession(token=principal.token),
+        principal,
+        pool=pool,
+        app=service.app_at(http),
+        opening=responses.begun(request, started_at=found.shape["created_at"]),
+        background=True,
+        resumes=revision,
+    )
+    return await _answered(http, principal, request, run)
 
 
 @router.delete("/responses/{id}", **_returning("deleteResponse", responses.DeletedResponse))

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, takewhile
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from conductor.errors import StorageError, UnknownId
 from conductor.values.conversation import Conversation, Turn
@@ -23,6 +26,9 @@ from studio.access.errors import ApiError
 
 RESPONSE = "resp_"
 """A response's id is its session's behind this."""
+
+IN_PROGRESS = "in_progress"
+"""The status of a response that has not ended."""
 
 LISTED = 50
 """Stored workflows in the list of models."""
@@ -109,20 +115,86 @@ def _sessions_of_people(store: SessionStore) -> Iterator[str]:
 # -- responses -------------------------------------------------------------------------------------
 
 
-def response(store: SessionStore, id: str, *, token: str | None) -> str:
-    """The body of a stored response, as it was sent. Raises `ApiError` where there is none."""
+class Begun(BaseModel):
+    """What is stored beside the body of a response: who makes it, and how its text is read from the events.
+
+    `owner` is the store's text for the process, `run_before` the session's last run before. See `Answer` for
+    the rest; `events`: its own stream also has the run's events, so its numbers are not those of the answer.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    owner: str = ""
+    run_before: str | None = None
+    rounds: int = 1
+    live: bool = False
+    verbatim: bool = False
+    events: bool = False
+
+    def beside(self, shape: Mapping[str, Any]) -> str:
+        """The response with that `shape` as it is stored; only its object `conductor` has more."""
+        own = {**shape.get("conductor", {}), _BEGUN: self.model_dump()}
+        return json.dumps({**shape, "conductor": own})
+
+
+_BEGUN = "begun"
+
+
+@dataclass(frozen=True)
+class StoredResponse:
+    """A response that was stored: its `shape` as it was sent; until it has `ended`, as far as it is known.
+
+    `begun` is None for one that an earlier version stored.
+    """
+
+    session: str
+    shape: Mapping[str, Any]
+    begun: Begun | None
+
+    @classmethod
+    def read(cls, session: str, text: str) -> StoredResponse:
+        """What is stored for the session."""
+        shape = {**json.loads(text), "id": f"{RESPONSE}{session}"}
+        own = shape.get("conductor") or {}
+        begun = own.pop(_BEGUN, None)
+        return cls(session, shape, None if begun is None else Begun.model_validate(begun))
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.shape["status"] != IN_PROGRESS)
+
+
+def response(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
+    """A stored response. Raises `ApiError` where there is none."""
     session = _session_of_response(store, id, token=token)
     body = None if session is None else store.requests.response(session.id)
-    if body is None:
+    if session is None or body is None:
         message = f"There is no response {id[:200]!r}: it {_NOT_THERE}."
         raise ApiError(message, status=404, param="response_id", code="response_not_found")
-    return body
+    return StoredResponse.read(session.id, body)
+
+
+def again(store: SessionStore, found: StoredResponse) -> StoredResponse:
+    """The same response as it is stored now."""
+    body = store.requests.response(found.session)
+    return found if body is None else StoredResponse.read(found.session, body)
+
+
+def is_abandoned(store: SessionStore, found: StoredResponse) -> bool:
+    """Whether nothing will come of a response that has not ended: its process died, and its runs are over."""
+    if found.ended or (found.begun is not None and store.processes.lives(found.begun.owner)):
+        return False
+    run = store.runs.latest(found.session)
+    return run is None or run.status != "running"
 
 
 def delete_response(store: SessionStore, id: str, *, token: str | None) -> None:
     """Delete the session of a stored response, which the app can restore. Raises as `response`."""
-    response(store, id, token=token)
-    store.sessions.delete(id.removeprefix(RESPONSE))
+    found = response(store, id, token=token)
+    if not found.ended and not is_abandoned(store, found):
+        message = f"The response {id[:200]!r} is under way; cancel it first."
+        raise ApiError(message, status=409, param="response_id", code="response_in_progress")
+    store.sessions.delete(found.session)
 
 
 def turns_until(store: SessionStore, id: str, *, token: str | None) -> tuple[Turn, ...]:
@@ -148,8 +220,8 @@ def _answer(store: SessionStore, session: Session) -> str | None:
     In the app the session may have another answer by now.
     """
     body = store.requests.response(session.id)
-    if body is not None:
-        items = json.loads(body)["output"]
+    if body is not None and (ended := StoredResponse.read(session.id, body)).ended:
+        items = ended.shape["output"]
         return "".join(part["text"] for item in items for part in item["content"]) or None
     rounds = (session.settings or Settings()).rounds
     runs = enumerate(reversed(store.runs.of_session(session.id)), start=1)

@@ -38,8 +38,8 @@ class Bench:
     ) -> None:
         self.store = store
         self.background = Background(store.runs)
-        store.processes.watch_stops(self.background.cancel)
         self.activities = Activities(self.background)
+        store.processes.watch_stops(self.background.cancel, planning=self.activities.stop)
         self._observers = observers
         self.runner = SessionRunner(store, self.background, self.activities, runtimes, observers)
         self._folded: dict[str, RunState] = {}

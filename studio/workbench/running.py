@@ -115,9 +115,12 @@ class Running:
     def stop(self, session: str) -> None:
         """Stop the session's activity; finished results are kept.
 
-        A run of another process is over within a second; another process's planning continues.
+        A run or a planning of another process is over within a second.
         """
-        self._bench.activities.stop(session)
+        if self._bench.activities.busy(session):
+            self._bench.activities.stop(session)
+        else:
+            self._bench.store.processes.ask_to_stop_planning(session)
         last = self._bench.store.runs.latest(session)
         if last is None:
             return

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from conductor.errors import ConductorError
 from studio.access.errors import ApiError
-from studio.api.answers.response_run import ResponseRun
+from studio.api.answers.answered_run import AnsweredRun
 from studio.api.errors import FAULT, NO_RETRY, api_error, failed_run
 
 
-def no_answer(run: ResponseRun, *, query_parameter: str) -> ApiError | None:
+def no_answer(run: AnsweredRun, *, query_parameter: str) -> ApiError | None:
     """Why a run that is over has no answer; None where it has one."""
     if run.answer.broken:
         return failed_run(
@@ -25,7 +25,7 @@ def no_answer(run: ResponseRun, *, query_parameter: str) -> ApiError | None:
     return failed_run(FAULT, code="server_error", status=500) if run.failure is not None else _ended(run)
 
 
-def _ended(run: ResponseRun) -> ApiError:
+def _ended(run: AnsweredRun) -> ApiError:
     state = run.answer.state
     last = state.runs[-1] if state.runs else None
     crossing = state.over_budget if last is None else last.crossing

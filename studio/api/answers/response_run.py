@@ -7,16 +7,17 @@ sockets and not how an answer is written.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
+from conductor.engine.scope import EDITED
 from conductor.errors import ConductorError, SessionBusy, WorkflowError
 from conductor.planner.planner import MAX_QUERY, check_query
 from conductor.runs.events import Event
@@ -24,12 +25,13 @@ from conductor.runs.request import RunRequest
 from conductor.values.conversation import MAX_CONVERSATION
 from conductor.workers.pool.pool import Pool
 from storage.database.encoding import plain
-from storage.records import RequestSession
+from storage.records import RequestSession, Revision
 from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 from studio.api.backend import Backend
 from studio.api.errors import NO_RETRY, server_stopping, stopped_with_server
+from studio.api.stored import Begun
 from studio.workbench import Workbench
 
 _log = logging.getLogger(__name__)
@@ -58,42 +60,54 @@ class ResponseRuns:
         pool: Pool,
         app: str | None = None,
         stops: tuple[str, ...] = (),
+        opening: dict[str, Any] | None = None,
+        events: bool = False,
+        background: bool = False,
+        resumes: Revision | None = None,
     ) -> ResponseRun:
         """Create the request's session and start; the answer ends before the first of the `stops`.
 
-        `pool` and `app` are what `ResponseRun` has of them.
+        `pool`, `app` and `background` are what `ResponseRun` has of them. `opening` is the response as far as
+        it is known, to be stored from the start on; with `events` the client is sent the run's own, too.
+        Where it `resumes` a workflow, that runs once more in its session, and finished steps are kept.
         What can be refused is refused before anything is stored: raises `ConductorError`. Raises `ApiError`
         once the server stops; then nothing was started or charged.
         """
         if self._stopping:
             raise server_stopping()
         loop = asyncio.get_running_loop()
-        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
         def put(event: Event | None) -> None:
             # A server may stop at any moment; its closed loop takes no event.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(events.put_nowait, event)
+                loop.call_soon_threadsafe(queue.put_nowait, event)
 
-        session, ended = await self.backend.call(_begin, request, stored_as, put)
-        ended.add_done_callback(lambda _: put(None))
         # A workflow that was given runs once.
         rounds = request.settings.rounds if request.workflow is None else 1
-        answer = Answer(
-            rounds=rounds, stops=stops, live=request.sent_on, verbatim=request.conversation.verbatim
+        verbatim = request.conversation.verbatim
+        begun = Begun(owner="", rounds=rounds, live=request.sent_on, verbatim=verbatim, events=events)
+        begin = _begin if resumes is None else partial(_resume, resumes)
+        session, ended, begun = await self.backend.call(
+            begin, request, stored_as, listen=put, opening=opening, begun=begun
         )
+        ended.add_done_callback(lambda _: put(None))
         run = ResponseRun(
             self,
             session,
-            answer,
+            Answer(rounds=rounds, stops=stops, live=request.sent_on, verbatim=verbatim),
             principal,
             pool,
-            events,
+            queue,
             ended,
             stored=stored_as.keep,
             app=app,
             continued=stored_as.continues is not None,
+            begun=begun,
+            background=background,
         )
+        if opening is not None:
+            run.started_at = opening["created_at"]
         self._running.add(run)
         if self._stopping:
             await run.interrupt(stopped_with_server())
@@ -125,23 +139,66 @@ class ResponseRuns:
 
 
 def _begin(
-    bench: Workbench, request: RunRequest, stored_as: RequestSession, listen: Callable[[Event], None]
-) -> tuple[str, Future[None]]:
+    bench: Workbench,
+    request: RunRequest,
+    stored_as: RequestSession,
+    *,
+    listen: Callable[[Event], None],
+    opening: dict[str, Any] | None,
+    begun: Begun,
+) -> tuple[str, Future[None], Begun]:
     # Messages that a worker gets as they came share one limit, whichever of them is the question.
     most = MAX_CONVERSATION if request.conversation.verbatim else MAX_QUERY
     # As the store will have it.
     request = replace(request, query=plain(check_query(request.query, most=most)))
+    if opening is not None and stored_as.keep:
+        begun = begun.model_copy(update={"owner": bench.store.processes.owner})
+        stored_as = stored_as.model_copy(update={"response": begun.beside(opening)})
     if stored_as.continues is None:
         session = bench.runner.begin_session(request, stored_as, listen=listen)
     else:
-        try:
+        with _not_busy("The session of these calls"):
             session = bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
-        except (WorkflowError, SessionBusy) as error:
-            message = f"The session of these calls is busy: {error}"
-            raise ApiError(message, status=409, code="session_busy", headers=NO_RETRY) from error
     ended = bench.activities.going(session)
     assert ended is not None, "just started"
-    return session, ended
+    return session, ended, begun
+
+
+def _resume(
+    revision: Revision,
+    bench: Workbench,
+    request: RunRequest,
+    stored_as: RequestSession,  # noqa: ARG001 - as `_begin`
+    *,
+    listen: Callable[[Event], None],
+    opening: dict[str, Any] | None,
+    begun: Begun,
+) -> tuple[str, Future[None], Begun]:
+    session = revision.session
+    with _not_busy("The session of this response"):
+        latest = bench.store.runs.latest(session)
+        bench.runner.begin_run(session, request, revision=revision, scope=EDITED, preloaded={}, listen=listen)
+    if opening is not None:
+        before = None if latest is None else latest.id
+        begun = begun.model_copy(update={"owner": bench.store.processes.owner, "run_before": before})
+        bench.store.requests.keep_response(session, begun.beside(opening))
+    ended = bench.activities.going(session)
+    assert ended is not None, "just started"
+    return session, ended, begun
+
+
+@contextmanager
+def _not_busy(what: str) -> Iterator[None]:
+    """Raises `ApiError` where a session is busy in the block."""
+    try:
+        yield
+    except (WorkflowError, SessionBusy) as error:
+        message = f"{what} is busy: {error}"
+        raise ApiError(message, status=409, code="session_busy", headers=NO_RETRY) from error
+
+
+async def _awaited(work: Callable[[], Awaitable[object]]) -> None:
+    await work()
 
 
 async def _logged(work: Coroutine[Any, Any, None]) -> None:
@@ -170,8 +227,15 @@ class ResponseRun:
     continued: bool = False
     started_at: float = field(default_factory=time.time)
     _started: float = field(default_factory=time.monotonic)
+    begun: Begun = Begun()
+    """What is stored beside its response."""
+    background: bool = False
+    """Whether it goes on without a client."""
+    on_unread: Callable[[], Awaitable[object]] | None = None
+    """Called at its end where no reader was there to the end; stores what came of it."""
     _over: bool = False
     _left: bool = False
+    _answered: bool = False
     _interruption: ConductorError | None = None
 
     @property
@@ -205,27 +269,31 @@ class ResponseRun:
         async for _ in self.progress():
             pass
 
-    async def store(self, response: dict[str, Any]) -> None:
-        """Store the response that is about to be sent, where the session is stored at all.
+    async def store(self, response: dict[str, Any]) -> dict[str, Any]:
+        """Store the response that is about to be sent, where the session is stored at all; returns it.
 
         A response that cannot be stored is sent all the same; the log has the reason.
         """
+        self._answered = True
         if not self.stored:
-            return
-        body = json.dumps(response)
+            return response
+        body = self.begun.beside(response)
         try:
             await self._runs.backend.look_up(lambda store: store.requests.keep_response(self.session, body))
         except ConductorError:
             _log.exception("the response of the session %s was not stored", self.session)
+        return response
 
     async def interrupt(self, reason: ConductorError) -> None:
         """Stop it while the client still reads; where it then has no answer, `failure` is the reason."""
-        if not self._over and not self._left:
+        if not self._over and (self.background or not self._left):
             self._interruption = reason
             await self._stop()
 
     def leave(self) -> None:
-        """Stop what still runs: the client no longer reads. Must be called at least once."""
+        """Stop what still runs, unless it is in the background: the client no longer reads. Must be called at
+        least once.
+        """
         if not self._left:
             self._left = True
             self._runs.follow_up(self._wind_up())
@@ -236,11 +304,15 @@ class ResponseRun:
 
     async def _wind_up(self) -> None:
         if not self._over:
-            await self._stop()
+            if not self.background:
+                await self._stop()
             while (event := await self._queue.get()) is not None:
                 self.answer.add(event)
+            self._over = True
             # In a separate task, so that an error there does not keep the run open.
             await self._runs.follow_up(self._record_usage())
+        if self.on_unread is not None and not self._answered:
+            await self._runs.follow_up(_awaited(self.on_unread))
         await self._runs.backend.call(self._forget)
 
     def _forget(self, bench: Workbench) -> None:

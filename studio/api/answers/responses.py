@@ -5,7 +5,8 @@ A response has its session's id.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import json
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from itertools import count
 from typing import Any, Literal
@@ -13,12 +14,19 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from conductor.runs.events import EVENT
+from studio.access.errors import ApiError
+from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.failure import no_answer
-from studio.api.answers.response_run import ResponseRun
 from studio.api.answers.run_metadata import Shape, response_usage, run_metadata
 from studio.api.answers.streaming import comment, data, progress_line
 from studio.api.requests.responses import ResponsesRequest
-from studio.api.stored import RESPONSE
+from studio.api.stored import IN_PROGRESS, RESPONSE
+
+_ECHOED = (
+    "background", "instructions", "max_output_tokens", "metadata", "model", "parallel_tool_calls",
+    "previous_response_id", "reasoning", "store", "temperature", "text", "tool_choice", "top_p", "user",
+)  # fmt: skip
+"""The parameters of a request that its response has under the same names."""
 
 
 class ResponseObject(BaseModel):
@@ -39,23 +47,61 @@ class DeletedResponse(BaseModel):
     deleted: Literal[True]
 
 
-async def response(request: ResponsesRequest, run: ResponseRun) -> Shape:
+async def response(request: ResponsesRequest, run: AnsweredRun) -> Shape:
     """The whole answer of a run that is over, which is stored. Raises `ApiError` where there is none."""
+    ended = await outcome(request, run)
     if error := no_answer(run, query_parameter=request.query_parameter):
         raise error
-    run.answer.end()
-    ended = _ended(request, run)
-    await run.store(ended)
     return ended
 
 
-async def events(request: ResponsesRequest, run: ResponseRun) -> AsyncGenerator[bytes, None]:
-    """OpenAI's events in their order, with comments on the run's progress."""
+async def outcome(request: ResponsesRequest, run: AnsweredRun) -> Shape:
+    """The response of a run that is over, which is stored, also where it has no answer."""
+    if error := no_answer(run, query_parameter=request.query_parameter):
+        return await run.store(_failed(request, run, error))
+    run.answer.end()
+    return await run.store(_ended(request, run))
+
+
+def begun(request: ResponsesRequest, *, started_at: float) -> Shape:
+    """A response that begins at that time, in Unix seconds, as far as it is known without its session."""
+    shape = _opening(request, session="", started_at=started_at, status=IN_PROGRESS)
+    del shape["id"]
+    return shape
+
+
+def under_way(request: ResponsesRequest, run: AnsweredRun) -> Shape:
+    """A response that goes on; `conductor` has its session only."""
+    own = {"session": run.session, "url": run.url}
+    return {**_shape(request, run, status=IN_PROGRESS), "conductor": own}
+
+
+def request_of(shape: Mapping[str, Any]) -> ResponsesRequest:
+    """The request of a stored response, as far as the response has it: without its input."""
+    kept = {name: shape[name] for name in _ECHOED if shape.get(name) is not None}
+    return ResponsesRequest.model_validate_json(json.dumps({**kept, "input": ""}))
+
+
+async def events(
+    request: ResponsesRequest, run: AnsweredRun, *, after: int = -1
+) -> AsyncGenerator[bytes, None]:
+    """OpenAI's events in their order, with comments on the run's progress; those whose number is greater than
+    `after`.
+    """
+    async for piece in _events(request, run, after=after):
+        if piece:
+            yield piece
+
+
+async def _events(request: ResponsesRequest, run: AnsweredRun, *, after: int) -> AsyncGenerator[bytes, None]:
     numbers = count()
     place = {"item_id": _message_id(run), "output_index": 0, "content_index": 0}
 
     def event(kind: str, **fields: Any) -> bytes:
-        return data({"type": kind, "sequence_number": next(numbers), **fields}, event=kind)
+        number = next(numbers)
+        if number <= after:
+            return b""
+        return data({"type": kind, "sequence_number": number, **fields}, event=kind)
 
     def opening() -> bytes:
         item = {**_item(run, status="in_progress"), "content": []}
@@ -65,9 +111,9 @@ async def events(request: ResponsesRequest, run: ResponseRun) -> AsyncGenerator[
     def delta(text: str) -> bytes:
         return event("response.output_text.delta", **place, delta=text, logprobs=[])
 
-    begun = _shape(request, run, status="in_progress")
-    yield event("response.created", response=begun)
-    yield event("response.in_progress", response=begun)
+    opened_as = _shape(request, run, status=IN_PROGRESS)
+    yield event("response.created", response=opened_as)
+    yield event("response.in_progress", response=opened_as)
     opened = False
     async with aclosing(run.progress()) as progress:
         async for happened, text in progress:
@@ -81,11 +127,8 @@ async def events(request: ResponsesRequest, run: ResponseRun) -> AsyncGenerator[
             if text:
                 yield delta(text)
     if error := no_answer(run, query_parameter=request.query_parameter):
-        failed = _shape(request, run, status="failed")
-        failed["error"] = {"code": error.code or "server_error", "message": str(error)}
-        failed["conductor"] = run_metadata(request, run)
-        await run.store(failed)
-        yield event("response.failed", response=failed)
+        # Before the last event, so that a client that has read it finds the response.
+        yield event("response.failed", response=await run.store(_failed(request, run, error)))
         return
     rest = run.answer.end()
     if not opened:
@@ -96,13 +139,11 @@ async def events(request: ResponsesRequest, run: ResponseRun) -> AsyncGenerator[
     yield event("response.output_text.done", **place, text=whole, logprobs=[])
     yield event("response.content_part.done", **place, part=_part(whole))
     yield event("response.output_item.done", output_index=0, item=_item(run, status=_status(run)))
-    ended = _ended(request, run)
-    # Before the last event, so that a client that has read it finds the response.
-    await run.store(ended)
+    ended = await run.store(_ended(request, run))
     yield event(f"response.{ended['status']}", response=ended)
 
 
-def _message_id(run: ResponseRun) -> str:
+def _message_id(run: AnsweredRun) -> str:
     return f"msg_{run.session}"
 
 
@@ -110,7 +151,7 @@ def _part(text: str) -> Shape:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _item(run: ResponseRun, *, status: str) -> Shape:
+def _item(run: AnsweredRun, *, status: str) -> Shape:
     return {
         "type": "message",
         "id": _message_id(run),
@@ -120,17 +161,26 @@ def _item(run: ResponseRun, *, status: str) -> Shape:
     }
 
 
-def _status(run: ResponseRun) -> str:
+def _status(run: AnsweredRun) -> str:
     return "incomplete" if run.answer.finish_reason == "length" else "completed"
 
 
-def _ended(request: ResponsesRequest, run: ResponseRun) -> Shape:
+def _ended(request: ResponsesRequest, run: AnsweredRun) -> Shape:
     status = _status(run)
     return {
         **_shape(request, run, status=status),
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
         "output": [_item(run, status=status)],
         "usage": response_usage(run.answer),
+        "conductor": run_metadata(request, run),
+    }
+
+
+def _failed(request: ResponsesRequest, run: AnsweredRun, error: ApiError) -> Shape:
+    stopped = error.code == "run_stopped"
+    return {
+        **_shape(request, run, status="cancelled" if stopped else "failed"),
+        "error": {"code": error.code or "server_error", "message": str(error)},
         "conductor": run_metadata(request, run),
     }
 
@@ -144,14 +194,18 @@ def _format(request: ResponsesRequest) -> Shape:
     return {"type": asked.type, **named, "schema": asked.schema_}
 
 
-def _shape(request: ResponsesRequest, run: ResponseRun, *, status: str) -> Shape:
+def _shape(request: ResponsesRequest, run: AnsweredRun, *, status: str) -> Shape:
+    return _opening(request, session=run.session, started_at=run.started_at, status=status)
+
+
+def _opening(request: ResponsesRequest, *, session: str, started_at: float, status: str) -> Shape:
     """The response as far as it is known from the beginning."""
     return {
-        "id": f"{RESPONSE}{run.session}",
+        "id": f"{RESPONSE}{session}",
         "object": "response",
-        "created_at": int(run.started_at),
+        "created_at": int(started_at),
         "status": status,
-        "background": False,
+        "background": bool(request.background),
         "error": None,
         "incomplete_details": None,
         "instructions": request.instructions,

@@ -16,13 +16,13 @@ from conductor.workers.pool.pool import Pool
 from conductor.workflow.file import Origin, write_plan
 from conductor.workflow.model import Step
 from studio.api.answers.answer import Answer
-from studio.api.answers.response_run import ResponseRun
+from studio.api.answers.answered_run import AnsweredRun
 from studio.api.requests.request import ApiRequest
 
 Shape = dict[str, Any]
 
 
-def run_metadata(request: ApiRequest, ended: ResponseRun) -> Shape:
+def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
     """The run, its workflow as in a workflow file, its steps, and what all calls used; None is unknown."""
     answer = ended.answer
     run = answer.state.run
@@ -51,7 +51,7 @@ def run_metadata(request: ApiRequest, ended: ResponseRun) -> Shape:
     }
 
 
-def _without_effect(request: ApiRequest, ended: ResponseRun) -> list[str]:
+def _without_effect(request: ApiRequest, ended: AnsweredRun) -> list[str]:
     """The parameters that had none on what ran: fine ones where a worker computes its answer, and names of
     speakers where more than a worker alone answers.
     """

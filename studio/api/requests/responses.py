@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, Tag
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.response_format import ResponseFormat
 from studio.access.errors import ApiError
+from studio.api.errors import unsupported
 from studio.api.requests.request import (
     COMMON_REASONS,
     MAX_MESSAGES,
@@ -126,8 +127,7 @@ _REASONS = {
     "text.verbosity": 'request the length of the answer in a message; only "medium" changes nothing.',
     "truncation": 'nothing is left out of a conversation; only "disabled" is possible.',
     "include": "the answer's object 'conductor' has all further data.",
-    "background": 'a run ends with its request; set "stream" and keep the connection open.',
-    "background_options": 'a run ends with its request; set "stream" and keep the connection open.',
+    "background_options": "what goes on in the background has no options here.",
     "conversation": "give previous_response_id, or the messages themselves.",
     "prompt": "no prompts are stored here; give the messages themselves.",
     "context_management": "nothing is left out of a conversation.",
@@ -163,7 +163,7 @@ class ResponsesRequest(ApiRequest):
     truncation: Literal["disabled"] | None = None
     max_tool_calls: int | None = None
     include: EmptyList = None
-    background: Literal[False] | None = None
+    background: bool | None = None
     background_options: Unsupported = None
     conversation: Unsupported = None
     prompt: Unsupported = None
@@ -179,6 +179,8 @@ class ResponsesRequest(ApiRequest):
                 raise ApiError("The last message must be the user's.", param=where, code="invalid_value")
         if self.text is not None and self.text.format is not None:
             self.text.format.check()
+        if self.background and self.store is False:
+            raise unsupported("background", "what goes on without its client is found in the store.")
         super().check()
 
     @cached_property

@@ -196,7 +196,7 @@ def _allowed(
     if left:
         return left
     if not permitted:
-        raise _forbidden(
+        raise forbidden(
             f"This token may use none of {', '.join(wanted)}; request another token from its issuer.",
             param="conductor.workers",
         )
@@ -204,7 +204,8 @@ def _allowed(
     raise ApiError(message, param="conductor.exclude", code="no_worker_left")
 
 
-def _forbidden(message: str, *, param: str) -> ApiError:
+def forbidden(message: str, *, param: str) -> ApiError:
+    """The token may not use a worker."""
     return ApiError(message, status=403, param=param, code="worker_not_allowed")
 
 
@@ -266,7 +267,7 @@ def _check_runs(
     for worker in workflow.workers():
         if allowed is not None and worker not in allowed and not is_computed(cards[worker]):
             message = f"The workflow needs the worker {worker!r}, which this request may not use."
-            raise _forbidden(message, param="model")
+            raise forbidden(message, param="model")
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -300,7 +301,7 @@ def _mode(request: ApiRequest, model: Model) -> Mode:
     return mode
 
 
-def narrower(wanted: RequestBudget, allowed: Budget | None) -> Budget:
+def narrower(wanted: RequestBudget | Budget, allowed: Budget | None) -> Budget:
     """The budget of the request, but no more than the token allows."""
     limits = wanted.model_dump()
     for name, most in (allowed.model_dump() if allowed is not None else {}).items():

@@ -1,0 +1,49 @@
+"""What an answer is written from: a run of this process, or one that it reads from the store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any, Protocol
+
+from conductor.runs.events import Event
+from conductor.workers.pool.pool import Pool
+from studio.api.answers.answer import Answer
+
+
+class AnsweredRun(Protocol):
+    """A request in its session; `answer` is what came so far. `started_at` is in Unix seconds.
+
+    `continued`: the session is that of an earlier request, whose calls of tools this one has the results of.
+    """
+
+    @property
+    def session(self) -> str: ...
+
+    @property
+    def started_at(self) -> float: ...
+
+    @property
+    def answer(self) -> Answer: ...
+
+    @property
+    def pool(self) -> Pool: ...
+
+    @property
+    def continued(self) -> bool: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def url(self) -> str | None:
+        """Where the session is in the app, None where that is unknown."""
+
+    @property
+    def failure(self) -> Exception | None:
+        """Once it is over: what ended it early, None where its events contain the reason."""
+
+    def progress(self) -> AsyncGenerator[tuple[Event, str], None]:
+        """Each event with the text that it adds to the answer."""
+
+    async def store(self, response: dict[str, Any]) -> dict[str, Any]:
+        """The response as it is to be sent, which is stored."""

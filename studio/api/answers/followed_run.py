@@ -1,0 +1,162 @@
+"""A response whose run any process carries out, read from the store while it goes on.
+
+Knows the store's runs and who began them; knows no sockets. What it yields is what the process of the run
+yields: the same events, folded in the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from conductor.runs.events import Event, RunFinished
+from conductor.workers.pool.pool import Pool
+from storage.records import RunRecord
+from storage.store import SessionStore
+from studio.api import stored
+from studio.api.answers.answer import Answer
+from studio.api.backend import Backend
+from studio.api.errors import failed_run, unsupported
+from studio.api.stored import StoredResponse
+from studio.workbench import Workbench
+
+LOOK_SECONDS = 0.1
+"""How often the store is read while the run goes on."""
+
+STOP_SECONDS = 10.0
+"""How long a stop is waited for: the run's process notices it within a second."""
+
+QUIET_SECONDS = 1.0
+"""After how long without an event it is checked that the process of the run lives."""
+
+
+@dataclass(eq=False)
+class FollowedRun:
+    """An `AnsweredRun`, read from the store. It goes on whether it is read or not."""
+
+    found: StoredResponse
+    pool: Pool
+    _backend: Backend
+    _app: str | None
+    answer: Answer = field(init=False)
+    continued: bool = False
+    _run: str | None = None
+    _seq: int = -1
+    _over: set[str] = field(default_factory=set)
+    _before: str | None = None
+    _last: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        begun = self.found.begun
+        if begun is None:
+            raise unsupported("stream", "an earlier version answered, which stored no stream.")
+        self._before = begun.run_before
+        self.answer = Answer(rounds=begun.rounds, live=begun.live, verbatim=begun.verbatim)
+
+    @property
+    def session(self) -> str:
+        return self.found.session
+
+    @property
+    def started_at(self) -> float:
+        return float(self.found.shape["created_at"])
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, time.time() - self.started_at)
+
+    @property
+    def url(self) -> str | None:
+        return None if self._app is None else f"{self._app}/?session={self.session}"
+
+    @property
+    def failure(self) -> Exception | None:
+        """See `AnsweredRun.failure`; where the run's process stored no response, it died."""
+        return None if self._last is not None else interrupted()
+
+    async def progress(self) -> AsyncGenerator[tuple[Event, str], None]:
+        """See `AnsweredRun.progress`. It ends where the response is stored, or its process has died."""
+        quiet_since = time.monotonic()
+        while True:
+            # Looked at first: what ended was stored before.
+            over, events = await self._backend.look_up(
+                self._look, alive=time.monotonic() - quiet_since < QUIET_SECONDS
+            )
+            for event in events:
+                yield event, self.answer.add(event)
+            if over:
+                return
+            if events:
+                quiet_since = time.monotonic()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def whole(self) -> None:
+        async for _ in self.progress():
+            pass
+
+    async def stop(self) -> None:
+        """Have it stopped, wherever it runs; returns once its response is stored, or after `STOP_SECONDS`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS):
+                # Another process may stop it: there is nothing here to be told by.
+                while not await self._backend.call(self._ask_to_stop):  # noqa: ASYNC110
+                    await asyncio.sleep(LOOK_SECONDS)
+
+    def _ask_to_stop(self, bench: Workbench) -> bool:
+        """Ask once more: a plan may have become a run meanwhile. Whether it is over."""
+        now = stored.again(bench.store, self.found)
+        if now.ended or stored.is_abandoned(bench.store, now):
+            return True
+        bench.running.stop(self.session)
+        return False
+
+    async def store(self, response: dict[str, Any]) -> dict[str, Any]:
+        """The response that the run's process stored; `response` where it died before."""
+        return response if self._last is None else self._last
+
+    def _look(self, store: SessionStore, *, alive: bool) -> tuple[bool, list[Event]]:
+        """Whether it is over, and the new events; `alive`: its process lived a moment ago."""
+        now = stored.again(store, self.found)
+        if now.ended:
+            self._last = dict(now.shape)
+        over = now.ended or (not alive and stored.is_abandoned(store, now))
+        return over, list(self._new_events(store))
+
+    def _new_events(self, store: SessionStore) -> list[Event]:
+        found: list[Event] = []
+        for run in self._rounds(store):
+            if run.id in self._over:
+                continue
+            if run.id != self._run:
+                self._run, self._seq = run.id, -1
+            events = store.runs.events(run.id, after=self._seq)
+            found += events
+            self._seq = events[-1].seq if events else self._seq
+            if not events or not isinstance(events[-1], RunFinished):
+                break
+            self._over.add(run.id)
+        return found
+
+    def _rounds(self, store: SessionStore) -> list[RunRecord]:
+        """The response's own runs, oldest first: what people run afterwards begins another round 1."""
+        found: list[RunRecord] = []
+        newest = takewhile(lambda run: run.id != self._before, store.runs.of_session(self.session))
+        for run in reversed(list(newest)):
+            if found and run.round != found[-1].round + 1:
+                break
+            found.append(run)
+        return found
+
+
+def interrupted() -> Exception:
+    """The process that made this answer died before its end."""
+    message = (
+        "The server that made this answer ended before the answer did; its finished steps are stored. Resume "
+        "the response to go on from there."
+    )
+    return failed_run(message, code="run_interrupted")

@@ -1,0 +1,68 @@
+"""A response that broke off, as a request that goes on from its finished steps.
+
+Knows the session and the token that asks; the run's process need not be this one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conductor.runs.request import RunRequest
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
+from storage.records import Revision
+from studio.access.auth import Principal
+from studio.access.errors import ApiError
+from studio.api import stored
+from studio.api.backend import Backend
+from studio.api.requests.run_request import forbidden, narrower
+from studio.api.stored import StoredResponse
+from studio.workbench import Workbench
+
+
+async def resumed_request(
+    found: StoredResponse, principal: Principal, pool: Pool, backend: Backend
+) -> tuple[RunRequest, Revision]:
+    """What runs, within the limits of the token that asks, and its workflow.
+
+    Raises `ApiError` where the response is under way or has its answer, where there is no workflow yet, and
+    where this token may not use its workers.
+    """
+    request, head = await backend.call(_request, found)
+    cards = pool.cards
+    head.workflow.check_workers(cards)
+    if not principal.may_run(head.workflow, cards):
+        message = "This token may not use all workers of this response; ask with the one that began it."
+        raise forbidden(message, param="response_id")
+    budget = narrower(request.settings.budget, principal.budget)
+    settings = request.settings.model_copy(update={"budget": budget})
+    if principal.workers is not None:
+        settings = _without_others(settings, principal, pool)
+    # Whoever follows it is sent the text as it is written.
+    return replace(request, settings=settings, sent_on=True), head
+
+
+def _without_others(settings: Settings, principal: Principal, pool: Pool) -> Settings:
+    """Further rounds are planned with the token's workers only."""
+    cards = pool.cards
+    names = [name for name in settings.workers or pool.names if name in cards]
+    return settings.model_copy(
+        update={"workers": tuple(name for name in names if principal.may_use(cards[name]))}
+    )
+
+
+def _request(bench: Workbench, found: StoredResponse) -> tuple[RunRequest, Revision]:
+    status = found.shape["status"]
+    if not found.ended and not stored.is_abandoned(bench.store, found):
+        raise _conflict("It is under way; follow it with stream=true.", "response_in_progress")
+    if status in ("completed", "incomplete"):
+        raise _conflict("It has its answer.", "nothing_to_resume")
+    head = bench.store.revisions.head(found.session)
+    if head is None:
+        message = "It broke off before it had a workflow, so no step of it is finished; ask once more."
+        raise _conflict(message, "nothing_to_resume")
+    return bench.request(found.session), head
+
+
+def _conflict(message: str, code: str) -> ApiError:
+    return ApiError(f"This response cannot be resumed: {message}", status=409, param="response_id", code=code)
