@@ -211,6 +211,7 @@ class Plans(_Owned):
     of_session = cached(plans.of_session)
     alternatives = cached(plans.alternatives_of)
     latest = cached(plans.latest)
+    is_underway = read(plans.is_underway)
 
     def begin(self, planning: str, session: str, **attempt: Unpack[plans.Attempt]) -> None:
         """Record that this process now calls a Conductor, under the id `planning`; `add` ends it.

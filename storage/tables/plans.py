@@ -167,6 +167,11 @@ def underway(connection: Connection) -> Mapping[str, Underway]:
     return found
 
 
+def is_underway(connection: Connection, session: str) -> bool:
+    """Whether a Conductor is called for a plan of the session, by whichever process."""
+    return any(begun.session == session for begun in underway(connection).values())
+
+
 def ask_to_stop(connection: Connection, session: str) -> None:
     """Request that the process which plans in the session stops, which it does within a second."""
     for planning, begun in underway(connection).items():

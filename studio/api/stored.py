@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, takewhile
@@ -26,6 +27,9 @@ from studio.access.errors import ApiError
 
 RESPONSE = "resp_"
 """A response's id is its session's behind this."""
+
+LATE_SECONDS = 30.0
+"""How long after the end of its run a living process may take to store a response."""
 
 IN_PROGRESS = "in_progress"
 """The status of a response that has not ended."""
@@ -181,11 +185,16 @@ def again(store: SessionStore, found: StoredResponse) -> StoredResponse:
 
 
 def is_abandoned(store: SessionStore, found: StoredResponse) -> bool:
-    """Whether nothing will come of a response that has not ended: its process died, and its runs are over."""
-    if found.ended or (found.begun is not None and store.processes.lives(found.begun.owner)):
-        return False
+    """Whether nothing is stored any more for a response that has not ended: its runs are over and its process
+    died, or that could not store it.
+    """
     run = store.runs.latest(found.session)
-    return run is None or run.status != "running"
+    if found.ended or (run is not None and run.status == "running"):
+        return False
+    if found.begun is None or not store.processes.lives(found.begun.owner):
+        return True
+    since = found.shape["created_at"] if run is None else run.finished_at or run.started_at
+    return time.time() - since > LATE_SECONDS and not store.plans.is_underway(found.session)
 
 
 def delete_response(store: SessionStore, id: str, *, token: str | None) -> None:

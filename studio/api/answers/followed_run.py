@@ -116,8 +116,12 @@ class FollowedRun:
         return False
 
     async def store(self, response: dict[str, Any]) -> dict[str, Any]:
-        """The response that the run's process stored; `response` where it died before."""
-        return response if self._last is None else self._last
+        """The response that the run's process stored; where it died before, `response` without what only that
+        process knew: what planning took, and when the answer was there.
+        """
+        if self._last is not None:
+            return self._last
+        return {**response, "usage": None, "conductor": {"session": self.session, "url": self.url}}
 
     def _look(self, store: SessionStore, *, alive: bool) -> tuple[bool, list[Event]]:
         """Whether it is over, and the new events; `alive`: its process lived a moment ago."""

@@ -141,7 +141,7 @@ RESPONSES: dict[str, Row] = {
         ],
     ),
     "truncation": (["disabled"], ["auto"]),
-    "background": ([False], [True]),
+    "background": ([True, False], ["true"]),
     "include": ([[]], [["message.output_text.logprobs"]]),
     "max_tool_calls": ([3], ["3"]),
     "conversation": ([], ["conv_1", {"id": "conv_1"}]),
