@@ -83,7 +83,7 @@ class Stage:
             "experiment": self.tried, "base": self.run.id, "sessions": [self.session], "ids": [self.session],
             "texts": ["new"], "tag": "new", "title": "New", "prefix": "a", "search": "one", "moment": 0.0,
             "limit": 8, "thumbs": "up", "name": "new", "id": self.token.id, "token": self.token,
-            "older_than": 0.0, "task": "tidy", "every": 0.0,
+            "older_than": 0.0, "task": "tidy", "every": 0.0, "owner": "1-ab",
         }  # fmt: skip
         contender = Contender(self.session, STEPS, "As edited", self.head.id)
         values |= {"left": contender, "right": contender, "contenders": [contender]}
