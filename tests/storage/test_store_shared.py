@@ -18,6 +18,7 @@ from store_scenario import begin, chain, delta, finished, keep, started, step_st
 
 from conductor.engine.experiments import Swap
 from conductor.errors import EditConflict, StorageError
+from conductor.values.messages import Usage
 from storage import RunRecord, SessionStore
 from storage.database.database import Database
 from storage.tables import runs
@@ -234,6 +235,37 @@ def test_a_trial_that_begins_when_its_experiment_was_asked_to_stop_is_asked_as_w
             True,
             False,
         )
+
+
+def test_planning_is_asked_to_stop_until_it_is_over(store: SessionStore, url: str) -> None:
+    planned, other = store.sessions.create("q").id, store.sessions.create("other").id
+    store.plans.begin("p", planned, planner="c", planner_kind="model")
+    store.plans.begin("o", other, planner="c", planner_kind="model")
+    stopped: list[str] = []
+    store.processes.watch_stops(lambda _: None, planning=stopped.append)
+    with SessionStore.open(url) as asking:
+        assert [asking.plans.is_underway(session) for session in (planned, "none")] == [True, False]
+        asking.processes.watch_stops(lambda _: None, planning=stopped.append)
+        asking.processes.ask_to_stop_planning(planned)
+        asking.processes._tick()
+        assert not stopped, "another store plans"
+    store.processes._tick()
+    assert set(stopped) == {planned}
+    store.plans.add(planned, planning="p", planner="c", planner_kind="model", report=None, usage=Usage())
+    store.processes._tick()
+    stopped.clear()
+    store.processes._tick()
+    assert not stopped
+    store.processes.ask_to_stop_planning(planned)
+
+
+def test_a_store_lives_for_the_others_until_it_is_closed(store: SessionStore, url: str) -> None:
+    with SessionStore.open(url) as other:
+        owner = other.processes.owner
+        assert store.processes.owner != owner
+        assert store.processes.lives(owner)
+        assert other.processes.lives(owner)
+    assert not store.processes.lives(owner)
 
 
 # -- whose process died ----------------------------------------------------------------------------

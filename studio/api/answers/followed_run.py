@@ -103,7 +103,7 @@ class FollowedRun:
         """Have it stopped, wherever it runs; returns once its response is stored, or after `STOP_SECONDS`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
-                # Another process may stop it: there is nothing here to be told by.
+                # Another process may stop it, so nothing here is set when it has.
                 while not await self._backend.call(self._ask_to_stop):  # noqa: ASYNC110
                     await asyncio.sleep(LOOK_SECONDS)
 

@@ -38,7 +38,7 @@ async def resumed_request(
     settings = request.settings.model_copy(update={"budget": budget})
     if principal.workers is not None:
         settings = _without_others(settings, principal, pool)
-    # Whoever follows it is sent the text as it is written.
+    # Those who follow it are sent the text as it is written.
     return replace(request, settings=settings, sent_on=True), head
 
 
