@@ -1,4 +1,4 @@
-"""Who runs a workflow: the floor, one step after another, the engine, the engine with a store.
+"""Who runs a workflow: the floor, one step after another, the engine, the engine with a store, a request.
 
 Each contender prepares its runs outside of the clock and gives back coroutines, one for each run.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -14,9 +15,12 @@ from uuid import uuid4
 from benchmarks.shapes import QUERY, simulated_pool
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
+from conductor.orchestrate import new_id
+from conductor.runs.request import RunRequest
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Workflow
 from storage import SessionStore
+from storage.records import RequestSession
 from studio.sessions.background_runs import LiveRun
 
 
@@ -97,8 +101,10 @@ def durable_engine(load: Load, store: SessionStore) -> Runs:
     return [_keep(load.workflow, _own_pool(load), run=run, store=store) for run in started]
 
 
-async def _keep(workflow: Workflow, pool: Pool, *, run: str, store: SessionStore) -> None:
-    live = LiveRun(workflow_run(workflow, pool, run=run), store.runs)
+async def _keep(
+    workflow: Workflow, pool: Pool, *, run: str, store: SessionStore, begun: Future[None] | None = None
+) -> None:
+    live = LiveRun(workflow_run(workflow, pool, run=run), store.runs, begun=begun)
     async for _ in live.events():
         pass
     if live.unsaved is not None:
@@ -116,10 +122,23 @@ def _start_run(load: Load, store: SessionStore) -> str:
     return store.runs.start(run=uuid4().hex, session=session, revision=revision).id
 
 
+def durable_request(load: Load, store: SessionStore) -> Runs:
+    """The engine as the API runs it: a new session, its revision and its run are written while it runs."""
+    return [_request(load.workflow, _own_pool(load), store) for _ in range(load.runs)]
+
+
+async def _request(workflow: Workflow, pool: Pool, store: SessionStore) -> None:
+    run = new_id()
+    request = RunRequest(query=QUERY, workflow=workflow)
+    begun = store.requests.begin(request, session=new_id(), stored_as=RequestSession(), run=run)
+    await _keep(workflow, pool, run=run, store=store, begun=begun)
+
+
 CONTENDERS: Mapping[str, Contender] = {
     "task group": floor,
     "one after another": one_after_another,
     "engine": engine,
     "engine, durable": durable_engine,
+    "engine, durable, with its session": durable_request,
 }
 FLOOR = "task group"

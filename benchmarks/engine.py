@@ -26,13 +26,12 @@ from benchmarks.shapes import SHAPES, critical_seconds
 class Effort:
     """How much is measured. `latencies`, in seconds a step, come with the runs of one sample.
 
-    `crowds` are the numbers of workflows at once, each step waiting `crowd_latency` seconds.
+    `crowds` are numbers of workflows at once, each with the seconds that a step waits.
     """
 
     latencies: tuple[tuple[float, int], ...] = ((0.0, 50), (0.010, 2), (0.050, 1))
     rounds: int = 7
-    crowds: tuple[int, ...] = (200, 1000)
-    crowd_latency: float = 0.010
+    crowds: tuple[tuple[int, float], ...] = ((200, 0.050), (200, 0.010), (1000, 0.010))
     crowd_rounds: int = 3
     crowd_contenders: tuple[str, ...] = tuple(CONTENDERS)
 
@@ -61,10 +60,10 @@ def measure(effort: Effort) -> Report:
         starting=start,
         phases=phases(chain, rounds=effort.rounds, repeats=runs),
         crowds={
-            size: crowds(
-                effort.crowd_contenders, size=size, latency=effort.crowd_latency, rounds=effort.crowd_rounds
+            f"{size:,} workflows at once, {latency * 1000:.0f} ms a step": crowds(
+                effort.crowd_contenders, size=size, latency=latency, rounds=effort.crowd_rounds
             )
-            for size in effort.crowds
+            for size, latency in effort.crowds
         },
     )
 

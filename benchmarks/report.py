@@ -48,7 +48,7 @@ class Report:
     singles: tuple[Single, ...]
     starting: Spread
     phases: Mapping[str, Spread]
-    crowds: Mapping[int, Mapping[str, Crowd]]
+    crowds: Mapping[str, Mapping[str, Crowd]]
 
 
 def machine() -> str:
@@ -72,14 +72,23 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"\nMaking a session and starting a run in it, once a workflow: {_us(report.starting)} us."
     yield "\n## Parts of the engine's time, chain-5 at 0 ms\n"
     yield from _table(("part", "us a step"), ((name, _us(spread)) for name, spread in report.phases.items()))
-    for size, found in report.crowds.items():
-        yield f"\n## {size:,} workflows at once\n"
+    for crowd, found in report.crowds.items():
+        yield f"\n## {crowd}\n"
+        floor = found.get(FLOOR)
         yield from _table(
-            ("run by", "workflows a second", "us a step", "peak memory (MiB)", "of that for the crowd"),
+            (
+                "run by",
+                "workflows a second",
+                "of the task group's",
+                "us a step",
+                "peak memory (MiB)",
+                "of that for the crowd",
+            ),
             (
                 (
                     name,
                     f"{one.per_second:,.0f}",
+                    "-" if floor is None else f"{one.per_second / floor.per_second:.2f}",
                     f"{one.a_step * 1e6:,.1f}",
                     f"{one.peak:.1f}",
                     f"{one.growth:.1f}",

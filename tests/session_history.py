@@ -34,7 +34,9 @@ def acts() -> st.SearchStrategy[list[Act]]:
 def lived(store: SessionStore, history: Sequence[Act], *, query: str = "Why?") -> str:
     """A session that a request began, and that all of this was done with."""
     session = new_id()
-    store.requests.begin(RunRequest(query=query), session=session, stored_as=RequestSession(token="t"))
+    store.requests.begin(
+        RunRequest(query=query), session=session, stored_as=RequestSession(token="t")
+    ).result()
     store.requests.keep_response(session, "{}")
     for name, number, text in history:
         _ACTS[name](store, session, number, text)

@@ -93,10 +93,12 @@ def test_the_collector_is_settled_before_each_sample(
 
 @pytest.mark.thorough
 def test_crowds_are_measured_in_processes_of_their_own_and_reported() -> None:
-    effort = replace(TINY, latencies=((0.0, 1),), crowds=(2,), crowd_rounds=1, crowd_contenders=("engine",))
+    effort = replace(
+        TINY, latencies=((0.0, 1),), crowds=((2, 0.0),), crowd_rounds=1, crowd_contenders=("engine",)
+    )
     report = measure(effort)
 
-    assert report.crowds[2]["engine"].per_second > 0
+    assert report.crowds["2 workflows at once, 0 ms a step"]["engine"].per_second > 0
     assert "| engine |" in as_text(report).split("at once")[-1]
 
 

@@ -57,7 +57,8 @@ class Sampling(Value):
 
     @property
     def unset(self) -> bool:
-        return not self.given
+        # Without pydantic's own iteration, which takes three times as long: every step asks twice.
+        return all(value is None for value in self.__dict__.values())
 
     @property
     def given(self) -> dict[str, Any]:
@@ -98,6 +99,8 @@ class Usage(Value):
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Usage) -> Usage:
+        if self is NOTHING_USED:
+            return other
         return Usage(
             prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
             completion_tokens=_sum(self.completion_tokens, other.completion_tokens),

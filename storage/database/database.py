@@ -32,7 +32,7 @@ _WRITER_PRAGMAS = (
     "synchronous=NORMAL",
     "foreign_keys=ON",
     "temp_store=MEMORY",
-    "wal_autocheckpoint=4000",
+    "wal_autocheckpoint=16000",
 )
 
 _DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")

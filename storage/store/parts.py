@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import Concatenate, Unpack
 
 from sqlalchemy import Connection
@@ -193,14 +194,16 @@ class _Owned(Part):
         super().__init__(transactions)
         self._processes = processes
 
-    def _begin(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Write the beginning of a run, after the events that the store did not take before."""
+    def _beginning(
+        self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> Callable[[Connection], T]:
+        """What writes the beginning of a run, after the events that the store did not take before."""
 
         def begin(connection: Connection) -> T:
             self._transactions.write_unwritten(connection)
             return job(connection, *args, **kwargs)
 
-        return self._write(begin)
+        return begin
 
 
 class Plans(_Owned):
@@ -232,15 +235,25 @@ class Requests(_Owned):
 
     def begin(
         self, request: RunRequest, *, run: str | None = None, **place: Unpack[api_requests.Place]
-    ) -> None:
+    ) -> Future[None]:
         """Create the session of that id for a request, with its workflow where it has one: all or nothing.
 
-        `run` is the id of the workflow's run that begins now; `append` that run's events next.
+        Returns at once; the future resolves when it is durable. `run` is the id of the workflow's run that
+        begins now: `append` that run's events next, which are durable together with their session.
         """
         # Only a run has an owner.
         owner = "" if run is None else self._processes.hold()
-        self._begin(api_requests.begin_session, self._clock(), request, run=run, owner=owner, **place)
+        begin = self._beginning(
+            api_requests.begin_session, self._clock(), request, run=run, owner=owner, **place
+        )
+        # A run brings events: one transaction for all of them.
+        begun = self._transactions.writer.submit(begin, urgent=run is None)
         if run is not None:
+            begun.add_done_callback(partial(self._note_start, run))
+        return begun
+
+    def _note_start(self, run: str, begun: Future[None]) -> None:
+        if begun.exception() is None:
             self._processes.started.add(run)
 
 
@@ -264,10 +277,10 @@ class Runs(_Owned):
         """
         now, owner = self._clock(), self._processes.hold()
         try:
-            record = self._begin(runs.start, now, owner, **new)
+            record = self._write(self._beginning(runs.start, now, owner, **new))
         except SessionBusy:
             self._processes.mark_interrupted()
-            record = self._begin(runs.start, now, owner, **new)
+            record = self._write(self._beginning(runs.start, now, owner, **new))
         self._processes.started.add(new["run"])
         return record
 

@@ -73,11 +73,14 @@ class Writer:
         self._thread = Thread(target=self._work, name="store-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job[T]) -> Future[T]:
-        """Run `job` in a transaction; the future holds what it returned. Raises `StorageError` if closed."""
+    def submit(self, job: Job[T], *, urgent: bool = True) -> Future[T]:
+        """Run `job` in a transaction, at once or within `LINGER_SECONDS`; the future holds what it returned.
+
+        Raises `StorageError` if closed.
+        """
         write = _Write(monotonic(), job=job)
         with self._changed:
-            self._expect(urgent=True)
+            self._expect(urgent=urgent)
             self._queue.append(write)
         return write.done
 

@@ -16,10 +16,14 @@ from conductor.errors import StorageError
 from conductor.runs.request import RunRequest
 from conductor.values.messages import Usage
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
+from storage.database.compiled_statement import Insertion
 from storage.database.encoding import plain
 from storage.database.schema import API_REQUESTS, API_SPENDING, API_TOKENS
 from storage.records import RequestSession, Revision
 from storage.tables import revisions, runs, sessions
+from storage.tables.rows import new_id
+
+_INSERT = Insertion(API_REQUESTS)
 
 
 def add(connection: Connection, now: float, name: str, secret: Secret, limits: TokenLimits) -> Token:
@@ -137,28 +141,33 @@ def begin_session(
 ) -> None:
     """See `Requests.begin`; `owner` is that of the run."""
     session, stored_as, pool_label = place["session"], place["stored_as"], place.get("pool_label")
-    sessions.create(
+    workflow, revision = request.workflow, None if request.workflow is None else new_id()
+    # All of it is new: nothing is read, and each row is written once.
+    sessions.insert(
         connection,
         now,
-        request.query,
         id=session,
+        query=request.query,
         pool_label=pool_label,
         origin="api",
         conversation=None if request.conversation.nothing else request.conversation,
         settings=request.settings,
+        state="new" if workflow is None else "planned" if run is None else "running",
+        head=revision,
+        deleted_at=None if stored_as.keep else now,
     )
     row = {"session": session, "token": stored_as.token, "response": stored_as.response}
-    connection.execute(API_REQUESTS.insert(), row)
+    _INSERT.execute(connection, row)
     sessions.add_tags(connection, [session], stored_as.tags)
-    if request.workflow is not None:
+    if workflow is not None and revision is not None:
         note = "Given with the request"
-        revision = revisions.add(connection, now, session, request.workflow, origin="import", note=note).id
+        revisions.insert(
+            connection, now, session, workflow, id=revision, number=1, origin="import", note=note
+        )
         if run is not None:
-            runs.start(
-                connection, now, owner, run=run, session=session, revision=revision, pool_label=pool_label
-            )
-    if not stored_as.keep:
-        sessions.delete(connection, now, session)
+            new: runs.NewRun = {"run": run, "session": session, "revision": revision}
+            new["pool_label"] = pool_label
+            runs.insert(connection, now, owner, number=1, **new)
 
 
 def continue_session(connection: Connection, now: float, request: RunRequest, *, revision: str) -> Revision:

@@ -8,7 +8,7 @@ is kept as a branch hangs under what was edited, and leaves the head where it is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 from sqlalchemy import Connection, RowMapping, case, or_, select
 
@@ -16,6 +16,7 @@ from conductor.errors import EditConflict, StorageError
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
 from storage import fragments
+from storage.database.compiled_statement import Insertion
 from storage.database.schema import CORRECTIONS, REVISIONS, SESSIONS, WORKFLOW
 from storage.records import Plan, Revision, RevisionEntry, Session
 from storage.tables import plans, sessions
@@ -23,6 +24,7 @@ from storage.tables.rows import Rows, new_id, next_number, record
 
 _REVISION = select(*(REVISIONS.c[name] for name in Revision.model_fields))
 _ENTRIES = Rows(RevisionEntry, REVISIONS, "revision")
+_INSERT = Insertion(REVISIONS)
 
 
 def add(
@@ -69,26 +71,20 @@ def add(
         check_belongs(session, plan=written)
         looks_back = written.looks_back
     revision = id or new_id()
-    shared = fragments.Fragments()
-    connection.execute(
-        REVISIONS.insert(),
-        {
-            "id": revision,
-            "session": session,
-            "number": next_number(connection, REVISIONS, session),
-            "parent": under,
-            "origin": origin,
-            "note": note,
-            "plan": plan,
-            "created_at": now,
-            "workflow": shared.workflow(workflow),
-            "topology": workflow.topology,
-            "steps": len(workflow),
-            "looks_back": looks_back,
-            "author": author,
-        },
+    insert(
+        connection,
+        now,
+        session,
+        workflow,
+        id=revision,
+        number=next_number(connection, REVISIONS, session),
+        parent=under,
+        origin=origin,
+        note=note,
+        plan=plan,
+        looks_back=looks_back,
+        author=author,
     )
-    shared.keep(connection, session=session)
     changed = _origin_of(connection, edited) if origin == "human" and edited is not None else None
     if changed is not None:
         row = {"revision": revision, "session": session, "created_at": now}
@@ -96,6 +92,25 @@ def add(
     if moves_head or current is None:
         sessions.change(connection, session, head=revision)
     return find(connection, revision)
+
+
+def insert(
+    connection: Connection, now: float, session: str, workflow: Workflow, *, number: int, **columns: Any
+) -> None:
+    """Insert a revision with these columns: its id, origin and note at least. Nothing is read, and the head
+    stays as it is.
+    """
+    shared = fragments.Fragments()
+    row = {
+        "session": session,
+        "number": number,
+        "created_at": now,
+        "workflow": shared.workflow(workflow),
+        "topology": workflow.topology,
+        "steps": len(workflow),
+    }
+    _INSERT.execute(connection, row | columns)
+    shared.keep(connection, session=session)
 
 
 def add_planned(

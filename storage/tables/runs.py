@@ -17,6 +17,7 @@ from conductor.runs.events import EVENT, Event, RunFinished, RunStarted
 from conductor.runs.state import RunState, advance, joined
 from conductor.values.output import Output
 from storage import fragments
+from storage.database.compiled_statement import Insertion
 from storage.database.schema import EVENTS, EXPERIMENTS, OUTPUT, OUTPUTS, RUNNING, RUNS
 from storage.fragments import Fragments
 from storage.records import ExperimentRecord, RunRecord
@@ -30,6 +31,8 @@ _EXPERIMENTS = Rows(ExperimentRecord, EXPERIMENTS, "experiment")
 
 find, named = _RUNS.find, _RUNS.named
 find_experiment = _EXPERIMENTS.find
+
+_INSERT = Insertion(RUNS)
 
 _ORDINARY = RUNS.c.experiment.is_(None)
 
@@ -68,20 +71,32 @@ def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun])
         raise StorageError(f"The run {run!r} has been started before; give the new run its own id.")
     # A request to stop an experiment also stops a trial that is about to begin.
     asked = select(func.max(RUNS.c.stop_asked_at)).where(RUNS.c.experiment == experiment)
-    row = {
-        "id": run,
-        "number": next_number(connection, RUNS, session),
+    stopped = None if experiment is None else connection.scalar(asked)
+    number = next_number(connection, RUNS, session)
+    insert(connection, now, owner, number=number, stop_asked_at=stopped, **new)
+    return find(connection, run)
+
+
+def insert(
+    connection: Connection,
+    now: float,
+    owner: str,
+    *,
+    number: int,
+    stop_asked_at: float | None = None,
+    **new: Unpack[NewRun],
+) -> None:
+    """Insert a run that begins now. Nothing is read, and its session stays as it is."""
+    first = {
+        "number": number,
         "status": "running",
         "started_at": now,
         "owner": owner,
         "round": 1,
         "tokens": 0,
-        "stop_asked_at": None if experiment is None else connection.scalar(asked),
-        **new,
     }
-    del row["run"]
-    connection.execute(RUNS.insert(), row)
-    return find(connection, run)
+    columns = {"id" if name == "run" else name: value for name, value in new.items()}
+    _INSERT.execute(connection, {**first, "stop_asked_at": stop_asked_at, **columns})
 
 
 def of_session(connection: Connection, session: str) -> tuple[RunRecord, ...]:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, exists, select
 from conductor.errors import StorageError
 from conductor.values.conversation import Conversation
 from conductor.values.presets import Settings
+from storage.database.compiled_statement import Insertion
 from storage.database.encoding import plain
 from storage.database.schema import SESSIONS, TAGS
 from storage.records import Session, SessionOrigin
@@ -28,6 +29,8 @@ MAX_TAG = 40
 _SESSIONS = Rows(Session, SESSIONS, "session", choose="one from the list of sessions")
 
 find, named = _SESSIONS.find, _SESSIONS.named
+
+_INSERT = Insertion(SESSIONS)
 
 
 def create(
@@ -45,21 +48,25 @@ def create(
 ) -> Session:
     """A new session, of a new id unless one is given; without a title it is named after its query."""
     session = id or new_id()
-    row = {
-        "id": session,
-        "title": _title(title, query=query),
-        "query": query,
-        "created_at": now,
-        "updated_at": now,
-        "pool_label": pool_label,
-        "state": "new",
-        "origin": origin,
-        "forked_from": forked_from,
-        "conversation": conversation,
-        "settings": settings,
-    }
-    connection.execute(SESSIONS.insert(), row)
+    insert(
+        connection,
+        now,
+        id=session,
+        title=_title(title, query=query),
+        query=query,
+        pool_label=pool_label,
+        origin=origin,
+        forked_from=forked_from,
+        conversation=conversation,
+        settings=settings,
+    )
     return find(connection, session)
+
+
+def insert(connection: Connection, now: float, **columns: Any) -> None:
+    """Insert a session with these columns: its id and query at least. Nothing is read."""
+    named = {"title": _title(None, query=columns["query"]), "state": "new"}
+    _INSERT.execute(connection, {"created_at": now, "updated_at": now, **named, **columns})
 
 
 def change(connection: Connection, session: str, **columns: Any) -> None:

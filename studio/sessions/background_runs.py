@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing
+from functools import partial
 from typing import Any, TypeVar
 
 from conductor.engine.run import WorkflowRun
@@ -64,9 +65,11 @@ class LiveRun(LiveState):
 
     `unsaved` is why events could not be stored; the run itself continues and its state stays readable. Where
     they are `kept_later`, a journal that has the run's end has all of them.
+
+    `begun` is the write of its beginning where that is not durable yet; where it fails, the run is stopped.
     """
 
-    def __init__(self, run: WorkflowRun, journal: Runs) -> None:
+    def __init__(self, run: WorkflowRun, journal: Runs, *, begun: Future[None] | None = None) -> None:
         super().__init__(RunState(run=run.run))
         self.run = run.run
         self.unsaved: str | None = None
@@ -75,6 +78,7 @@ class LiveRun(LiveState):
         self._pieces = 0
         self._run = run
         self._journal = journal
+        self._begun = begun
 
     @property
     def round(self) -> int:
@@ -86,6 +90,8 @@ class LiveRun(LiveState):
         of them are durable.
         """
         kept: list[Future[None]] = []
+        if self._begun is not None:
+            self._begun.add_done_callback(partial(self._stop_unless_begun, asyncio.get_running_loop()))
         async with aclosing(self._run.events()) as events:
             async for event in events:
                 write = self._journal.append(event)
@@ -99,6 +105,15 @@ class LiveRun(LiveState):
                     self.kept_later = all(isinstance(error, NotKeptYet) for error in failures)
                 self.add(event)
                 yield event
+
+    @property
+    def unknown(self) -> bool:
+        """Whether its beginning could not be stored; then the store has nothing of it."""
+        return self._begun is not None and self._begun.done() and self._begun.exception() is not None
+
+    def _stop_unless_begun(self, loop: asyncio.AbstractEventLoop, begun: Future[None]) -> None:
+        if begun.exception() is not None:
+            loop.call_soon_threadsafe(self._run.cancel)
 
     def pack(self) -> None:
         """Have the journal store the run, which is over, in less room, where that is worth a write."""
@@ -148,9 +163,9 @@ class Background:
         self._thread = threading.Thread(target=self._loop.run_forever, name="conductor-runs", daemon=True)
         self._thread.start()
 
-    def register(self, run: WorkflowRun) -> LiveRun:
-        """A run that is about to begin: `events` or `follow` does it."""
-        live = self._live[run.run] = LiveRun(run, self._journal)
+    def register(self, run: WorkflowRun, *, begun: Future[None] | None = None) -> LiveRun:
+        """A run that is about to begin: `events` or `follow` does it. See `LiveRun` for `begun`."""
+        live = self._live[run.run] = LiveRun(run, self._journal, begun=begun)
         return live
 
     async def prepared(self, prepare: Callable[[], LiveRun]) -> LiveRun:
@@ -225,7 +240,7 @@ class Background:
                 pass
 
     def _ended(self, live: LiveRun) -> None:
-        if live.unsaved is None:
+        if live.unsaved is None or live.unknown:
             # From here on the store has the same state, also for callers that waited for the end.
             del self._live[live.run]
             live.pack()

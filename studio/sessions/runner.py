@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -203,11 +204,15 @@ class SessionRunner:
         self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
         return live
 
-    def begin_session(self, request: RunRequest, stored_as: RequestSession, *, listen: Listener) -> str:
-        """Create a session of an API request and plan and run it there; the session's id.
+    def begin_session(
+        self, request: RunRequest, stored_as: RequestSession, *, listen: Listener
+    ) -> tuple[str, Future[None]]:
+        """Create a session of an API request and plan and run it there; the session's id, and when it is
+        durable.
 
-        Returns at once. What can be refused is refused before anything is stored: raises `PoolError` as
-        `plan_request` and `WorkflowError` for a workflow that this pool cannot run.
+        Returns at once; a run whose session cannot be stored is stopped. What can be refused is refused
+        before anything is stored: raises `PoolError` as `plan_request` and `WorkflowError` for a workflow
+        that this pool cannot run.
         """
         session, runtime, meter = new_id(), self.runtime, Meter(request.settings.budget)
         pool = runtime.pool_for(meter)
@@ -216,21 +221,24 @@ class SessionRunner:
             plan_request(request, pool=pool)
         else:
             run = workflow_run(request, request.workflow, pool, meter=meter, history=RunHistory())
-        self.store.requests.begin(
+        begun = self.store.requests.begin(
             request,
             session=session,
             stored_as=stored_as,
             pool_label=pool.label,
             run=None if run is None else run.run,
         )
+        if run is None:
+            # Planning belongs to a session that there is.
+            begun.result()
         with self.activities.claim(session):
             activity = Activity(plan=LiveState() if run is None else None)
             recorder = self._recorder(session, activity)
             if run is not None:
-                self.background.register(run)
+                self.background.register(run, begun=begun)
             events = self._rounds(request, runtime, meter, recorder, started=run)
             self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
-        return session
+        return session, begun
 
     def previous(self, revision: Revision) -> tuple[SeenResponse, ...]:
         """What the steps of the round before answered, as this revision's steps may see it."""

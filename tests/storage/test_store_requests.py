@@ -32,7 +32,7 @@ def begin(
         query="Why?", settings=Settings(rounds=2), conversation=conversation, workflow=workflow
     )
     stored = RequestSession(**stored_as)
-    store.requests.begin(request, session=session, stored_as=stored, pool_label="simulated", run=run)
+    store.requests.begin(request, session=session, stored_as=stored, pool_label="simulated", run=run).result()
     return store.sessions.find(session)
 
 

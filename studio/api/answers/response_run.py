@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from conductor.engine.scope import EDITED
@@ -88,29 +88,34 @@ class ResponseRuns:
         verbatim = request.conversation.verbatim
         begun = Begun(owner="", rounds=rounds, live=request.sent_on, verbatim=verbatim, events=events)
         begin = _begin if resumes is None else partial(_resume, resumes)
-        session, ended, begun = await self.backend.call(
-            begin, request, stored_as, listen=put, opening=opening, begun=begun
-        )
-        ended.add_done_callback(lambda _: put(None))
+        started = await self.backend.call(begin, request, stored_as, listen=put, opening=opening, begun=begun)
+        started.ended.add_done_callback(lambda _: put(None))
         run = ResponseRun(
             self,
-            session,
+            started.session,
             Answer(rounds=rounds, stops=stops, live=request.sent_on, verbatim=verbatim),
             principal,
             pool,
             queue,
-            ended,
+            started.ended,
             stored=stored_as.keep,
             app=app,
             continued=stored_as.continues is not None,
-            begun=begun,
+            begun=started.begun,
             background=background,
         )
         if opening is not None:
             run.started_at = opening["created_at"]
         self._running.add(run)
-        if self._stopping:
-            await run.interrupt(stopped_with_server())
+        try:
+            # The run has begun meanwhile; nothing is sent of it before it is durable.
+            if started.written is not None:
+                await asyncio.wrap_future(started.written)
+            if self._stopping:
+                await run.interrupt(stopped_with_server())
+        except BaseException:
+            run.leave()
+            raise
         return run
 
     async def stop(self) -> None:
@@ -138,6 +143,15 @@ class ResponseRuns:
                     await asyncio.wait(self._follow_ups)
 
 
+class _Started(NamedTuple):
+    """A session whose activity has begun; `written`: once it is durable, None where it is."""
+
+    session: str
+    ended: Future[None]
+    begun: Begun
+    written: Future[None] | None = None
+
+
 def _begin(
     bench: Workbench,
     request: RunRequest,
@@ -146,7 +160,7 @@ def _begin(
     listen: Callable[[Event], None],
     opening: dict[str, Any] | None,
     begun: Begun,
-) -> tuple[str, Future[None], Begun]:
+) -> _Started:
     # Messages that a worker gets as they came share one limit, whichever of them is the question.
     most = MAX_CONVERSATION if request.conversation.verbatim else MAX_QUERY
     # As the store will have it.
@@ -154,14 +168,13 @@ def _begin(
     if opening is not None and stored_as.keep:
         begun = begun.model_copy(update={"owner": bench.store.processes.owner})
         stored_as = stored_as.model_copy(update={"response": begun.beside(opening)})
+    written: Future[None] | None = None
     if stored_as.continues is None:
-        session = bench.runner.begin_session(request, stored_as, listen=listen)
+        session, written = bench.runner.begin_session(request, stored_as, listen=listen)
     else:
         with _not_busy("The session of these calls"):
             session = bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
-    ended = bench.activities.going(session)
-    assert ended is not None, "just started"
-    return session, ended, begun
+    return _Started(session, _going(bench, session), begun, written)
 
 
 def _resume(
@@ -173,7 +186,7 @@ def _resume(
     listen: Callable[[Event], None],
     opening: dict[str, Any] | None,
     begun: Begun,
-) -> tuple[str, Future[None], Begun]:
+) -> _Started:
     session = revision.session
     with _not_busy("The session of this response"):
         latest = bench.store.runs.latest(session)
@@ -182,9 +195,13 @@ def _resume(
         before = None if latest is None else latest.id
         begun = begun.model_copy(update={"owner": bench.store.processes.owner, "run_before": before})
         bench.store.requests.keep_response(session, begun.beside(opening))
+    return _Started(session, _going(bench, session), begun)
+
+
+def _going(bench: Workbench, session: str) -> Future[None]:
     ended = bench.activities.going(session)
     assert ended is not None, "just started"
-    return session, ended, begun
+    return ended
 
 
 @contextmanager

@@ -196,7 +196,7 @@ def requested(bench: Workbench) -> None:
         session=session,
         stored_as=RequestSession(tags=("user=golden",), token=bench.store.tokens.listed()[0].id),
         pool_label=bench.pool.label,
-    )
+    ).result()
     run(bench, session)
     bench.store.requests.keep_response(session, '{"id": "resp_golden", "object": "response"}')
 

@@ -376,7 +376,7 @@ def test_of_a_request_that_could_not_begin_nothing_is_left(
 
     stage.plays(simulated("So."), plans=(ONE,))
     before = stage.workbench.store.sessions.named("")
-    monkeypatch.setattr(runs, "start", full)
+    monkeypatch.setattr(runs, "insert", full)
     with pytest.raises(openai.APIStatusError) as refused:
         client.responses.create(model="worker:alpha", input="Why?")
     assert (refused.value.status_code, refused.value.code) == (503, "store_unusable")

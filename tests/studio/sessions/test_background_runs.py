@@ -13,6 +13,7 @@ from worker_cases import run_of
 from workflow_cases import workflow_of
 
 from conductor.engine.run import WorkflowRun
+from conductor.errors import StorageError
 from conductor.runs.events import Event, RunFinished, RunStarted, StepStarted
 from conductor.runs.state import fold
 from conductor.workers.pool.pool import Pool
@@ -187,6 +188,27 @@ def test_a_run_that_could_not_be_kept_says_so_and_stays_readable() -> None:
         assert live.unsaved == "The disk is full."
         assert loop.live("r") is live
         assert (live.state.status, live.state.answer) == ("finished", "said")
+
+
+def test_a_run_whose_beginning_cannot_be_stored_is_stopped_and_forgotten() -> None:
+    begun: Future[None] = Future()
+    with background(Keeping(broken=True)) as loop:
+        live = loop.register(run_of(CHAIN, pool_of(latency=1000)), begun=begun)
+        loop.spawn(loop.follow(live))
+        begun.set_exception(StorageError("The disk is full."))
+        assert live.done.wait(PATIENCE)
+        assert live.state.status == "cancelled"
+        assert loop.live("r") is None
+
+
+def test_a_run_whose_beginning_is_stored_meanwhile_goes_on() -> None:
+    journal, begun = Keeping(), Future[None]()
+    with background(journal) as loop:
+        live = loop.register(run_of(CHAIN, pool_of(answer="said")), begun=begun)
+        loop.spawn(loop.follow(live))
+        begun.set_result(None)
+        assert live.done.wait(PATIENCE)
+        assert (live.state.status, live.unsaved, loop.live("r")) == ("finished", None, None)
 
 
 def test_many_runs_at_once_do_not_mix() -> None:
