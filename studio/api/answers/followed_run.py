@@ -81,7 +81,7 @@ class FollowedRun:
 
     async def progress(self) -> AsyncGenerator[tuple[Event, str], None]:
         """See `AnsweredRun.progress`. It ends where the response is stored, or its process has died."""
-        quiet_since = time.monotonic()
+        quiet_since = -QUIET_SECONDS
         while True:
             # Looked at first: what ended was stored before.
             over, events = await self._backend.look_up(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from api_processes import SECONDS, ApiProcesses, owners, serving_processes
 from fake_openai import FakeOpenAI, Served, serving
+
+from conductor.values.messages import Sampling
+from conductor.workflow.file import write_plan
+from conductor.workflow.model import Step, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
@@ -85,6 +92,90 @@ def test_a_killed_process_breaks_its_own_streams_and_no_others(three: ApiProcess
     line = f"process {killed} of the API ended (killed by SIGKILL); another one starts"
     assert line in three.log.read_text()
     eventually(lambda: finished_in(three, database) - first)
+
+
+def workflow(number: int) -> dict[str, Any]:
+    """A first step of one word, and a second one of some ten seconds."""
+    steps = Workflow.of(
+        [
+            Step(instruction=f"First {number}.", worker="alpha", sampling=Sampling(max_tokens=1)),
+            Step(instruction=f"Second {number}.", worker="alpha", access=(0,)),
+        ]
+    )
+    shape: dict[str, Any] = json.loads(
+        write_plan(steps, query="q", origin="import", workers=("alpha",), label=None)
+    )
+    return shape
+
+
+def events_of(text: str) -> list[str]:
+    """The events of a stream, byte by byte; comments, and what was cut off within, are left out."""
+    return [event for event in text.split("\n\n")[:-1] if not event.startswith(":")]
+
+
+def test_others_follow_a_killed_processs_responses_and_resume_them_without_calling_a_finished_step_again(
+    three: ApiProcesses, database: str, upstream: Served
+) -> None:
+    eventually(lambda: len(finished_in(three, database)) == 3)
+    upstream.log.clear()
+    count = 12
+
+    def answer(number: int) -> tuple[str, str]:
+        """The id of a response, and its stream as far as it came."""
+        came: list[str] = []
+        asked = {"model": "conductor", "input": f"Question {number}", "stream": True, "background": True}
+        asked["conductor"] = {"workflow": workflow(number)}
+        with (
+            suppress(httpx.HTTPError),
+            httpx.stream(
+                "POST", f"{three.url}/responses", json=asked, headers=three.headers, timeout=SECONDS
+            ) as stream,
+        ):
+            came.extend(stream.iter_text())
+        return f"resp_{stream.headers['x-request-id']}", "".join(came)
+
+    def get(id: str, **query: str) -> httpx.Response:
+        return httpx.get(f"{three.url}/responses/{id}", params=query, headers=three.headers, timeout=SECONDS)
+
+    def calls(step: str) -> Counter[int]:
+        """How often the endpoint was sent that step of each question."""
+        asked = [str(entry.body) for entry in upstream.log.entries]
+        return Counter(
+            number for number in range(count) for body in asked if f"subtask: {step} {number}." in body
+        )
+
+    with ThreadPoolExecutor(2 * count) as threads:
+        answers = [threads.submit(answer, number) for number in range(count)]
+        eventually(lambda: sum(calls("Second").values()) == count)
+        runners = owners(database)
+        killed, broken = Counter(runners.values()).most_common()[0]
+        followed = {
+            f"resp_{session}": threads.submit(get, f"resp_{session}", stream="true")
+            for session, process in runners.items()
+            if process == killed
+        }
+        os.kill(killed, signal.SIGKILL)
+        streams = dict(answer.result() for answer in answers)
+        lost = [id for id, text in streams.items() if "response.completed" not in text]
+        assert set(lost) == set(followed)
+        assert len(lost) == broken
+        # Those that were not answered by the killed process itself.
+        ends = [found.result().text for found in followed.values() if found.exception() is None]
+        assert all("run_interrupted" in events_of(text)[-1] for text in ends)
+    for id, text in streams.items():
+        again = events_of(get(id, stream="true").text)
+        if id in lost:
+            assert again[: len(events_of(text))] == events_of(text)
+            error = get(id).json()["error"]
+            assert (get(id).json()["status"], error["code"]) == ("failed", "run_interrupted")
+        else:
+            assert again == events_of(text)
+    for id in lost:
+        resumed = httpx.post(f"{three.url}/responses/{id}/resume", headers=three.headers, timeout=SECONDS)
+        assert (resumed.status_code, resumed.json()["status"]) == (200, "in_progress")
+    eventually(lambda: all(get(id).json()["status"] == "completed" for id in lost))
+    assert set(calls("First").values()) == {1}
+    assert Counter(calls("Second").values()) == {1: count - broken, 2: broken}
 
 
 def test_sigterm_ends_the_answers_of_all_processes_in_openais_shape(
