@@ -138,7 +138,8 @@ class ModelConductor:
     async def _rungs(self, request: PlanRequest) -> tuple[list[Constraint], str]:
         """The constraints to try, strictest first, and what could not be found out about them ("": nothing).
 
-        What the pool file sets is tried alone. Checkpoints trained on the research layout know no JSON.
+        What the pool file sets is tried alone. A checkpoint trained on the research layout thinks at length
+        and in its own way, and then writes a plan: an expression would take the first and add nothing.
         """
         if self._constrain != "auto":
             if self._constrain == "regex" and request.max_steps > MAX_REGEX_STEPS:
@@ -148,8 +149,9 @@ class ModelConductor:
                     'write constrain = "auto" in the pool file.'
                 )
             return [self._constrain], ""
-        known: list[Constraint] = ["none"] if self.card.prompt_style == "paper" else ["json", "none"]
-        known = [constraint for constraint in known if constraint not in self._refused]
+        if self.card.prompt_style == "paper":
+            return ["none"], ""
+        known: list[Constraint] = [each for each in ("json", "none") if each not in self._refused]
         if request.max_steps > MAX_REGEX_STEPS or "regex" in self._refused:
             return known, ""
         try:

@@ -86,4 +86,5 @@ PAPER = Layout(
     example="EXAMPLE {number}:\nQuestion: {question}\nAssistant Response: {completion}",
     noun="model",
     parts=_parts,
+    thinks_freely=True,
 )

@@ -87,7 +87,12 @@ _ALL_BEFORE = (
 _NONE_BEFORE = "No entry reaches the round before: put what a {noun} needs of it into its instruction."
 
 
-def form_words(writing: Writing, *, noun: str) -> str:
+_BRIEFLY = " in a few plain sentences"
+_SHORT = f" Use at most {MAX_THINKING_LINES} lines for that, and no brackets or backticks."
+
+
+def form_words(writing: Writing, *, noun: str, thinks_freely: bool) -> str:
+    """How the answer is to be written down; one that `thinks_freely` may reason at any length before it."""
     if writing.form == "json":
         first = (
             ' Its first key is "reasoning": in a few sentences, why this plan.'
@@ -100,9 +105,8 @@ def form_words(writing: Writing, *, noun: str) -> str:
             f'{noun}) and "access" (its access list).'
         )
     before = (
-        "First think in a few plain sentences: what the question needs, who is good at it, and who has to "
-        f"see what. Use at most {MAX_THINKING_LINES} lines for that, and no brackets or backticks. Then end "
-        "with three Python lists"
+        f"First think{'' if thinks_freely else _BRIEFLY}: what the question needs, who is good at it, and "
+        f"who has to see what.{'' if thinks_freely else _SHORT} Then end with three Python lists"
         if writing.room_to_think
         else "Answer with three Python lists and nothing else"
     )
@@ -124,13 +128,14 @@ def keep_answer(writing: Writing, *, between: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Layout:
     """A prompt's layout: the system message and its examples as templates, the noun for a worker, and the
-    parts of the user's message.
+    parts of the user's message. Who `thinks_freely` is a checkpoint that was trained to think and to plan.
     """
 
     system: str
     example: str
     noun: str
     parts: Callable[[PlanRequest, Writing], Iterator[Part]]
+    thinks_freely: bool = False
 
     def messages(self, request: PlanRequest, writing: Writing) -> tuple[Message, ...]:
         shown = examples(len(request.workers), max_steps=request.max_steps)
@@ -139,7 +144,7 @@ class Layout:
             pool="\n".join(pool_lines(request, noun="Worker")),
             thrift=_THRIFT if request.economical else "",
             access=access_words(request, writing, noun=self.noun),
-            form=form_words(writing, noun=self.noun),
+            form=form_words(writing, noun=self.noun, thinks_freely=self.thinks_freely),
             examples="\n\n".join(
                 self.example.format(number=at, question=each.question, completion=written(each, writing))
                 for at, each in enumerate(shown, start=1)

@@ -133,12 +133,12 @@ async def test_free_text_is_asked_for_where_nothing_holds_it(
     assert report.repairs == ()
 
 
-async def test_a_checkpoint_of_the_papers_layout_is_never_asked_for_json(
+async def test_a_checkpoint_of_the_papers_layout_thinks_and_plans_in_free_text(
     fake_openai: Served, vllm: Served
 ) -> None:
     await items_of(conductor(fake_openai.base_url, prompt_style="paper"))
     await items_of(conductor(vllm.base_url, prompt_style="paper"))
-    assert [held(body) for body in (*bodies(fake_openai), *bodies(vllm))] == ["none", "regex"]
+    assert [held(body) for body in (*bodies(fake_openai), *bodies(vllm))] == ["none", "none"]
 
 
 @pytest.mark.parametrize("constrain", ["regex", "json", "none"])

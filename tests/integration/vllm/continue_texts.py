@@ -1,6 +1,7 @@
 """Has vLLM continue texts with the model in a folder. A script for the environment that has vLLM.
 
-Reads a JSON list of texts from the file that is named, and writes another one of how they go on.
+Reads a JSON list from the file that is named: what is asked, each time with `texts`, a `temperature` and a
+`regex` that their continuations keep to, or null. Writes a list of the lists of their continuations.
 """
 
 import json
@@ -8,15 +9,23 @@ import sys
 from pathlib import Path
 
 from vllm import LLM, SamplingParams
+from vllm.sampling_params import StructuredOutputsParams
 
 
-def main(folder: str, texts: Path, found: Path) -> None:
-    """The likeliest continuations, up to the model's own end."""
-    model = LLM(model=folder, dtype="float32", enforce_eager=True, max_model_len=256)
-    answers = model.generate(
-        json.loads(texts.read_text(encoding="utf-8")), SamplingParams(temperature=0.0, max_tokens=160)
+def continued(model: LLM, asked: dict) -> list[str]:
+    """The continuations, up to the model's own end."""
+    held = StructuredOutputsParams(regex=asked["regex"]) if asked["regex"] else None
+    sampling = SamplingParams(
+        temperature=asked["temperature"], max_tokens=160, seed=3, structured_outputs=held
     )
-    found.write_text(json.dumps([answer.outputs[0].text for answer in answers]), encoding="utf-8")
+    return [answer.outputs[0].text for answer in model.generate(asked["texts"], sampling)]
+
+
+def main(folder: str, asked: Path, found: Path) -> None:
+    """All that is asked, of one model."""
+    model = LLM(model=folder, dtype="float32", enforce_eager=True, max_model_len=256)
+    answers = [continued(model, each) for each in json.loads(asked.read_text(encoding="utf-8"))]
+    found.write_text(json.dumps(answers), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -192,6 +192,12 @@ def test_the_form_and_the_room_to_think_are_asked_for(style: PromptStyle) -> Non
     assert '"reasoning"' not in text_of(asked(style=style, form="json", room_to_think=False))
 
 
+def test_a_trained_checkpoint_thinks_at_any_length() -> None:
+    short = "at most 12 lines"
+    assert short in text_of(asked(style="ours"))
+    assert short not in text_of(asked(style="paper"))
+
+
 @pytest.mark.parametrize(("style", "words"), [("ours", "steps, at most 4."), ("paper", "up to 4 steps")])
 def test_the_limit_is_said(style: PromptStyle, words: str) -> None:
     assert words in text_of(asked(max_steps=4, style=style))
