@@ -1,7 +1,9 @@
-"""What the API adds under load: `python benchmarks/api_load.py [--json]`, from the repository's root.
+"""What the API adds under load: `python benchmarks/api_load.py`, from the repository's root; `--help` lists what can be
+chosen.
 
 The same streamed requests, many at once, straight to a simulated endpoint and to the API that has it as its
-only worker; each in a process of its own. How each number comes about stands in README.md.
+only worker; each in a process of its own, the API in several with `--processes`. How each number comes about
+stands in README.md.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.report import machine
-from benchmarks.streams import Crowd, crowd
+from benchmarks.streams import Crowd, crowd, stream
 from benchmarks.upstream import Pace, upstream
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,8 +51,8 @@ class Effort:
 
 @dataclass(frozen=True)
 class Memory:
-    """Of the API's process, in MiB: at rest before the load, and the most it ever held; None where the
-    system does not tell.
+    """Of the API's processes together, in MiB: at rest before the load, and the most they ever held; None
+    where the system does not tell.
     """
 
     before: float | None
@@ -56,23 +60,45 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Killed:
+    """Of many streams, how many broke when one of the API's processes was killed, and how many came whole."""
+
+    broken: int
+    whole: int
+
+
+@dataclass(frozen=True)
 class Report:
-    """All of one run: for each contender the round with the middle time to the end, of one and of many."""
+    """All of one run: for each contender the round with the middle time to the end, of one and of many.
+
+    `processor` is what the API's processes used for each of many requests, in seconds.
+    """
 
     machine: str
     size: int
     alone: Mapping[str, Crowd]
     many: Mapping[str, Crowd]
     memory: Memory
+    processor: float | None
+    killed: Killed | None
     errors: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Served:
-    """A process that serves at `url`, which ends with /v1."""
+    """A command that serves at `url`, which ends with /v1: by itself, or with processes that it started."""
 
     url: str
     pid: int
+
+    @property
+    def processes(self) -> Sequence[int]:
+        """Those that answer: what it started, without Python's own tracker, else the command itself."""
+        started = Path(f"/proc/{self.pid}/task/{self.pid}/children")
+        children = [int(pid) for pid in started.read_text().split()] if started.exists() else []
+        return [pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()] or [
+            self.pid
+        ]
 
 
 @dataclass(frozen=True)
@@ -96,14 +122,17 @@ def serving(*command: str) -> Iterator[Served]:
 
 
 @contextmanager
-def contenders(tokens_per_second: float = TOKENS_PER_SECOND) -> Iterator[Contenders]:
-    """Starts the endpoint, and the API over it."""
+def contenders(
+    tokens_per_second: float = TOKENS_PER_SECOND, *, processes: int = 1, database: str | None = None
+) -> Iterator[Contenders]:
+    """Starts the endpoint, and the API over it with so many processes, on a new SQLite file or `database`."""
     pace = Pace(latency=1 / tokens_per_second, tokens=TOKENS, tokens_per_second=tokens_per_second)
     with tempfile.TemporaryDirectory() as folder, upstream(pace) as base_url:
         pool = Path(folder) / "pool.toml"
         pool.write_text(POOL.format(url=base_url), encoding="utf-8")
-        kept = ("--pool", str(pool), "--database", f"sqlite:///{folder}/conductor.db")
-        with serving("serve", "--api-only", "--api-open", "--port", "0", *kept) as api:
+        kept = ("--pool", str(pool), "--database", database or f"sqlite:///{folder}/conductor.db")
+        many = ("--processes", str(processes))
+        with serving("serve", "--api-only", "--api-open", "--port", "0", *many, *kept) as api:
             yield Contenders(straight=base_url, api=api)
 
 
@@ -118,28 +147,58 @@ async def measured(served: Contenders, effort: Effort) -> Report:
     for _ in range(effort.alone):
         for name, url in urls.items():
             alone[name].append(await crowd(url, MODELS[name], size=1))
-    before = memory(served.api.pid, "VmRSS")
+    before, used = memory(served.api, "VmRSS"), processor_seconds(served.api)
     for _ in range(effort.rounds):
         for name, url in urls.items():
             many[name].append(await crowd(url, MODELS[name], size=effort.size))
+    now = processor_seconds(served.api)
+    processor = None if used is None or now is None else (now - used) / (effort.rounds * effort.size)
+    peak = memory(served.api, "VmHWM")
+    killed = await kill_one(served.api, effort.size) if len(served.api.processes) > 1 else None
     errors = [error for found in (*alone.values(), *many.values()) for each in found for error in each.errors]
     return Report(
         machine=machine(),
         size=effort.size,
         alone={name: _middle(found) for name, found in alone.items()},
         many={name: _middle(found) for name, found in many.items()},
-        memory=Memory(before=before, peak=memory(served.api.pid, "VmHWM")),
+        memory=Memory(before=before, peak=peak),
+        processor=processor,
+        killed=killed,
         errors=errors,
     )
 
 
-def memory(pid: int, what: str) -> float | None:
-    """The kernel's account of a process, in MiB; None where there is none."""
-    status = Path(f"/proc/{pid}/status")
-    if not status.exists():
+async def kill_one(api: Served, size: int) -> Killed:
+    """What becomes of so many streams where one of the API's processes is killed in their middle.
+
+    Raises `AssertionError` where one is neither broken nor whole.
+    """
+    streams = asyncio.gather(*(stream(api.url, MODELS["through the API"]) for _ in range(size)))
+    await asyncio.sleep(TOKENS / TOKENS_PER_SECOND / 2)
+    os.kill(api.processes[-1], signal.SIGKILL)
+    found = await streams
+    whole = [each for each in found if each.error is None]
+    assert all(each.tokens == TOKENS for each in whole), "a stream lost tokens without an error"
+    return Killed(broken=len(found) - len(whole), whole=len(whole))
+
+
+def memory(api: Served, what: str) -> float | None:
+    """The kernel's account of the API's processes, in MiB; None where there is none."""
+    found = [Path(f"/proc/{pid}/status") for pid in api.processes]
+    if not all(status.exists() for status in found):
         return None
-    line = next(line for line in status.read_text().splitlines() if line.startswith(f"{what}:"))
-    return int(line.split()[1]) / 1024
+    lines = [line for status in found for line in status.read_text().splitlines()]
+    return sum(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / 1024
+
+
+def processor_seconds(api: Served) -> float | None:
+    """What the API's processes have used of a processor until now; None where the system does not tell."""
+    found = [Path(f"/proc/{pid}/stat") for pid in api.processes]
+    if not all(stat.exists() for stat in found):
+        return None
+    # Behind the name, which may have spaces: user and system time are the fields 14 and 15.
+    fields = [stat.read_text().rpartition(")")[2].split() for stat in found]
+    return sum(int(own[11]) + int(own[12]) for own in fields) / os.sysconf("SC_CLK_TCK")
 
 
 def _middle(found: Sequence[Crowd]) -> Crowd:
@@ -158,7 +217,14 @@ def as_text(report: Report) -> str:
             "",
         ]
     before, peak = (_mib(report.memory.before), _mib(report.memory.peak))
-    lines.append(f"The API's process held {before} before the load and {peak} at most.")
+    lines.append(f"The API held {before} before the load and {peak} at most.")
+    if report.processor is not None:
+        lines.append(f"It used {report.processor * 1e3:,.1f} ms of a processor for each request.")
+    if report.killed is not None:
+        lines.append(
+            f"One process killed in the middle: {report.killed.broken} streams broke off, "
+            f"{report.killed.whole} came whole."
+        )
     lines.append(f"{len(report.errors)} requests failed.")
     return "\n".join(lines)
 
@@ -189,9 +255,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 1 where a request failed."""
     parser = argparse.ArgumentParser(description="Measure what the API adds under load.")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--size", type=int, default=Effort.size, help="how many are asked at once")
+    parser.add_argument("--processes", type=int, default=1, help="how many processes of the API answer")
+    parser.add_argument("--database", help="an empty PostgreSQL database, needed for several processes")
     options = parser.parse_args(arguments)
-    with contenders() as served:
-        report = asyncio.run(measured(served, Effort()))
+    with contenders(processes=options.processes, database=options.database) as served:
+        report = asyncio.run(measured(served, Effort(size=options.size)))
     print(json.dumps(asdict(report), indent=2) if options.json else as_text(report))
     return 1 if report.errors else 0
 
