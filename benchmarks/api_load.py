@@ -1,5 +1,6 @@
-"""What the API adds under load: `python benchmarks/api_load.py`, from the repository's root; `--help` lists what can be
-chosen.
+"""What the API adds under load: `python benchmarks/api_load.py`, from the repository's root.
+
+`--help` lists what can be chosen.
 
 The same streamed requests, many at once, straight to a simulated endpoint and to the API that has it as its
 only worker; each in a process of its own, the API in several with `--processes`. How each number comes about

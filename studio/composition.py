@@ -5,11 +5,13 @@ The composition root of the app and the commands; nothing below knows where its 
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
-from conductor.errors import PoolError, ServeError
+from conductor.errors import PoolError
 from conductor.runtime import Runtime, runtime_of
 from conductor.text.named_file import read_whole
 from conductor.workers.endpoint.timing import waiting_calls
@@ -28,6 +30,8 @@ from studio.workbench import Workbench
 TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT"
 """OpenTelemetry's environment variable with the address of a collector; where it is set, runs are traced."""
 
+_log = logging.getLogger(__name__)
+
 _Version = tuple[int, int, int, int] | None
 """Of a file: its inode, its size, and when its content and its entry were changed; None without one."""
 
@@ -41,29 +45,34 @@ def open_workbench(*, pool: Path | None = None, database: str | None = None) -> 
 def served_workbench(configured: ConfiguredRuntime, metrics: Metrics) -> Workbench:
     """The workbench of a server: its work is counted in `metrics` and, as configured, logged and traced.
 
-    Raises `StorageError`, and `ServeError` where traces are wanted and cannot be made.
+    Raises `StorageError`. Where traces are wanted and their extra is not installed, there are none and the log
+    warns of it: the variable is a general one, which is often set for every program of a machine.
     """
     observers: list[Observer] = [metrics]
     if os.environ.get(LOG) == "json":
         log_as_json()
         observers.append(RunLog)
     if os.environ.get(TRACES):
-        observers.append(_traces())
+        observers.extend(_traces())
     store = SessionStore.open(default_url())
     metrics.show_queues(writes=lambda: store.waiting_writes, calls=waiting_calls)
     return Workbench(store, configured, observers=observers)
 
 
-def _traces() -> Observer:
+def _traces() -> Sequence[Observer]:
+    """The observer that traces runs; none without the extra."""
     try:
         from studio.telemetry.traces import configured_traces  # noqa: PLC0415 - an extra
 
-        return configured_traces()
+        return [configured_traces()]
     except ImportError as error:
-        raise ServeError(
-            f"{TRACES} names where traces of runs go, and {error.name} is not installed; install it with: "
-            "pip install 'conductor-studio[otel]' - or unset the variable."
-        ) from error
+        _log.warning(
+            "%s names where traces of runs go, and none are sent: %s is not installed; install it with: "
+            "pip install 'conductor-studio[otel]' - or unset the variable",
+            TRACES,
+            error.name,
+        )
+        return []
 
 
 def _prepared(runtime: Runtime) -> Runtime:

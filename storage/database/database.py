@@ -254,6 +254,17 @@ def sqlite_file(url: str) -> Path | None:
     return _sqlite_path(_parsed(url))
 
 
+def several_may_write(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> bool:
+    """Whether several processes may write to one file for long with that version of SQLite.
+
+    Others have the WAL-reset bug (sqlite.org/wal.html#walresetbug): where one process checkpoints while
+    another one writes, writes can be lost, though very rarely.
+    """
+    return version >= (3, 51, 3) or any(
+        version[:2] == fixed[:2] and version >= fixed for fixed in ((3, 44, 6), (3, 50, 7))
+    )
+
+
 def _parsed(url: str) -> URL:
     try:
         # The short name is what many servers' own pages write.

@@ -1,7 +1,7 @@
 """Several processes that answer at one address: a parent starts, replaces and ends them.
 
-They share nothing but the socket and the store. Knows processes and signals; knows nothing of requests and of
-the store. uvicorn has a supervisor, too: it waits without end for a process that does not end, starts one
+They share nothing but the address and the store. Knows processes and signals; knows nothing of requests and
+of the store. uvicorn has a supervisor, too: it waits without end for a process that does not end, starts one
 that fails at its start twice a second, and leaves all others behind where it is killed.
 """
 
@@ -14,7 +14,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -39,6 +39,7 @@ Serve = Callable[[socket.socket], None]
 class _Place:
     """One of the processes and those that take its place. `due` is when the next one is started."""
 
+    listener: socket.socket
     process: SpawnProcess | None = None
     started: float = 0.0
     due: float = 0.0
@@ -46,12 +47,15 @@ class _Place:
 
 
 class Processes:
-    """`number` processes that `serve` at one listening socket. `run` blocks until SIGTERM or SIGINT."""
+    """`number` processes that `serve` at the listening sockets, by turns. `run` blocks until SIGTERM or
+    SIGINT.
 
-    def __init__(self, serve: Serve, listener: socket.socket, *, number: int) -> None:
+    What comes to a socket while its process is replaced waits there.
+    """
+
+    def __init__(self, serve: Serve, listeners: Sequence[socket.socket], *, number: int) -> None:
         self._serve = serve
-        self._listener = listener
-        self._places = [_Place() for _ in range(number)]
+        self._places = [_Place(listeners[at % len(listeners)]) for at in range(number)]
         # Not forked: threads and connections of this process would be half there in the new one.
         self._context = multiprocessing.get_context("spawn")
 
@@ -73,7 +77,7 @@ class Processes:
         now = time.monotonic()
         for place in self._places:
             if place.process is None and place.due <= now:
-                process = self._context.Process(target=_run, args=(self._serve, self._listener))
+                process = self._context.Process(target=_run, args=(self._serve, place.listener))
                 process.start()
                 place.process, place.started = process, now
 

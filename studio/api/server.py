@@ -106,12 +106,32 @@ def url_of(host: str, listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{PATH}"
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there, at any free port for 0. Raises `ServeError`."""
+def listen_for_each(host: str, port: int, *, number: int) -> list[socket.socket]:
+    """A listening socket for each of so many processes, all at one port, between which the system shares the
+    connections evenly; one for all where the system does not. Raises `ServeError`.
+
+    With one socket for all, a crowd that comes at once goes to the process that happens to wake first.
+    """
+    first = listen(host, port)
+    if number == 1 or not sys.platform.startswith("linux"):
+        return [first]
+    # Closed first, because all have to agree to share; until then it kept others from the port.
+    port = first.getsockname()[1]
+    first.close()
+    return [listen(host, port, shared=True) for _ in range(number)]
+
+
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """A socket that listens there, at any free port for 0; others may do so as well where it is `shared`.
+
+    Raises `ServeError`.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends without delay only on sockets that name TCP; others hold small pieces back for 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listener.bind((host, port))
     except OSError as error:
@@ -124,7 +144,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class SharedListener(socket.socket):
-    """A listening socket that several processes share, from which each takes one connection at a time.
+    """A listening socket that other processes have, too, from which each takes one connection at a time.
 
     asyncio takes as many at once as its backlog has, so the process that wakes first would take all of many.
     Here that is 1, and the system's queue stays as long as it is.

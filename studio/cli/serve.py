@@ -6,6 +6,7 @@ import json
 import os
 import runpy
 import socket
+import sqlite3
 import sys
 import threading
 import time
@@ -36,7 +37,9 @@ _HOST_HELP = f"The address to listen at; beyond loopback the app needs {SETTING}
 
 _port = count(_PORT_HELP, "PORT", least=0, most=65535)
 _processes = count(
-    "Answer with N processes, with --api-only and a store on PostgreSQL.", least=1, most=MOST_PROCESSES
+    "Answer with N processes, with --api-only; see docs/scaling.md.",
+    least=1,
+    most=MOST_PROCESSES,
 )
 # An empty address would be every one of this machine.
 _host = option(_HOST_HELP, "HOST", not_empty("name an address, like 127.0.0.1"))
@@ -147,21 +150,22 @@ def _free_port(host: str, port: int) -> int:
 def _serve_api(host: str | None, port: int | None, processes: int, options: Configured) -> int:
     # Here, because the app is started without it.
     from storage import SessionStore, data_folder, default_url  # noqa: PLC0415
-    from storage.database.database import sqlite_file  # noqa: PLC0415
+    from storage.database.database import several_may_write, sqlite_file  # noqa: PLC0415
     from studio.access.machine_token import MachineToken  # noqa: PLC0415
     from studio.api.processes import Processes  # noqa: PLC0415
-    from studio.api.server import listen, url_of  # noqa: PLC0415
+    from studio.api.server import listen_for_each, url_of  # noqa: PLC0415
     from studio.cli.api_process import serve_at  # noqa: PLC0415
     from studio.telemetry.logs import LOG, log_as_json  # noqa: PLC0415
 
     url, host = default_url(), host or _API_HOST
     if processes > 1 and os.name != "posix":
         raise ServeError("Several processes can share a port on POSIX systems only; leave --processes out.")
-    if processes > 1 and sqlite_file(url) is not None:
+    if processes > 1 and sqlite_file(url) is not None and not several_may_write():
         raise ServeError(
-            f"{processes} processes need a store that all of them may write to at once, and {url} is a file: "
-            "name a PostgreSQL database in CONDUCTOR_DATABASE_URL or --database (docs/postgresql.md), or "
-            "leave --processes out."
+            f"{processes} processes need a store that all of them may write to at once, and {url} is a file "
+            f"of SQLite {sqlite3.sqlite_version}, which can lose what several write at the same time (3.51.3 "
+            "and later cannot): name a PostgreSQL database in CONDUCTOR_DATABASE_URL or --database "
+            "(docs/postgresql.md), or leave --processes out."
         )
     # Made or brought up to date here, so that what is wrong with it ends the command.
     SessionStore.open(url).close()
@@ -171,16 +175,16 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
     except ServeError as error:
         # Other tokens still work.
         print_remark(str(error))
-    listener = listen(host, _API_PORT if port is None else port)
+    listeners = listen_for_each(host, _API_PORT if port is None else port, number=processes)
     is_open = configured_access(host).api_open
-    _print_address(url_of(host, listener), None if is_open else token.path, options)
+    _print_address(url_of(host, listeners[0]), None if is_open else token.path, options)
     try:
         configured_pool()
     except PoolError as error:
         print_remark(str(error))
     serve = partial(serve_at, host)
     if processes == 1:
-        serve(listener)
+        serve(listeners[0])
     else:
         if os.environ.get(LOG) == "json":
             # Of what starts and replaces them.
@@ -188,7 +192,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
         with TemporaryDirectory(prefix="conductor-metrics-") as shared:
             # The client of Prometheus reads it in each process: together they count as one server.
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-            Processes(serve, listener, number=processes).run()
+            Processes(serve, listeners, number=processes).run()
     return 0
 
 

@@ -20,7 +20,7 @@ from conductor.engine.experiments import Swap
 from conductor.errors import EditConflict, StorageError
 from conductor.values.messages import Usage
 from storage import RunRecord, SessionStore
-from storage.database.database import Database
+from storage.database.database import Database, several_may_write
 from storage.tables import runs
 from studio.workbench import Workbench
 
@@ -266,6 +266,25 @@ def test_a_store_lives_for_the_others_until_it_is_closed(store: SessionStore, ur
         assert store.processes.lives(owner)
         assert other.processes.lives(owner)
     assert not store.processes.lives(owner)
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [
+        ((3, 40, 1), False),
+        ((3, 44, 5), False),
+        ((3, 44, 6), True),
+        ((3, 45, 0), False),
+        ((3, 50, 7), True),
+        ((3, 51, 2), False),
+        ((3, 51, 3), True),
+        ((4, 0, 0), True),
+    ],
+)
+def test_several_processes_write_to_a_file_only_with_a_sqlite_that_loses_nothing(
+    version: tuple[int, ...], *, safe: bool
+) -> None:
+    assert several_may_write(version) is safe
 
 
 # -- whose process died ----------------------------------------------------------------------------

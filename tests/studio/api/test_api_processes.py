@@ -21,6 +21,8 @@ from fake_openai import FakeOpenAI, Served, serving
 from conductor.values.messages import Sampling
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
+from storage import SessionStore
+from storage.database.database import several_may_write
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
@@ -176,6 +178,22 @@ def test_others_follow_a_killed_processs_responses_and_resume_them_without_calli
     eventually(lambda: all(get(id).json()["status"] == "completed" for id in lost))
     assert set(calls("First").values()) == {1}
     assert Counter(calls("Second").values()) == {1: count - broken, 2: broken}
+
+
+@pytest.mark.skipif(not several_may_write(), reason="this SQLite may lose what several processes write")
+def test_processes_of_one_machine_may_share_a_file(tmp_path: Path, upstream: Served) -> None:
+    database = f"sqlite:///{tmp_path / 'conductor.db'}"
+    with serving_processes(database, tmp_path / "one", upstream.base_url, "--processes", "2") as served:
+
+        def ask(_: int) -> int:
+            return served.ask("chat/completions", messages=MESSAGES, max_tokens=1).status_code
+
+        with ThreadPoolExecutor(STREAMS) as threads:
+            assert set(threads.map(ask, range(STREAMS))) == {200}
+    with SessionStore.open(database) as store:
+        runs = [store.runs.latest(session.id) for session in store.sessions.listed()]
+        assert [run.status for run in runs if run] == ["finished"] * STREAMS
+        assert len({run.owner for run in runs if run}) == 2
 
 
 def test_sigterm_ends_the_answers_of_all_processes_in_openais_shape(

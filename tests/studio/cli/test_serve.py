@@ -16,6 +16,7 @@ import pytest
 from command_line import Line
 
 from storage import SessionStore
+from storage.database import database
 
 ROOT = Path(__file__).parents[3]
 
@@ -131,9 +132,10 @@ def test_an_address_that_is_not_of_this_machine_is_one_sentence(
         (["--api-only"], "conductor: 2 processes need a store that all of them may write to at once, and "),
     ],
 )
-def test_several_processes_are_of_the_api_alone_and_on_postgresql(
-    line: Line, options: list[str], error: str
+def test_several_processes_are_of_the_api_alone_and_not_over_a_file_that_could_lose_writes(
+    line: Line, monkeypatch: pytest.MonkeyPatch, options: list[str], error: str
 ) -> None:
+    monkeypatch.setattr(database, "several_may_write", lambda: False)
     result = line("serve", "--port", "0", "--processes", "2", *options)
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith(error)
