@@ -45,8 +45,8 @@ def open_workbench(*, pool: Path | None = None, database: str | None = None) -> 
 def served_workbench(configured: ConfiguredRuntime, metrics: Metrics) -> Workbench:
     """The workbench of a server: its work is counted in `metrics` and, as configured, logged and traced.
 
-    Raises `StorageError`. Where traces are wanted and their extra is not installed, there are none and the log
-    warns of it: the variable is a general one, which is often set for every program of a machine.
+    Raises `StorageError`. Where traces are wanted and their extra is not installed, there are none and the
+    log warns of it: the variable is a general one, which is often set for every program of a machine.
     """
     observers: list[Observer] = [metrics]
     if os.environ.get(LOG) == "json":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 import time
 import traceback
 from datetime import UTC, datetime
@@ -32,8 +33,9 @@ _SAFE = (PoolError, ServeError, StorageError)
 class JsonLines(logging.Formatter):
     """One JSON object a line, in ASCII.
 
-    Of an error, its type and places in the code are written, its message only where that quotes no text.
-    Lines of other libraries are written by their format only, without the values.
+    Of an error, its type and places in the code are written, its message only where that quotes no text of
+    people or models. Lines of other libraries are written by their format only, without the values; where the
+    values are in the message already, by their place in the code.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -42,7 +44,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": record.getMessage() if _is_ours(record) else str(record.msg),
+            "event": record.getMessage() if _is_ours(record) else _of_others(record),
             **getattr(record, FIELDS, {}),
         }
         error = record.exc_info[1] if record.exc_info else None
@@ -57,6 +59,13 @@ class JsonLines(logging.Formatter):
         return json.dumps(line)
 
 
+def _of_others(record: logging.LogRecord) -> str:
+    """A message without values may have been put together with them, as those of asyncio are."""
+    if record.args and isinstance(record.msg, str) and record.msg != "%s":
+        return record.msg
+    return f"a line of {record.pathname}:{record.lineno} {record.funcName}"
+
+
 def _is_ours(record: logging.LogRecord) -> bool:
     return record.name.partition(".")[0] in ("conductor", "studio", "storage", "pages")
 
@@ -69,6 +78,16 @@ def log_as_json(stream: TextIO | None = None) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("conductor").setLevel(logging.INFO)
+    # Python prints these with their messages and lines of code, past the log.
+    logging.captureWarnings(capture=True)
+    sys.excepthook = lambda _, error, __: _log_uncaught(error, "the program")
+    threading.excepthook = lambda thrown: _log_uncaught(thrown.exc_value, "a thread")
+
+
+def _log_uncaught(error: BaseException | None, what: str) -> None:
+    """A line of an error that nothing caught; an interruption by the keyboard is none."""
+    if error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
+        logging.getLogger("conductor").error("%s broke", what, exc_info=error)
 
 
 def log_request(*, route: str, method: str, status: int, seconds: float, session: str | None) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
+import sys
+import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,11 +27,14 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """What the log has; afterwards it is as it was."""
     root, ours, stream = logging.getLogger(), logging.getLogger("conductor"), io.StringIO()
     before, level, own = root.handlers[:], root.level, ours.level
+    hooks = sys.excepthook, threading.excepthook
     log_as_json(stream)
     yield stream
+    logging.captureWarnings(capture=False)
     root.handlers[:] = before
     root.setLevel(level)
     ours.setLevel(own)
+    sys.excepthook, threading.excepthook = hooks
 
 
 def lines(written: io.StringIO) -> list[dict[str, Any]]:
@@ -84,6 +91,37 @@ def test_an_error_is_logged_by_its_type_and_its_place(
 def test_the_values_in_a_line_of_another_library_are_not_written() -> None:
     record = logging.LogRecord("httpx", logging.WARNING, "f", 1, "to %s", (f"http://x/?key={SECRET}",), None)
     assert json.loads(JsonLines().format(record))["event"] == "to %s"
+
+
+def fail(text: str) -> None:
+    raise KeyError(text)
+
+
+async def test_what_breaks_outside_of_every_request_is_logged_without_its_text(written: io.StringIO) -> None:
+    thread = threading.Thread(target=fail, args=(SECRET,))
+    thread.start()
+    thread.join()
+    try:
+        fail(SECRET)
+    except KeyError as error:
+        sys.excepthook(KeyError, error, None)
+        asyncio.get_running_loop().call_exception_handler(
+            {"message": "Task exception was never retrieved", "exception": error, "future": repr(error)}
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn_explicit(SECRET, SyntaxWarning, "written by a model", 1)
+    assert [line.get("error") for line in lines(written)] == ["KeyError"] * 3 + [None]
+    assert SECRET not in written.getvalue()
+
+
+def test_a_message_that_was_put_together_by_another_library_is_written_by_its_place() -> None:
+    record = logging.LogRecord(
+        "asyncio", logging.ERROR, "/lib/events.py", 12, f"no {SECRET}", (), None, "run"
+    )
+    assert json.loads(JsonLines().format(record))["event"] == "a line of /lib/events.py:12 run"
+    record.msg, record.args = "%s", (SECRET,)
+    assert SECRET not in JsonLines().format(record)
 
 
 def test_a_request_is_logged_by_its_route_and_the_session_that_it_made(written: io.StringIO) -> None:
