@@ -38,6 +38,8 @@ def lived(store: SessionStore, history: Sequence[Act], *, query: str = "Why?") -
         RunRequest(query=query), session=session, stored_as=RequestSession(token="t")
     ).result()
     store.requests.keep_response(session, "{}")
+    store.requests.set_response_aside(session, answer="")
+    store.requests.keep_response(session, "{}")
     for name, number, text in history:
         _ACTS[name](store, session, number, text)
     return session

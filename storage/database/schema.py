@@ -215,6 +215,9 @@ API_SPENDING = _table(
 # By the sessions that requests to the API began. The token's row is never removed; it is empty where no token
 # was needed. The response is its body as it was sent, which is JSON in ASCII.
 API_REQUESTS = _table("api_requests", key="session", optional="token response")
+# Those before the newest, where requests with the results of tools went on in the session; they differ in
+# `answer`.
+API_EARLIER_RESPONSES = _table("api_earlier_responses", key="session answer", required="response")
 
 # Each text that a session is found by, once; the words in it are a full-text index of the database's own.
 TEXTS = _table("texts", key="id", required="session kind text", id=Integer())

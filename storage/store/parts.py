@@ -226,12 +226,14 @@ class Plans(_Owned):
 
 
 class Requests(_Owned):
-    """Which token began a session, and the response that it got."""
+    """Which token began a session, and the responses that it got."""
 
     is_open_to = read(api_requests.is_open_to)
     continue_session = dated(api_requests.continue_session)
     keep_response = write(api_requests.keep_response)
     response = read(api_requests.response)
+    set_response_aside = write(api_requests.set_response_aside)
+    earlier_response = read(api_requests.earlier_response)
 
     def begin(
         self, request: RunRequest, *, run: str | None = None, **place: Unpack[api_requests.Place]

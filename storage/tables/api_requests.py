@@ -18,7 +18,7 @@ from conductor.values.messages import Usage
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
 from storage.database.compiled_statement import Insertion
 from storage.database.encoding import plain
-from storage.database.schema import API_REQUESTS, API_SPENDING, API_TOKENS
+from storage.database.schema import API_EARLIER_RESPONSES, API_REQUESTS, API_SPENDING, API_TOKENS
 from storage.records import RequestSession, Revision
 from storage.tables import revisions, runs, sessions
 from storage.tables.rows import new_id
@@ -198,3 +198,20 @@ def keep_response(connection: Connection, session: str, response: str) -> None:
 def response(connection: Connection, session: str) -> str | None:
     """The body of the response to the session's request, None where none was stored."""
     return connection.scalar(select(API_REQUESTS.c.response).where(API_REQUESTS.c.session == session))
+
+
+def set_response_aside(connection: Connection, session: str, *, answer: str) -> None:
+    """Keep the response under the name `answer`, and have none; does nothing where there is none."""
+    own = API_REQUESTS.c.session == session
+    found = response(connection, session)
+    if found is not None:
+        row = {"session": session, "answer": answer, "response": found}
+        connection.execute(API_EARLIER_RESPONSES.insert(), row)
+        connection.execute(API_REQUESTS.update().where(own).values(response=None))
+
+
+def earlier_response(connection: Connection, session: str, *, answer: str) -> str | None:
+    """The response that was kept under that name, None where there is none."""
+    table = API_EARLIER_RESPONSES.c
+    own = (table.session == session, table.answer == answer)
+    return connection.scalar(select(table.response).where(*own))

@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Text, and_, exists, fu
 
 from storage.database.encoding import plain
 from storage.database.schema import (
+    API_EARLIER_RESPONSES,
     API_REQUESTS,
     CORRECTIONS,
     EVENTS,
@@ -85,7 +86,7 @@ def remove(connection: Connection, session: str, *, before: float | None) -> int
     for table in (RATINGS, EVENTS):
         connection.execute(table.delete().where(table.c.run.in_(own)))
     # Its texts are removed before the rows that contain them, so that no trigger searches for other uses.
-    for table in (TEXTS, TAGS, API_REQUESTS, CORRECTIONS, EXPERIMENTS):
+    for table in (TEXTS, TAGS, API_EARLIER_RESPONSES, API_REQUESTS, CORRECTIONS, EXPERIMENTS):
         connection.execute(table.delete().where(table.c.session == session))
     runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
     for table in (REVISIONS, PLANS, OUTPUTS, FRAGMENTS, LONG_TEXTS):
@@ -113,6 +114,7 @@ def taken_by_removable(connection: Connection, *, before: float | None) -> int:
         (FRAGMENTS.c.text, FRAGMENTS.c.session.in_(sessions)),
         (LONG_TEXTS.c.text, LONG_TEXTS.c.session.in_(sessions)),
         (API_REQUESTS.c.response, API_REQUESTS.c.session.in_(sessions)),
+        (API_EARLIER_RESPONSES.c.response, API_EARLIER_RESPONSES.c.session.in_(sessions)),
     )
     return sum(
         connection.scalar(select(func.sum(func.length(text))).where(theirs)) or 0 for text, theirs in texts

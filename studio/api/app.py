@@ -22,7 +22,6 @@ from starlette.responses import Response
 
 from conductor.baselines.named import PLAIN_BASELINES
 from conductor.errors import ConductorError
-from conductor.values.conversation import Conversation
 from conductor.workers.computed import is_computed
 from storage.records import RequestSession
 from studio.access.auth import Principal, TokenAuthenticator
@@ -57,7 +56,7 @@ from studio.api.requests.embeddings import (
     embeddings,
 )
 from studio.api.requests.reading import Reading
-from studio.api.requests.request import ApiRequest, RequestBody
+from studio.api.requests.request import ApiRequest, Question, RequestBody
 from studio.api.requests.responses import ResponsesRequest
 from studio.api.requests.resumed_request import resumed_request
 from studio.api.requests.run_request import run_request
@@ -208,7 +207,7 @@ async def create_chat_completion(
     http: Request, principal: Authenticated, request: Annotated[ChatRequest, Depends(_chat_request)]
 ) -> Response:
     """Answer a conversation, whole or as a stream of chunks."""
-    run = await _started(http, principal, request, request.question.history)
+    run = await _started(http, principal, request, request.question)
     if request.stream:
         return _stream(chat.chunks(request, run), principal, run)
     await _whole(http, run)
@@ -220,13 +219,12 @@ async def create_response(
     http: Request, principal: Authenticated, request: Annotated[ResponsesRequest, Depends(_responses_request)]
 ) -> Response:
     """Answer a question, whole or as a stream of events."""
-    history, earlier = request.question.history, request.previous_response_id
+    asked, earlier = request.question, request.previous_response_id
     if earlier is not None:
         backend = _service(http).backend
-        turns = await backend.look_up(stored.turns_until, earlier, token=principal.token)
-        history = history.model_copy(update={"turns": (*turns, *history.turns)})
+        asked = request.after(await backend.look_up(stored.messages_until, earlier, token=principal.token))
     opening = responses.begun(request, started_at=time.time())
-    run = await _started(http, principal, request, history, opening=opening)
+    run = await _started(http, principal, request, asked, opening=opening)
     return await _answered(http, principal, request, run)
 
 
@@ -248,15 +246,15 @@ async def _started(
     http: Request,
     principal: Principal,
     request: ApiRequest,
-    history: Conversation,
+    asked: Question,
     *,
     opening: Shape | None = None,
 ) -> ResponseRun:
     """The request's run. From here on nothing may fail before the answer is read."""
     service = _service(http)
-    pool, app, stops = await service.backend.pool(), service.app_at(http), request.question.stops
+    pool, app, stops = await service.backend.pool(), service.app_at(http), asked.stops
     try:
-        wanted, stored_as = await run_request(request, history, principal, pool, service.backend)
+        wanted, stored_as = await run_request(request, asked, principal, pool, service.backend)
         return await service.runs.start(
             wanted,
             stored_as,
@@ -359,6 +357,7 @@ async def resume_response(http: Request, principal: Authenticated, id: _Response
         opening=responses.begun(request, started_at=found.shape["created_at"]),
         background=True,
         resumes=revision,
+        answer=found.answer,
     )
     return await _answered(http, principal, request, run)
 

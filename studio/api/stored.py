@@ -7,9 +7,8 @@ throughout, None for this machine's own token, which sees everything. Knows the 
 from __future__ import annotations
 
 import json
-import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Any
@@ -19,14 +18,17 @@ from pydantic import BaseModel, ConfigDict
 from conductor.errors import StorageError, UnknownId
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.presets import Settings
+from conductor.values.tools import ToolCall
 from conductor.workflow.model import Workflow
-from storage.database.encoding import plain
-from storage.records import Revision, Session
+from storage.records import Session
 from storage.store import SessionStore
 from studio.access.errors import ApiError
 
 RESPONSE = "resp_"
-"""A response's id is its session's behind this."""
+"""A response's id is its session's behind this; see `answer_id` for further ones of the same session."""
+
+COMPLETION = "chatcmpl-"
+"""The same of a chat completion."""
 
 LATE_SECONDS = 30.0
 """How long after the end of its run a living process may take to store a response."""
@@ -57,7 +59,7 @@ class StoredWorkflow:
     created_at: float
 
 
-def _visible_session(store: SessionStore, id: str, *, token: str | None) -> Session | None:
+def visible_session(store: SessionStore, id: str, *, token: str | None) -> Session | None:
     """The session of that id; None where it is deleted, or not there for this token."""
     if token is not None and not store.requests.is_open_to(id, token=token):
         return None
@@ -73,7 +75,7 @@ def _visible_session(store: SessionStore, id: str, *, token: str | None) -> Sess
 
 def workflow(store: SessionStore, id: str, *, token: str | None) -> StoredWorkflow | None:
     """The workflow of that session or revision; None where there is none."""
-    session = _visible_session(store, id, token=token)
+    session = visible_session(store, id, token=token)
     if session is None:
         return _revision(store, id, token=token)
     head = store.revisions.head(id)
@@ -87,7 +89,7 @@ def _revision(store: SessionStore, id: str, *, token: str | None) -> StoredWorkf
         revision = store.revisions.find(id)
     except UnknownId:
         return None
-    session = _visible_session(store, revision.session, token=token)
+    session = visible_session(store, revision.session, token=token)
     if session is None:
         return None
     return StoredWorkflow(id, title=session.title, workflow=revision.workflow, created_at=revision.created_at)
@@ -124,6 +126,8 @@ class Begun(BaseModel):
 
     `owner` is the store's text for the process, `run_before` the session's last run before. See `Answer` for
     the rest; `events`: its own stream also has the run's events, so its numbers are not those of the answer.
+    `answer` is its mark among those of its session, "" for the first. `following` is how many messages the
+    question was followed by, None where an earlier version began it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -134,6 +138,8 @@ class Begun(BaseModel):
     live: bool = False
     verbatim: bool = False
     events: bool = False
+    answer: str = ""
+    following: int | None = None
 
     def beside(self, shape: Mapping[str, Any]) -> str:
         """The response with that `shape` as it is stored; only its object `conductor` has more."""
@@ -142,6 +148,11 @@ class Begun(BaseModel):
 
 
 _BEGUN = "begun"
+
+
+def answer_id(session: str, answer: str) -> str:
+    """The id of an answer without its beginning: the session's for the first one."""
+    return f"{session}_{answer}" if answer else session
 
 
 @dataclass(frozen=True)
@@ -158,10 +169,16 @@ class StoredResponse:
     @classmethod
     def read(cls, session: str, text: str) -> StoredResponse:
         """What is stored for the session."""
-        shape = {**json.loads(text), "id": f"{RESPONSE}{session}"}
-        own = shape.get("conductor") or {}
-        begun = own.pop(_BEGUN, None)
-        return cls(session, shape, None if begun is None else Begun.model_validate(begun))
+        shape = json.loads(text)
+        own = (shape.get("conductor") or {}).pop(_BEGUN, None)
+        begun = None if own is None else Begun.model_validate(own)
+        shape["id"] = RESPONSE + answer_id(session, "" if begun is None else begun.answer)
+        return cls(session, shape, begun)
+
+    @property
+    def answer(self) -> str:
+        """Its mark among the responses of its session."""
+        return "" if self.begun is None else self.begun.answer
 
     @property
     def ended(self) -> bool:
@@ -171,17 +188,40 @@ class StoredResponse:
 def response(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
     """A stored response. Raises `ApiError` where there is none."""
     session = _session_of_response(store, id, token=token)
-    body = None if session is None else store.requests.response(session.id)
-    if session is None or body is None:
+    found = None if session is None else _response_in(store, session.id, id)
+    if found is None:
         message = f"There is no response {id[:200]!r}: it {_NOT_THERE}."
         raise ApiError(message, status=404, param="response_id", code="response_not_found")
-    return StoredResponse.read(session.id, body)
+    return found
+
+
+def _response_in(store: SessionStore, session: str, id: str) -> StoredResponse | None:
+    """The response of that id, of those of the session."""
+    newest = store.requests.response(session)
+    if newest is not None and (found := StoredResponse.read(session, newest)).shape["id"] == id:
+        return found
+    _, _, answer = id.removeprefix(RESPONSE).partition("_")
+    body = store.requests.earlier_response(session, answer=answer)
+    return None if body is None else StoredResponse.read(session, body)
 
 
 def again(store: SessionStore, found: StoredResponse) -> StoredResponse:
     """The same response as it is stored now."""
-    body = store.requests.response(found.session)
-    return found if body is None else StoredResponse.read(found.session, body)
+    return _response_in(store, found.session, str(found.shape["id"])) or found
+
+
+def is_earlier(store: SessionStore, found: StoredResponse) -> bool:
+    """Whether another response of its session began since."""
+    newest = store.requests.response(found.session)
+    return newest is None or StoredResponse.read(found.session, newest).answer != found.answer
+
+
+def set_aside(store: SessionStore, session: str) -> None:
+    """Keep the newest response of a session in which another one begins."""
+    body = store.requests.response(session)
+    if body is not None:
+        answer = StoredResponse.read(session, body).answer
+        store.requests.set_response_aside(session, answer=answer)
 
 
 def is_abandoned(store: SessionStore, found: StoredResponse) -> bool:
@@ -206,79 +246,58 @@ def delete_response(store: SessionStore, id: str, *, token: str | None) -> None:
     store.sessions.delete(found.session)
 
 
-def turns_until(store: SessionStore, id: str, *, token: str | None) -> tuple[Turn, ...]:
-    """The messages of the request that was answered by that response, and its answer.
+def messages_until(store: SessionStore, id: str, *, token: str | None) -> Conversation:
+    """The messages of the request that was answered by that response, its answer, and its instructions.
 
-    Its instructions do not count, nor what people did in the session since. Raises `ApiError` where there is
-    no such response, or it has no answer.
+    What people did in the session since does not count. Raises `ApiError` where there is no such response, or
+    it has no answer.
     """
     session = _session_of_response(store, id, token=token)
-    answer = None if session is None or session.origin != "api" else _answer(store, session)
+    found = None if session is None else _response_in(store, session.id, id)
+    answer = None if session is None or session.origin != "api" else _answer(store, session, found)
     if session is None or answer is None:
         message = (
             f"There is no response {id[:200]!r} to continue: it gave no answer, {_NOT_THERE}. "
             "Give the messages themselves."
         )
         raise ApiError(message, param="previous_response_id", code="previous_response_not_found")
-    return session.earlier_conversation.after(session.query, answer).turns
+    asked = session.earlier_conversation
+    count = None if found is None or found.begun is None else found.begun.following
+    query = Turn(role="user", text=session.query, name=asked.speaker)
+    return Conversation(
+        instructions=asked.instructions, turns=(*asked.turns, query, *asked.following[:count], answer)
+    )
 
 
-def _answer(store: SessionStore, session: Session) -> str | None:
+def _answer(store: SessionStore, session: Session, found: StoredResponse | None) -> Turn | None:
     """The answer that the client got, else that of the request's own runs; None where there is none.
 
     In the app the session may have another answer by now.
     """
-    body = store.requests.response(session.id)
-    if body is not None and (ended := StoredResponse.read(session.id, body)).ended:
-        items = ended.shape["output"]
-        return "".join(part["text"] for item in items for part in item["content"]) or None
+    if found is not None and found.ended:
+        answer = _said(found.shape["output"])
+        return answer if answer.text or answer.tool_calls else None
     rounds = (session.settings or Settings()).rounds
     runs = enumerate(reversed(store.runs.of_session(session.id)), start=1)
     # What people ran afterwards begins with round 1 again.
     own = [run for number, run in takewhile(lambda it: it[0] == it[1].round, runs)][:rounds]
-    return next((run.answer for run in reversed(own) if run.status == "finished" and run.answer), None)
+    texts = (run.answer for run in reversed(own) if run.status == "finished" and run.answer)
+    return next((Turn(role="assistant", text=text) for text in texts), None)
+
+
+def _said(output: Sequence[Mapping[str, Any]]) -> Turn:
+    """The items of a response as one message."""
+    texts = [part["text"] for item in output if item["type"] == "message" for part in item["content"]]
+    calls = [
+        ToolCall(id=item["call_id"], name=item["name"], arguments=item["arguments"])
+        for item in output
+        if item["type"] == "function_call"
+    ]
+    return Turn(role="assistant", text="".join(texts), tool_calls=tuple(calls))
 
 
 def _session_of_response(store: SessionStore, id: str, *, token: str | None) -> Session | None:
     if not id.startswith(RESPONSE):
         return None
-    return _visible_session(store, id.removeprefix(RESPONSE), token=token)
-
-
-# -- runs that wait for the results of tools ---------------------------------------------------------
-
-_CALL = re.compile(r"call_([0-9a-f]{16})_\d{1,3}")
-
-
-def call_id(run: str, index: int) -> str:
-    """The id of the call at `index` (from 0) in the run's answer, by which its result finds the run: 40
-    characters at most, as OpenAI takes.
-    """
-    return f"call_{run}_{index}"
-
-
-def waiting_revision(
-    store: SessionStore, query: str, conversation: Conversation, *, token: str | None
-) -> Revision | None:
-    """The revision whose run made the calls that `conversation` has the results of, behind this query.
-
-    None where they are of no run here that this token may read, and where the query or the messages before
-    it are not those of its session.
-    """
-    calls = next((turn.tool_calls for turn in reversed(conversation.following) if turn.tool_calls), ())
-    found = [_CALL.fullmatch(call.id) for call in calls]
-    runs = {None if match is None else match[1] for match in found}
-    run = runs.pop() if len(runs) == 1 else None
-    try:
-        made = None if run is None else store.runs.find(run)
-    except UnknownId:
-        return None
-    session = None if made is None else _visible_session(store, made.session, token=token)
-    if made is None or session is None or session.origin != "api":
-        return None
-    asked = (plain(query), conversation.before)
-    return (
-        store.revisions.find(made.revision)
-        if asked == (session.query, session.earlier_conversation.before)
-        else None
-    )
+    session, _, _ = id.removeprefix(RESPONSE).partition("_")
+    return visible_session(store, session, token=token)

@@ -116,3 +116,14 @@ def test_a_request_that_is_not_to_be_kept_is_in_no_list_and_goes_in_time(store: 
     assert store.sessions.find(session.id).deleted_at is not None
     # As where its process dies before it has removed it.
     assert list(store.housekeeping.remove_deleted(older_than=0).sessions) == [session.id]
+
+
+def test_an_earlier_response_is_kept_beside_the_newest(store: SessionStore) -> None:
+    session = begin(store).id
+    store.requests.set_response_aside(session, answer="none yet")
+    store.requests.keep_response(session, "first")
+    store.requests.set_response_aside(session, answer="1")
+    assert store.requests.response(session) is None
+    store.requests.keep_response(session, "second")
+    kept = [store.requests.earlier_response(session, answer=each) for each in ("none yet", "1", "2")]
+    assert (store.requests.response(session), kept) == ("second", [None, "first", None])

@@ -41,6 +41,8 @@ class Answer:
         self._given_out: list[str] = []
         self._written: list[str] = []
         self._blank = True
+        self.text_at: int | None = None
+        """How many calls had begun before the text was given out, None where none was."""
 
     def add(self, event: Event) -> str:
         """The text that the event adds to what is given out."""
@@ -56,8 +58,9 @@ class Answer:
             case StepFinished() | StepReused() | StepKept():
                 if not self._is_answer(event.step) or event.output.empty:
                     return ""
+                text = self._complete(event.output.text)
                 self.calls.complete(event.output.tool_calls, run=event.run)
-                return self._complete(event.output.text)
+                return text
             case RunFinished() if self._last and not self.state.runs[-1].calls_tools:
                 return self._complete(event.answer or "")
             case _:
@@ -129,6 +132,8 @@ class Answer:
         return self._give_out(self._stops.feed("".join(self._written)))
 
     def _give_out(self, text: str) -> str:
+        if text and self.text_at is None:
+            self.text_at = self.calls.count
         self._given_out.append(text)
         return text
 

@@ -20,6 +20,10 @@ class AnsweredRun(Protocol):
     def session(self) -> str: ...
 
     @property
+    def answer_id(self) -> str:
+        """The id of the answer, without its beginning."""
+
+    @property
     def started_at(self) -> float: ...
 
     @property

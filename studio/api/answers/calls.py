@@ -11,7 +11,7 @@ from typing import Any
 
 from conductor.runs.events import StepCallDelta
 from conductor.values.tools import ToolCall
-from studio.api.stored import call_id
+from studio.api.stored_calls import call_id
 
 
 @dataclass
@@ -33,6 +33,11 @@ class GivenCalls:
 
     def __bool__(self) -> bool:
         return bool(self._given)
+
+    @property
+    def count(self) -> int:
+        """How many have begun."""
+        return len(self._given)
 
     def add(self, event: StepCallDelta) -> None:
         """Give out the next piece of a call."""

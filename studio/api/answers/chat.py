@@ -14,6 +14,7 @@ from studio.api.answers.response_run import ResponseRun
 from studio.api.answers.run_metadata import Shape, chat_usage, run_metadata
 from studio.api.answers.streaming import DONE, comment, data, progress_line
 from studio.api.requests.chat import ChatRequest
+from studio.api.stored import COMPLETION
 
 
 class ChatCompletion(BaseModel):
@@ -81,7 +82,7 @@ async def chunks(request: ChatRequest, run: ResponseRun) -> AsyncGenerator[bytes
 
 def _head(request: ChatRequest, run: ResponseRun, *, kind: str) -> Shape:
     return {
-        "id": f"chatcmpl-{run.session}",
+        "id": f"{COMPLETION}{run.answer_id}",
         "object": kind,
         "created": int(run.started_at),
         "model": request.model,

@@ -44,7 +44,6 @@ class FollowedRun:
     _backend: Backend
     _app: str | None
     answer: Answer = field(init=False)
-    continued: bool = False
     _run: str | None = None
     _seq: int = -1
     _over: set[str] = field(default_factory=set)
@@ -61,6 +60,14 @@ class FollowedRun:
     @property
     def session(self) -> str:
         return self.found.session
+
+    @property
+    def answer_id(self) -> str:
+        return stored.answer_id(self.session, self.found.answer)
+
+    @property
+    def continued(self) -> bool:
+        return bool(self.found.answer)
 
     @property
     def started_at(self) -> float:

@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from secrets import token_hex
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
@@ -31,10 +32,12 @@ from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 from studio.api.backend import Backend
 from studio.api.errors import NO_RETRY, server_stopping, stopped_with_server
-from studio.api.stored import Begun
+from studio.api.stored import Begun, answer_id, set_aside
 from studio.workbench import Workbench
 
 _log = logging.getLogger(__name__)
+
+_ANSWER_BYTES = 4
 
 SETTLE_SECONDS = 2.0
 """How long the work behind the last answers of a server may take."""
@@ -64,12 +67,14 @@ class ResponseRuns:
         events: bool = False,
         background: bool = False,
         resumes: Revision | None = None,
+        answer: str | None = None,
     ) -> ResponseRun:
         """Create the request's session and start; the answer ends before the first of the `stops`.
 
         `pool`, `app` and `background` are what `ResponseRun` has of them. `opening` is the response as far as
         it is known, to be stored from the start on; with `events` the client is sent the run's own, too.
-        Where it `resumes` a workflow, that runs once more in its session, and finished steps are kept.
+        Where it `resumes` a workflow, that runs once more in its session, and finished steps are kept; then
+        `answer` is the mark of the response among those of the session.
         What can be refused is refused before anything is stored: raises `ConductorError`. Raises `ApiError`
         once the server stops; then nothing was started or charged.
         """
@@ -86,7 +91,16 @@ class ResponseRuns:
         # A workflow that was given runs once.
         rounds = request.settings.rounds if request.workflow is None else 1
         verbatim = request.conversation.verbatim
-        begun = Begun(owner="", rounds=rounds, live=request.sent_on, verbatim=verbatim, events=events)
+        if answer is None:
+            answer = "" if stored_as.continues is None else token_hex(_ANSWER_BYTES)
+        begun = Begun(
+            rounds=rounds,
+            live=request.sent_on,
+            verbatim=verbatim,
+            events=events,
+            answer=answer,
+            following=len(request.conversation.following),
+        )
         begin = _begin if resumes is None else partial(_resume, resumes)
         started = await self.backend.call(begin, request, stored_as, listen=put, opening=opening, begun=begun)
         started.ended.add_done_callback(lambda _: put(None))
@@ -173,8 +187,28 @@ def _begin(
         session, written = bench.runner.begin_session(request, stored_as, listen=listen)
     else:
         with _not_busy("The session of these calls"):
-            session = bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
+            session, begun = _continue(bench, request, stored_as, listen=listen, begun=begun)
+        if opening is not None:
+            bench.store.requests.keep_response(session, begun.beside(opening))
     return _Started(session, _going(bench, session), begun, written)
+
+
+def _continue(
+    bench: Workbench,
+    request: RunRequest,
+    stored_as: RequestSession,
+    *,
+    listen: Callable[[Event], None],
+    begun: Begun,
+) -> tuple[str, Begun]:
+    """Go on in a session, whose newest response is an earlier one from now on."""
+    assert stored_as.continues is not None
+    session = bench.store.revisions.find(stored_as.continues).session
+    latest = bench.store.runs.latest(session)
+    bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
+    set_aside(bench.store, session)
+    before = None if latest is None else latest.id
+    return session, begun.model_copy(update={"run_before": before})
 
 
 def _resume(
@@ -254,6 +288,10 @@ class ResponseRun:
     _left: bool = False
     _answered: bool = False
     _interruption: ConductorError | None = None
+
+    @property
+    def answer_id(self) -> str:
+        return answer_id(self.session, self.begun.answer)
 
     @property
     def seconds(self) -> float:

@@ -17,6 +17,7 @@ from conductor.runs.events import EVENT
 from studio.access.errors import ApiError
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.failure import no_answer
+from studio.api.answers.response_items import OutputStream, output
 from studio.api.answers.run_metadata import Shape, response_usage, run_metadata
 from studio.api.answers.streaming import comment, data, progress_line
 from studio.api.requests.responses import ResponsesRequest
@@ -24,7 +25,8 @@ from studio.api.stored import IN_PROGRESS, RESPONSE
 
 _ECHOED = (
     "background", "instructions", "max_output_tokens", "metadata", "model", "parallel_tool_calls",
-    "previous_response_id", "reasoning", "store", "temperature", "text", "tool_choice", "top_p", "user",
+    "previous_response_id", "reasoning", "store", "temperature", "text", "tool_choice", "tools",
+    "top_p", "user",
 )  # fmt: skip
 """The parameters of a request that its response has under the same names."""
 
@@ -65,7 +67,7 @@ async def outcome(request: ResponsesRequest, run: AnsweredRun) -> Shape:
 
 def begun(request: ResponsesRequest, *, started_at: float) -> Shape:
     """A response that begins at that time, in Unix seconds, as far as it is known without its session."""
-    shape = _opening(request, session="", started_at=started_at, status=IN_PROGRESS)
+    shape = _opening(request, id="", started_at=started_at, status=IN_PROGRESS)
     del shape["id"]
     return shape
 
@@ -95,7 +97,6 @@ async def events(
 
 async def _events(request: ResponsesRequest, run: AnsweredRun, *, after: int) -> AsyncGenerator[bytes, None]:
     numbers = count()
-    place = {"item_id": _message_id(run), "output_index": 0, "content_index": 0}
 
     def event(kind: str, **fields: Any) -> bytes:
         number = next(numbers)
@@ -103,62 +104,28 @@ async def _events(request: ResponsesRequest, run: AnsweredRun, *, after: int) ->
             return b""
         return data({"type": kind, "sequence_number": number, **fields}, event=kind)
 
-    def opening() -> bytes:
-        item = {**_item(run, status="in_progress"), "content": []}
-        added = event("response.output_item.added", output_index=0, item=item)
-        return added + event("response.content_part.added", **place, part=_part(""))
-
-    def delta(text: str) -> bytes:
-        return event("response.output_text.delta", **place, delta=text, logprobs=[])
-
     opened_as = _shape(request, run, status=IN_PROGRESS)
     yield event("response.created", response=opened_as)
     yield event("response.in_progress", response=opened_as)
-    opened = False
+    items = OutputStream(run, event)
     async with aclosing(run.progress()) as progress:
         async for happened, text in progress:
             if line := progress_line(happened, run.answer):
                 yield comment(line)
             if request.steering.events:
                 yield event("conductor.event", event=EVENT.dump_python(happened, mode="json"))
-            if text and not opened:
-                opened = True
-                yield opening()
-            if text:
-                yield delta(text)
+            for piece in items.pieces(text):
+                yield piece
     if error := no_answer(run, query_parameter=request.query_parameter):
         # Before the last event, so that a client that has read it finds the response.
         yield event("response.failed", response=await run.store(_failed(request, run, error)))
         return
-    rest = run.answer.end()
-    if not opened:
-        yield opening()
-    if rest:
-        yield delta(rest)
-    whole = run.answer.given_out
-    yield event("response.output_text.done", **place, text=whole, logprobs=[])
-    yield event("response.content_part.done", **place, part=_part(whole))
-    yield event("response.output_item.done", output_index=0, item=_item(run, status=_status(run)))
+    for piece in items.pieces(run.answer.end()):
+        yield piece
+    for piece in items.end(status=_status(run)):
+        yield piece
     ended = await run.store(_ended(request, run))
     yield event(f"response.{ended['status']}", response=ended)
-
-
-def _message_id(run: AnsweredRun) -> str:
-    return f"msg_{run.session}"
-
-
-def _part(text: str) -> Shape:
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-
-
-def _item(run: AnsweredRun, *, status: str) -> Shape:
-    return {
-        "type": "message",
-        "id": _message_id(run),
-        "status": status,
-        "role": "assistant",
-        "content": [_part(run.answer.given_out)],
-    }
 
 
 def _status(run: AnsweredRun) -> str:
@@ -170,7 +137,7 @@ def _ended(request: ResponsesRequest, run: AnsweredRun) -> Shape:
     return {
         **_shape(request, run, status=status),
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
-        "output": [_item(run, status=status)],
+        "output": output(run, status=status),
         "usage": response_usage(run.answer),
         "conductor": run_metadata(request, run),
     }
@@ -194,14 +161,25 @@ def _format(request: ResponsesRequest) -> Shape:
     return {"type": asked.type, **named, "schema": asked.schema_}
 
 
+def _parallel(request: ResponsesRequest) -> bool:
+    """Whether several tools may be called at once, as they may where the request leaves it open."""
+    asked = request.parallel_tool_calls
+    return bool(request.tools) if asked is None else asked
+
+
+def _choice(request: ResponsesRequest) -> str | Shape:
+    chosen = request.tool_choice or "auto"
+    return chosen if isinstance(chosen, str) else chosen.model_dump(mode="json")
+
+
 def _shape(request: ResponsesRequest, run: AnsweredRun, *, status: str) -> Shape:
-    return _opening(request, session=run.session, started_at=run.started_at, status=status)
+    return _opening(request, id=run.answer_id, started_at=run.started_at, status=status)
 
 
-def _opening(request: ResponsesRequest, *, session: str, started_at: float, status: str) -> Shape:
+def _opening(request: ResponsesRequest, *, id: str, started_at: float, status: str) -> Shape:
     """The response as far as it is known from the beginning."""
     return {
-        "id": f"{RESPONSE}{session}",
+        "id": f"{RESPONSE}{id}",
         "object": "response",
         "created_at": int(started_at),
         "status": status,
@@ -213,15 +191,15 @@ def _opening(request: ResponsesRequest, *, session: str, started_at: float, stat
         "metadata": request.metadata or {},
         "model": request.model,
         "output": [],
-        "parallel_tool_calls": bool(request.parallel_tool_calls),
+        "parallel_tool_calls": _parallel(request),
         "previous_response_id": request.previous_response_id,
         "reasoning": {"effort": request.question.effort, "summary": None},
         "service_tier": "default",
         "store": request.store is not False,
         "temperature": request.temperature,
         "text": {"format": _format(request)},
-        "tool_choice": request.tool_choice or "auto",
-        "tools": [],
+        "tool_choice": _choice(request),
+        "tools": [tool.model_dump(mode="json") for tool in request.tools or ()],
         "top_p": request.top_p,
         "truncation": "disabled",
         "usage": None,

@@ -210,7 +210,7 @@ class ChatRequest(ApiRequest):
     verbosity: Literal["medium"] | None = None
 
     def check(self) -> None:
-        check_calls(map(_said, self.messages), place="messages", result="tool_call_id")
+        check_calls(enumerate(map(_said, self.messages)), place="messages", result="tool_call_id")
         last = self.messages[-1]
         if isinstance(last, Instructions) or _turn(last) is None:
             param = f"messages.{len(self.messages) - 1}.role"

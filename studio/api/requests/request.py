@@ -303,7 +303,8 @@ def _is_union_member(part: str | int) -> bool:
 
 _UNION_MEMBERS = frozenset(
     ("str", "int", "float", "bool", "none", "nullable", "constrained-str", "constrained-float",
-     "system", "developer", "user", "assistant", "tool", "message", "item")
+     "system", "developer", "user", "assistant", "tool", "message", "item", "function_call",
+     "function_call_output")
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, Tag
 
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.response_format import ResponseFormat
+from conductor.values.tools import ToolOffer
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
 from studio.api.requests.request import (
@@ -27,6 +28,15 @@ from studio.api.requests.request import (
     RequestPart,
     Tokens,
     Unsupported,
+)
+from studio.api.requests.tools import (
+    CallItem,
+    FlatChoice,
+    FlatToolChoice,
+    FlatTools,
+    check_calls,
+    offer,
+    said,
 )
 
 
@@ -56,20 +66,73 @@ class InputMessage(RequestPart):
         return Turn(role="system" if self.role == "developer" else self.role, text=text)
 
 
+class CallResult(RequestPart):
+    """The result of a call of an earlier response."""
+
+    type: Literal["function_call_output"]
+    call_id: Annotated[str, Field(min_length=1, max_length=200)]
+    output: str | Annotated[tuple[InputText, ...], Field(fail_fast=True, max_length=MAX_PARTS)]
+    id: str | None = None
+    status: str | None = None
+    name: str | None = None
+    caller: Unsupported = None
+    namespace: Unsupported = None
+
+    @property
+    def turn(self) -> Turn:
+        output = self.output
+        text = output if isinstance(output, str) else "".join(part.text for part in output)
+        return Turn(role="tool", text=text, tool_call_id=self.call_id)
+
+
 def _kind(item: object) -> str:
     kind = item.get("type") if isinstance(item, dict) else "message"
-    return "message" if kind in (None, "message") else "item"
+    if kind in (None, "message"):
+        return "message"
+    return str(kind) if kind in ("function_call", "function_call_output") else "item"
 
 
 class OtherItem(RequestPart):
-    """Calls of tools, their results and the like: refused."""
+    """Reasoning, calls of other tools and the like: refused."""
 
     type: Literal["message"]
 
 
 InputItem = Annotated[
-    Annotated[InputMessage, Tag("message")] | Annotated[OtherItem, Tag("item")], Discriminator(_kind)
+    Annotated[InputMessage, Tag("message")]
+    | Annotated[CallItem, Tag("function_call")]
+    | Annotated[CallResult, Tag("function_call_output")]
+    | Annotated[OtherItem, Tag("item")],
+    Discriminator(_kind),
 ]
+
+
+def _placed_turns(items: Iterable[InputItem]) -> list[tuple[int, Turn]]:
+    """The messages, each with the index of its first item. Calls that stand side by side, and a text right
+    before or behind them, are one message of the assistant.
+    """
+    turns: list[tuple[int, Turn]] = []
+    for at, item in enumerate(items):
+        if isinstance(item, OtherItem):
+            continue
+        turn = item.turn if not isinstance(item, CallItem) else _calling(item)
+        first, before = turns[-1] if turns else (at, None)
+        if before is not None and before.role == turn.role == "assistant" and _one(before, turn):
+            calls = (*before.tool_calls, *turn.tool_calls)
+            joined = before.model_copy(update={"text": before.text + turn.text, "tool_calls": calls})
+            turns[-1] = (first, joined)
+        else:
+            turns.append((at, turn))
+    return turns
+
+
+def _calling(item: CallItem) -> Turn:
+    return Turn(role="assistant", text="", tool_calls=(item.call,))
+
+
+def _one(before: Turn, turn: Turn) -> bool:
+    """Whether two messages of the assistant are one: not where both are texts."""
+    return not (before.text and turn.text) and bool(before.tool_calls or turn.tool_calls)
 
 
 class Reasoning(RequestPart):
@@ -119,8 +182,8 @@ class Text(RequestPart):
 
 _REASONS = {
     **COMMON_REASONS,
-    "tools": "tools can be offered in /v1/chat/completions.",
-    "tool_choice": 'there are no tools to choose from; only "none" and "auto" mean anything.',
+    "tools.type": "a tool is a function; give it the type function.",
+    "tool_choice.type": "what is chosen is a function.",
     "reasoning.summary": "the run contains the workers' reasoning; open its link.",
     "reasoning.generate_summary": "the run contains the workers' reasoning; open its link.",
     "reasoning.effort": "give one of minimal, low, medium, high, xhigh and max.",
@@ -133,7 +196,7 @@ _REASONS = {
     "context_management": "nothing is left out of a conversation.",
     "access_programs": "there are none here.",
     "image": "an answer is text.",
-    "input.type": "items are messages; there are no calls of tools.",
+    "input.type": "items are messages, calls of functions and their results.",
     "input.content.type": "messages are text; there are no pictures, sounds and files.",
     "input.content.annotations": "messages are plain text.",
     "input.content.logprobs": COMMON_REASONS["top_logprobs"],
@@ -144,9 +207,7 @@ class ResponsesRequest(ApiRequest):
     """The user's question, alone or as the last of several messages, and how its answer is found."""
 
     reasons: ClassVar[Mapping[str, str]] = _REASONS
-    without_effect = (
-        "parallel_tool_calls", "max_tool_calls", "prompt_cache_key", "prompt_cache_retention",
-    )  # fmt: skip
+    without_effect = ("parallel_tool_calls", "max_tool_calls", "prompt_cache_key", "prompt_cache_retention")
     query_parameter = "input"
     effort_parameter = "reasoning.effort"
 
@@ -155,8 +216,8 @@ class ResponsesRequest(ApiRequest):
     )
     instructions: str | None = None
     previous_response_id: str | None = None
-    tools: EmptyList = None
-    tool_choice: Literal["none", "auto"] | None = None
+    tools: FlatTools | None = None
+    tool_choice: FlatChoice | None = None
     max_output_tokens: Tokens = None
     reasoning: Reasoning | None = None
     text: Text | None = None
@@ -173,23 +234,69 @@ class ResponsesRequest(ApiRequest):
 
     def check(self) -> None:
         if isinstance(self.input, tuple):
-            last = self.input[-1]
-            if not isinstance(last, InputMessage) or last.role != "user":
-                where = f"input.{len(self.input) - 1}.role"
-                raise ApiError("The last message must be the user's.", param=where, code="invalid_value")
+            self._check_items(self.input)
         if self.text is not None and self.text.format is not None:
             self.text.format.check()
         if self.background and self.store is False:
             raise unsupported("background", "what goes on without its client is found in the store.")
+        _ = self.offer
         super().check()
+
+    def _check_items(self, items: Sequence[InputItem]) -> None:
+        last = items[-1]
+        if not isinstance(last, CallResult) and not (isinstance(last, InputMessage) and last.role == "user"):
+            where = f"input.{len(items) - 1}.role"
+            message = "The last message must be the user's, or the result of a call."
+            raise ApiError(message, param=where, code="invalid_value")
+        if self.previous_response_id is not None:
+            # The calls may be that response's; see `after`.
+            return
+        check_calls([(at, said(turn)) for at, turn in self._turns], place="input", result="call_id")
+        if not any(turn.role == "user" for _, turn in self._turns):
+            message = "The input contains no question; one of its messages must be the user's."
+            raise ApiError(message, param="input", code="invalid_value")
+
+    @property
+    def ignored(self) -> list[str]:
+        return [name for name in super().ignored if name != "parallel_tool_calls" or not self.tools]
+
+    @cached_property
+    def offer(self) -> ToolOffer | None:
+        """The tools that the answer may call. Raises `ApiError`."""
+        chosen = self.tool_choice
+        named = chosen.name if isinstance(chosen, FlatToolChoice) else None
+        choice = chosen if isinstance(chosen, str) else None
+        return offer(self.tools or (), choice, named=named, parallel=self.parallel_tool_calls)
 
     @cached_property
     def question(self) -> Question:
-        asked = [Turn(role="user", text=self.input)] if isinstance(self.input, str) else self._turns
-        earlier = tuple(turn for turn in asked[:-1] if turn.text)
+        return self._asked([turn for _, turn in self._turns], self.instructions or "")
+
+    def after(self, earlier: Conversation) -> Question:
+        """What is asked for behind all messages of an earlier response, its answer included.
+
+        Instructions are not taken over, but where the results of its calls go on with its own question.
+        Raises `ApiError` where its calls and the results do not belong together.
+        """
+        own = self._turns
+        before = [(0, said(turn)) for turn in earlier.turns[-1:]]
+        check_calls([*before, *((at, said(turn)) for at, turn in own)], place="input", result="call_id")
+        goes_on = self.instructions is None and all(turn.role != "user" for _, turn in own)
+        instructions = earlier.instructions if goes_on else self.instructions or ""
+        return self._asked([*earlier.turns, *(turn for _, turn in own)], instructions)
+
+    def _asked(self, turns: Sequence[Turn], instructions: str) -> Question:
+        """The question is the user's last message; there is none where that is an earlier response's."""
+        asked = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=None)
+        at = len(turns) if asked is None else asked
         return Question(
-            query=asked[-1].text,
-            history=Conversation(instructions=self.instructions or "", turns=earlier),
+            query="" if asked is None else turns[at].text,
+            history=Conversation(
+                instructions=instructions,
+                turns=tuple(turn for turn in turns[:at] if turn.text or said(turn)),
+                following=tuple(turns[at + 1 :]),
+            ),
+            tools=self.offer,
             effort=None if self.reasoning is None else self.reasoning.effort,
             token_limit=self.max_output_tokens,
             limit_parameter="max_output_tokens",
@@ -202,6 +309,9 @@ class ResponsesRequest(ApiRequest):
         """The form of the answer, None for text."""
         return None if self.text is None or self.text.format is None else self.text.format.form
 
-    @property
-    def _turns(self) -> list[Turn]:
-        return [item.turn for item in self.input if isinstance(item, InputMessage)]
+    @cached_property
+    def _turns(self) -> list[tuple[int, Turn]]:
+        """The messages of the input, each with the index of its first item."""
+        if isinstance(self.input, str):
+            return [(0, Turn(role="user", text=self.input))]
+        return _placed_turns(self.input)

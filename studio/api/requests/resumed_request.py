@@ -57,6 +57,8 @@ def _request(bench: Workbench, found: StoredResponse) -> tuple[RunRequest, Revis
         raise _conflict("It is under way; follow it with stream=true.", "response_in_progress")
     if status in ("completed", "incomplete"):
         raise _conflict("It has its answer.", "nothing_to_resume")
+    if stored.is_earlier(bench.store, found):
+        raise _conflict("Another one of its session went on since; resume that.", "nothing_to_resume")
     head = bench.store.revisions.head(found.session)
     if head is None:
         message = "It broke off before it had a workflow, so no step of it is finished; ask once more."

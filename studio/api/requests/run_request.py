@@ -13,7 +13,7 @@ from functools import partial
 from conductor.errors import FormatError
 from conductor.runs.request import RunRequest
 from conductor.values.budget import Budget
-from conductor.values.conversation import MAX_CONVERSATION, Conversation
+from conductor.values.conversation import MAX_CONVERSATION
 from conductor.values.messages import FINE_SAMPLING, Sampling
 from conductor.values.presets import MODES, Mode, Settings
 from conductor.workers.computed import is_computed
@@ -25,7 +25,7 @@ from conductor.workflow.model import Step, Workflow
 from storage.records import RequestSession, Revision
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
-from studio.api import stored
+from studio.api import stored, stored_calls
 from studio.api.backend import Backend
 from studio.api.errors import unsupported
 from studio.api.models import Model, check_planner, model_of, unknown_model
@@ -47,15 +47,16 @@ _EFFORTS: Mapping[Effort, Mode] = {
 
 
 async def run_request(
-    request: ApiRequest, history: Conversation, principal: Principal, pool: Pool, backend: Backend
+    request: ApiRequest, asked: Question, principal: Principal, pool: Pool, backend: Backend
 ) -> tuple[RunRequest, RequestSession]:
-    """What runs for the request, behind the messages of `history`, and how its session is stored.
+    """What runs for the request, and how its session is stored. `asked` is its question, behind the messages
+    of an earlier response where it goes on from one.
 
     Raises `ApiError` naming the parameter that cannot be honoured.
     """
-    model, asked = model_of(request.model), request.question
+    model, history = model_of(request.model), asked.history
     check_planner(model, pool)
-    _check_length(request, history, model)
+    _check_length(request, asked, model)
     cards = pool.cards
     workers = _allowed(request.steering, principal, {name: cards[name] for name in pool.names})
     sampling = Sampling(
@@ -69,7 +70,7 @@ async def run_request(
         tools=asked.tools,
     )
     await _check_form(asked)
-    waiting = await _waiting(request, model, history, principal, backend)
+    waiting = await _waiting(request, model, asked, principal, backend)
     workflow = (
         waiting.workflow if waiting is not None else await _workflow(request, model, principal, backend)
     )
@@ -84,6 +85,10 @@ async def run_request(
         workflow = with_sampling(workflow, sampling, cards=cards, asked=asked)
     else:
         _check_any_takes(sampling, [cards[name] for name in workers or pool.names], asked=asked)
+    if history.following and not history.verbatim:
+        history = await backend.look_up(
+            stored_calls.with_workers_ids, history, continues=waiting, token=principal.token
+        )
     settings = _settings(request, model, workers, principal)
     wanted = RunRequest(
         query=asked.query,
@@ -98,13 +103,14 @@ async def run_request(
     return wanted, RequestSession(token=principal.token, tags=request.tags, keep=keep, continues=continues)
 
 
-def _check_length(request: ApiRequest, history: Conversation, model: Model) -> None:
+def _check_length(request: ApiRequest, asked: Question, model: Model) -> None:
     """Raise `ApiError` where the messages before the question are too long.
 
     A worker alone gets the question as one more message: it counts with the others, without a separate
     limit. Messages of earlier responses count as well; no schema of a request limits those.
     """
-    characters = history.characters + (len(request.question.query) if model.kind == "worker" else 0)
+    history = asked.history
+    characters = history.characters + (len(asked.query) if model.kind == "worker" else 0)
     for number, most, what in (
         (characters, MAX_CONVERSATION, "characters"),
         (len(history.turns) + len(history.following), MAX_MESSAGES, "messages"),
@@ -234,16 +240,17 @@ async def _workflow(
 
 
 async def _waiting(
-    request: ApiRequest, model: Model, history: Conversation, principal: Principal, backend: Backend
+    request: ApiRequest, model: Model, asked: Question, principal: Principal, backend: Backend
 ) -> Revision | None:
     """The revision whose run waits for the results of tools that the request has; None where it has none.
 
     A worker alone is sent its messages, and a request that is not to be stored continues nothing.
     """
-    if not history.following or model.kind == "worker" or request.store is False:
+    if not asked.history.following or model.kind == "worker" or request.store is False:
         return None
-    query = request.question.query
-    return await backend.look_up(stored.waiting_revision, query, history, token=principal.token)
+    return await backend.look_up(
+        stored_calls.waiting_revision, asked.query, asked.history, token=principal.token
+    )
 
 
 def _check_unplanned(request: ApiRequest) -> None:

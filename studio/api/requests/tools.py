@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from conductor.values.conversation import Turn
 from conductor.values.tools import MAX_PARAMETERS, MAX_TOOLS, Tool, ToolCall, ToolChoice, ToolName, ToolOffer
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
-from studio.api.requests.request import RequestPart
+from studio.api.requests.request import RequestPart, Unsupported
 
 MAX_DESCRIPTION = 20_000
 
@@ -67,6 +68,39 @@ class MessageToolCall(RequestPart):
         return ToolCall(id=self.id, name=self.function.name, arguments=self.function.arguments)
 
 
+class CallItem(RequestPart):
+    """A call among the items of a response, as its own output has it."""
+
+    type: Literal["function_call"]
+    call_id: Annotated[str, Field(min_length=1, max_length=200)]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    arguments: str
+    id: str | None = None
+    status: str | None = None
+    caller: Unsupported = None
+    namespace: Unsupported = None
+
+    @property
+    def call(self) -> ToolCall:
+        return ToolCall(id=self.call_id, name=self.name, arguments=self.arguments)
+
+
+class _OfFunctions(RequestPart):
+    """Other kinds than functions are refused."""
+
+    type: Literal["function"]
+
+
+class FlatTool(FunctionDefinition, _OfFunctions):
+    """A tool of `/v1/responses`."""
+
+
+class FlatToolChoice(NamedFunction, _OfFunctions):
+    """This tool is to be called."""
+
+
+FlatTools = Annotated[tuple[FlatTool, ...], Field(fail_fast=True, max_length=MAX_TOOLS)]
+FlatChoice = Literal["none", "auto", "required"] | FlatToolChoice
 Tools = Annotated[tuple[ToolDefinition, ...], Field(fail_fast=True, max_length=MAX_TOOLS)]
 Choice = Literal["none", "auto", "required"] | NamedToolChoice
 
@@ -117,15 +151,20 @@ Said = Sequence[str] | str | None
 nothing."""
 
 
-def check_calls(messages: Iterable[Said], *, place: str, result: str) -> None:
+def said(turn: Turn) -> Said:
+    """What the message has to do with calls."""
+    return turn.tool_call_id if turn.role == "tool" else [call.id for call in turn.tool_calls]
+
+
+def check_calls(messages: Iterable[tuple[int, Said]], *, place: str, result: str) -> None:
     """Raise `ApiError` unless each result stands behind its call, and each call has its one result before
     anything else follows.
 
-    `place` is the messages' parameter, `result` the name of the id in a result.
+    Each message stands beside its index in the parameter `place`; `result` is the name of the id in a result.
     """
     unanswered: list[str] = []
     last = 0
-    for at, said in enumerate(messages):
+    for at, said in messages:
         last = at
         if isinstance(said, str):
             if said not in unanswered:

@@ -198,7 +198,9 @@ def requested(bench: Workbench) -> None:
         pool_label=bench.pool.label,
     ).result()
     run(bench, session)
-    bench.store.requests.keep_response(session, '{"id": "resp_golden", "object": "response"}')
+    for answer in ("", "2"):
+        bench.store.requests.set_response_aside(session, answer=answer)
+        bench.store.requests.keep_response(session, '{"id": "resp_golden", "object": "response"}')
 
 
 def lengthy(bench: Workbench) -> None:

@@ -104,7 +104,7 @@ CHAT: dict[str, Row] = {
 }
 RESPONSES: dict[str, Row] = {
     **COMMON,
-    "tools": ([[]], [[{"type": "function", "name": "f"}]]),
+    "tools": ([[], [{"type": "function", "name": "f"}]], [[{"type": "custom", "name": "f"}]]),
     "tool_choice": (["none", "auto"], ["required", {"type": "function"}]),
     "model": (["conductor"], ["", None]),
     "input": (

@@ -1,0 +1,127 @@
+"""The output of a response: its text as a message, and each call of a tool as an item. Knows OpenAI's shapes.
+
+Items are numbered in the order in which the answer first had a piece of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from studio.api.answers.answered_run import AnsweredRun
+from studio.api.answers.run_metadata import Shape
+
+Event = Callable[..., bytes]
+"""Makes an event of its type and its fields."""
+
+
+def output(run: AnsweredRun, *, status: str) -> list[Shape]:
+    """All items of a whole answer."""
+    items = [_call(run, at, made, status="completed") for at, made in enumerate(run.answer.calls.whole)]
+    text_at = run.answer.text_at
+    if text_at is not None or not items:
+        items.insert(text_at or 0, _message(run, status=status))
+    return items
+
+
+class OutputStream:
+    """The events of the output while the answer comes."""
+
+    def __init__(self, run: AnsweredRun, event: Event) -> None:
+        self._run = run
+        self._event = event
+        self._opened = 0
+        self._text: Shape | None = None
+        self._calls: list[Shape] = []
+
+    def pieces(self, text: str) -> Iterator[bytes]:
+        """What is new: pieces of calls, and `text`."""
+        calls = self._run.answer.calls.take()
+        text_first = self._text is not None or self._run.answer.text_at == self._opened
+        if text and text_first:
+            yield self._text_piece(text)
+        for piece in calls:
+            yield self._call_piece(piece)
+        if text and not text_first:
+            yield self._text_piece(text)
+
+    def end(self, *, status: str) -> Iterator[bytes]:
+        """The end of each item, whose answer has ended."""
+        if not self._opened:
+            yield self._open_text()
+        for at, item in enumerate(output(self._run, status=status)):
+            if item["type"] == "function_call":
+                yield self._event(
+                    "response.function_call_arguments.done",
+                    item_id=item["id"],
+                    output_index=at,
+                    name=item["name"],
+                    arguments=item["arguments"],
+                )
+            else:
+                whole = self._run.answer.given_out
+                yield self._event("response.output_text.done", **self._place, text=whole, logprobs=[])
+                yield self._event("response.content_part.done", **self._place, part=_part(whole))
+            yield self._event("response.output_item.done", output_index=at, item=item)
+
+    @property
+    def _place(self) -> Shape:
+        assert self._text is not None, "opened before its pieces"
+        return self._text
+
+    def _text_piece(self, text: str) -> bytes:
+        opened = self._open_text() if self._text is None else b""
+        return opened + self._event("response.output_text.delta", **self._place, delta=text, logprobs=[])
+
+    def _open_text(self) -> bytes:
+        self._text = {"item_id": _message_id(self._run), "output_index": self._opened, "content_index": 0}
+        item = {**_message(self._run, status="in_progress"), "content": []}
+        added = self._added(item)
+        return added + self._event("response.content_part.added", **self._text, part=_part(""))
+
+    def _call_piece(self, piece: Shape) -> bytes:
+        at, function = piece["index"], piece["function"]
+        opened = b""
+        if at == len(self._calls):
+            begun = {"id": piece["id"], "function": {"name": function["name"], "arguments": ""}}
+            item = _call(self._run, at, begun, status="in_progress")
+            self._calls.append({"item_id": item["id"], "output_index": self._opened})
+            opened = self._added(item)
+        text = function["arguments"]
+        if not text:
+            return opened
+        return opened + self._event("response.function_call_arguments.delta", **self._calls[at], delta=text)
+
+    def _added(self, item: Shape) -> bytes:
+        at, self._opened = self._opened, self._opened + 1
+        return self._event("response.output_item.added", output_index=at, item=item)
+
+
+def _message_id(run: AnsweredRun) -> str:
+    return f"msg_{run.answer_id}"
+
+
+def _part(text: str) -> Shape:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _message(run: AnsweredRun, *, status: str) -> Shape:
+    return {
+        "type": "message",
+        "id": _message_id(run),
+        "status": status,
+        "role": "assistant",
+        "content": [_part(run.answer.given_out)],
+    }
+
+
+def _call(run: AnsweredRun, at: int, made: dict[str, Any], *, status: str) -> Shape:
+    """`made` is the call as a message of a chat completion has it."""
+    return {
+        "type": "function_call",
+        "id": f"fc_{run.answer_id}_{at}",
+        "call_id": made["id"],
+        "name": made["function"]["name"],
+        "arguments": made["function"]["arguments"],
+        "status": status,
+    }

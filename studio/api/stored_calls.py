@@ -1,0 +1,104 @@
+"""Calls of tools whose results clients send: which run made them, and under which ids.
+
+Knows the store; knows no HTTP. A token is as in `stored`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from conductor.errors import UnknownId
+from conductor.values.conversation import Conversation, Turn
+from storage.database.encoding import plain
+from storage.records import Revision
+from storage.store import SessionStore
+from studio.api.stored import visible_session
+
+_CALL = re.compile(r"call_([0-9a-f]{16})_(\d{1,3})")
+_SHORT = 9
+
+
+def call_id(run: str, index: int) -> str:
+    """The id of the call at `index` (from 0) in the run's answer, by which its result finds the run: 40
+    characters at most, as OpenAI takes.
+    """
+    return f"call_{run}_{index}"
+
+
+def waiting_revision(
+    store: SessionStore, query: str, conversation: Conversation, *, token: str | None
+) -> Revision | None:
+    """The revision whose run made the calls that `conversation` has the results of, behind this query.
+
+    None where they are of no run here that this token may read, and where the query or the messages before
+    it are not those of its session.
+    """
+    calls = next((turn.tool_calls for turn in reversed(conversation.following) if turn.tool_calls), ())
+    found = [_CALL.fullmatch(call.id) for call in calls]
+    runs = {None if match is None else match[1] for match in found}
+    run = runs.pop() if len(runs) == 1 else None
+    try:
+        made = None if run is None else store.runs.find(run)
+    except UnknownId:
+        return None
+    session = None if made is None else visible_session(store, made.session, token=token)
+    if made is None or session is None or session.origin != "api":
+        return None
+    asked = (plain(query), conversation.before)
+    return (
+        store.revisions.find(made.revision)
+        if asked == (session.query, session.earlier_conversation.before)
+        else None
+    )
+
+
+def with_workers_ids(
+    store: SessionStore, conversation: Conversation, *, continues: Revision | None, token: str | None
+) -> Conversation:
+    """The conversation whose calls behind the question have the ids of the worker that made them, else short
+    ones: no endpoint takes all ids of all others, and some take nine letters and digits only.
+
+    Those in the session of the revision that it `continues` are that already.
+    """
+    before = (
+        () if continues is None else store.sessions.find(continues.session).earlier_conversation.following
+    )
+    kept = {call.id for turn in before for call in turn.tool_calls}
+    ids: dict[str, str] = {}
+    for call in (call for turn in conversation.following for call in turn.tool_calls):
+        own = call.id if call.id in kept else _workers_id(store, call.id, token=token)
+        ids[call.id] = own or short_id(call.id)
+    return conversation.model_copy(
+        update={"following": tuple(_renamed(turn, ids) for turn in conversation.following)}
+    )
+
+
+def _renamed(turn: Turn, ids: Mapping[str, str]) -> Turn:
+    calls = tuple(call.model_copy(update={"id": ids[call.id]}) for call in turn.tool_calls)
+    result = None if turn.tool_call_id is None else ids.get(turn.tool_call_id, turn.tool_call_id)
+    return turn.model_copy(update={"tool_calls": calls, "tool_call_id": result})
+
+
+def _workers_id(store: SessionStore, id: str, *, token: str | None) -> str | None:
+    """The id under which the worker made a call that has an id of ours; None where it is none, or unknown."""
+    match = _CALL.fullmatch(id)
+    if match is None:
+        return None
+    try:
+        run = store.runs.find(match[1])
+        state = store.runs.state(match[1])
+    except UnknownId:
+        return None
+    if visible_session(store, run.session, token=token) is None or state.answer_step is None:
+        return None
+    output, at = state.steps[state.answer_step].output, int(match[2])
+    return None if output is None or at >= len(output.tool_calls) else output.tool_calls[at].id or None
+
+
+def short_id(id: str) -> str:
+    """Nine letters and digits in the place of an id, always the same; itself where it is that."""
+    if len(id) == _SHORT and id.isascii() and id.isalnum():
+        return id
+    return hashlib.blake2s(id.encode(errors="backslashreplace")).hexdigest()[:_SHORT]
