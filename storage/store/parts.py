@@ -234,6 +234,8 @@ class Requests(_Owned):
     response = read(api_requests.response)
     set_response_aside = write(api_requests.set_response_aside)
     earlier_response = read(api_requests.earlier_response)
+    responses_of = read(api_requests.responses_of)
+    answered = read(api_requests.answered)
 
     def begin(
         self, request: RunRequest, *, run: str | None = None, **place: Unpack[api_requests.Place]

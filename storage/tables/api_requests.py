@@ -18,7 +18,7 @@ from conductor.values.messages import Usage
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
 from storage.database.compiled_statement import Insertion
 from storage.database.encoding import plain
-from storage.database.schema import API_EARLIER_RESPONSES, API_REQUESTS, API_SPENDING, API_TOKENS
+from storage.database.schema import API_EARLIER_RESPONSES, API_REQUESTS, API_SPENDING, API_TOKENS, SESSIONS
 from storage.records import RequestSession, Revision
 from storage.tables import revisions, runs, sessions
 from storage.tables.rows import new_id
@@ -215,3 +215,43 @@ def earlier_response(connection: Connection, session: str, *, answer: str) -> st
     table = API_EARLIER_RESPONSES.c
     own = (table.session == session, table.answer == answer)
     return connection.scalar(select(table.response).where(*own))
+
+
+def responses_of(connection: Connection, session: str) -> tuple[str, ...]:
+    """All responses to requests of the session."""
+    columns = (API_EARLIER_RESPONSES.c, API_REQUESTS.c)
+    found = [connection.scalars(select(own.response).where(own.session == session)) for own in columns]
+    return tuple(text for texts in found for text in texts if text is not None)
+
+
+def answered(
+    connection: Connection,
+    *,
+    token: str | None,
+    containing: str,
+    begin: str | None,
+    newest_first: bool,
+    limit: int,
+) -> tuple[str, ...]:
+    """The sessions that are not deleted and open to that token (None: to all), with a response that has this
+    text in it; by their age, those from the session `begin` on.
+    """
+    own, theirs = API_REQUESTS.c, SESSIONS.c
+    earlier = API_EARLIER_RESPONSES.c
+    has_earlier = exists().where(
+        earlier.session == own.session, earlier.response.contains(containing, autoescape=True)
+    )
+    has = own.response.contains(containing, autoescape=True) | has_earlier
+    query = (
+        select(own.session).join(SESSIONS, theirs.id == own.session).where(theirs.deleted_at.is_(None), has)
+    )
+    if token is not None:
+        query = query.where(own.token.is_(None) | (own.token == token))
+    if begin is not None:
+        at = select(theirs.created_at).where(theirs.id == begin).scalar_subquery()
+        older = theirs.created_at < at if newest_first else theirs.created_at > at
+        same = theirs.id <= begin if newest_first else theirs.id >= begin
+        query = query.where(older | ((theirs.created_at == at) & same))
+    by = (theirs.created_at, theirs.id)
+    order = [column.desc() for column in by] if newest_first else by
+    return tuple(connection.scalars(query.order_by(*order).limit(limit)))

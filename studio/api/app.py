@@ -24,6 +24,7 @@ from conductor.baselines.named import PLAIN_BASELINES
 from conductor.errors import ConductorError
 from conductor.workers.computed import is_computed
 from storage.records import RequestSession
+from storage.store import SessionStore
 from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.exposure import PATH
 from studio.api import stored
@@ -60,6 +61,7 @@ from studio.api.requests.request import ApiRequest, Question, RequestBody
 from studio.api.requests.responses import ResponsesRequest
 from studio.api.requests.resumed_request import resumed_request
 from studio.api.requests.run_request import run_request
+from studio.api.stored_lists import MAX_LIMIT, Page, StoredList, chat_message, input_items
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
 
@@ -199,6 +201,18 @@ def _returning(
     return {"operation_id": name, "response_model": answer, "responses": errors}
 
 
+def _listing(name: str, *, filters: bool = False) -> dict[str, Any]:
+    """The description of an endpoint that returns a page of a list."""
+    schemas: dict[str, Any] = {
+        "after": {"type": "string"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT},
+        "order": {"enum": ["asc", "desc"]},
+        **({"model": {"type": "string"}} if filters else {}),
+    }
+    parameters = [{"name": each, "in": "query", "schema": schema} for each, schema in schemas.items()]
+    return {**_returning(name, StoredList), "openapi_extra": {"parameters": parameters}}
+
+
 # -- questions -------------------------------------------------------------------------------------
 
 
@@ -211,7 +225,7 @@ async def create_chat_completion(
     if request.stream:
         return _stream(chat.chunks(request, run), principal, run)
     await _whole(http, run)
-    return Json(chat.completion(request, run), headers=_headers(principal, run))
+    return Json(await chat.kept_completion(request, run), headers=_headers(principal, run))
 
 
 @router.post("/responses", **_answering("createResponse", ResponsesRequest, responses.ResponseObject))
@@ -367,6 +381,65 @@ async def delete_response(http: Request, principal: Authenticated, id: _Response
     """Delete a stored response."""
     await _service(http).backend.look_up(stored.delete_response, id, token=principal.token)
     return Json({"id": id, "object": "response", "deleted": True}, headers=dict(principal.headers))
+
+
+@router.head("/responses/{id}/input_items", include_in_schema=False)
+@router.get("/responses/{id}/input_items", **_listing("listInputItems"))
+async def list_input_items(http: Request, principal: Authenticated, id: _ResponseId) -> Response:
+    """List the messages, calls and results that a stored response answers, the newest first."""
+    page = Page.of(http.query_params.multi_items(), newest_first=True)
+    backend = _service(http).backend
+    found = await backend.look_up(stored.response, id, token=principal.token)
+    turns = await backend.look_up(stored.messages_of, found)
+    own = id.removeprefix(stored.RESPONSE)
+    items = [item for at, turn in enumerate(turns) for item in input_items(turn, id=f"{own}_in_{at}")]
+    return Json(page.list(page.behind(items)), headers=dict(principal.headers))
+
+
+# -- stored chat completions -----------------------------------------------------------------------
+
+
+@router.head("/chat/completions", include_in_schema=False)
+@router.get("/chat/completions", **_listing("listChatCompletions", filters=True))
+async def list_chat_completions(http: Request, principal: Authenticated) -> Response:
+    """List the chat completions that were stored because their requests asked for it, the oldest first."""
+    page = Page.of(http.query_params.multi_items(), newest_first=False, filters=True)
+
+    def found(store: SessionStore) -> Shape:
+        every = stored.completions(
+            store, token=principal.token, after=page.after, newest_first=page.newest_first
+        )
+        return page.list(dict(one.shape) for one in every if page.admits(one.shape))
+
+    return Json(await _service(http).backend.look_up(found), headers=dict(principal.headers))
+
+
+@router.head("/chat/completions/{id}", include_in_schema=False)
+@router.get("/chat/completions/{id}", **_returning("getChatCompletion", chat.ChatCompletion))
+async def retrieve_chat_completion(http: Request, principal: Authenticated, id: _ResponseId) -> Response:
+    """Return a stored chat completion as it was answered."""
+    found = await _service(http).backend.look_up(stored.completion, id, token=principal.token)
+    return Json(found.shape, headers=dict(principal.headers))
+
+
+@router.head("/chat/completions/{id}/messages", include_in_schema=False)
+@router.get("/chat/completions/{id}/messages", **_listing("listChatCompletionMessages"))
+async def list_chat_completion_messages(http: Request, principal: Authenticated, id: _ResponseId) -> Response:
+    """List the messages that a stored chat completion answers, the oldest first."""
+    page = Page.of(http.query_params.multi_items(), newest_first=False)
+    backend = _service(http).backend
+    found = await backend.look_up(stored.completion, id, token=principal.token)
+    turns = await backend.look_up(stored.messages_of, found)
+    items = [chat_message(turn, id=f"{id}-{at}") for at, turn in enumerate(turns)]
+    return Json(page.list(page.behind(items)), headers=dict(principal.headers))
+
+
+@router.delete("/chat/completions/{id}", **_returning("deleteChatCompletion", chat.DeletedCompletion))
+async def delete_chat_completion(http: Request, principal: Authenticated, id: _ResponseId) -> Response:
+    """Delete a stored chat completion."""
+    await _service(http).backend.look_up(stored.delete_completion, id, token=principal.token)
+    deleted = {"id": id, "object": "chat.completion.deleted", "deleted": True}
+    return Json(deleted, headers=dict(principal.headers))
 
 
 # -- models ----------------------------------------------------------------------------------------

@@ -148,6 +148,7 @@ class Begun(BaseModel):
 
 
 _BEGUN = "begun"
+_CHAT = "chat.completion"
 
 
 def answer_id(session: str, answer: str) -> str:
@@ -172,7 +173,8 @@ class StoredResponse:
         shape = json.loads(text)
         own = (shape.get("conductor") or {}).pop(_BEGUN, None)
         begun = None if own is None else Begun.model_validate(own)
-        shape["id"] = RESPONSE + answer_id(session, "" if begun is None else begun.answer)
+        begins = COMPLETION if shape.get("object") == _CHAT else RESPONSE
+        shape["id"] = begins + answer_id(session, "" if begun is None else begun.answer)
         return cls(session, shape, begun)
 
     @property
@@ -196,13 +198,14 @@ def response(store: SessionStore, id: str, *, token: str | None) -> StoredRespon
 
 
 def _response_in(store: SessionStore, session: str, id: str) -> StoredResponse | None:
-    """The response of that id, of those of the session."""
+    """The response or the completion of that id, of those of the session."""
     newest = store.requests.response(session)
     if newest is not None and (found := StoredResponse.read(session, newest)).shape["id"] == id:
         return found
-    _, _, answer = id.removeprefix(RESPONSE).partition("_")
+    _, _, answer = id.removeprefix(RESPONSE).removeprefix(COMPLETION).partition("_")
     body = store.requests.earlier_response(session, answer=answer)
-    return None if body is None else StoredResponse.read(session, body)
+    earlier = None if body is None else StoredResponse.read(session, body)
+    return earlier if earlier is not None and earlier.shape["id"] == id else None
 
 
 def again(store: SessionStore, found: StoredResponse) -> StoredResponse:
@@ -261,12 +264,20 @@ def messages_until(store: SessionStore, id: str, *, token: str | None) -> Conver
             "Give the messages themselves."
         )
         raise ApiError(message, param="previous_response_id", code="previous_response_not_found")
+    turns = (*_asked(session, found), answer)
+    return Conversation(instructions=session.earlier_conversation.instructions, turns=turns)
+
+
+def messages_of(store: SessionStore, found: StoredResponse) -> tuple[Turn, ...]:
+    """The messages of the request that was answered, those of earlier responses included."""
+    return _asked(store.sessions.find(found.session), found)
+
+
+def _asked(session: Session, found: StoredResponse | None) -> tuple[Turn, ...]:
     asked = session.earlier_conversation
     count = None if found is None or found.begun is None else found.begun.following
     query = Turn(role="user", text=session.query, name=asked.speaker)
-    return Conversation(
-        instructions=asked.instructions, turns=(*asked.turns, query, *asked.following[:count], answer)
-    )
+    return (*asked.turns, query, *asked.following[:count])
 
 
 def _answer(store: SessionStore, session: Session, found: StoredResponse | None) -> Turn | None:
@@ -301,3 +312,53 @@ def _session_of_response(store: SessionStore, id: str, *, token: str | None) -> 
         return None
     session, _, _ = id.removeprefix(RESPONSE).partition("_")
     return visible_session(store, session, token=token)
+
+
+# -- chat completions --------------------------------------------------------------------------------
+
+
+def completion(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
+    """A chat completion that was stored because its request asked for it. Raises `ApiError` without one."""
+    session, _, _ = id.removeprefix(COMPLETION).partition("_")
+    visible = id.startswith(COMPLETION) and visible_session(store, session, token=token) is not None
+    found = _response_in(store, session, id) if visible else None
+    if found is None:
+        message = f"There is no chat completion {id[:200]!r}: it {_NOT_THERE}."
+        raise ApiError(message, status=404, param="completion_id", code="completion_not_found")
+    return found
+
+
+def delete_completion(store: SessionStore, id: str, *, token: str | None) -> None:
+    """Delete its session, which the app can restore. Raises as `completion`."""
+    store.sessions.delete(completion(store, id, token=token).session)
+
+
+def completions(
+    store: SessionStore, *, token: str | None, after: str | None, newest_first: bool
+) -> Iterator[StoredResponse]:
+    """The chat completions behind that of the id `after`, by their age. Raises as `completion`."""
+    last = None if after is None else completion(store, after, token=token)
+    begin, awaited = None if last is None else last.session, last is not None
+    while True:
+        sessions = store.requests.answered(
+            token=token,
+            containing=f'"object": "{_CHAT}"',
+            begin=begin,
+            newest_first=newest_first,
+            limit=_PAGE,
+        )
+        # Each further page begins with the last session of the page before.
+        for session in sessions[0 if awaited or begin is None else 1 :]:
+            for found in _completions_in(store, session, newest_first=newest_first):
+                if not awaited:
+                    yield found
+                awaited = awaited and found.shape["id"] != after
+        if len(sessions) < _PAGE:
+            return
+        begin = sessions[-1]
+
+
+def _completions_in(store: SessionStore, session: str, *, newest_first: bool) -> list[StoredResponse]:
+    found = [StoredResponse.read(session, text) for text in store.requests.responses_of(session)]
+    chats = [one for one in found if one.shape["object"] == _CHAT]
+    return sorted(chats, key=lambda one: float(one.shape["created"]), reverse=newest_first)

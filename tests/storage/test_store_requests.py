@@ -127,3 +127,28 @@ def test_an_earlier_response_is_kept_beside_the_newest(store: SessionStore) -> N
     store.requests.keep_response(session, "second")
     kept = [store.requests.earlier_response(session, answer=each) for each in ("none yet", "1", "2")]
     assert (store.requests.response(session), kept) == ("second", [None, "first", None])
+
+
+def test_sessions_are_found_by_what_is_in_their_responses(store: SessionStore) -> None:
+    tokens = [store.tokens.create(name)[0].id for name in ("ann", "bob")]
+    one, two, three = (begin(store, token=token).id for token in (tokens[0], tokens[1], None))
+    gone = begin(store).id
+    for session in (one, two, three, gone):
+        store.requests.keep_response(session, "wanted 100%")
+    store.requests.set_response_aside(two, answer="")
+    store.requests.keep_response(two, "newer")
+    store.sessions.delete(gone)
+
+    def found(text: str = "wanted", **more: Any) -> set[str]:
+        asked: dict[str, Any] = {"token": None, "begin": None, "newest_first": False, "limit": 9, **more}
+        return set(store.requests.answered(containing=text, **asked))
+
+    assert found() == {one, two, three}
+    assert (found("100%"), found("1%0"), found("newer")) == ({one, two, three}, set(), {two})
+    assert found(token=tokens[0]) == {one, three}
+    assert set(store.requests.responses_of(two)) == {"wanted 100%", "newer"}
+    ordered = store.requests.answered(token=None, containing="wanted", begin=None, newest_first=True, limit=9)
+    assert (
+        store.requests.answered(token=None, containing="wanted", begin=ordered[1], newest_first=True, limit=9)
+        == ordered[1:]
+    )

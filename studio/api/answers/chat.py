@@ -27,6 +27,14 @@ class ChatCompletion(BaseModel):
     conductor: dict[str, Any]
 
 
+class DeletedCompletion(BaseModel):
+    """A stored completion was deleted."""
+
+    id: str
+    object: Literal["chat.completion.deleted"]
+    deleted: Literal[True]
+
+
 def completion(request: ChatRequest, run: ResponseRun) -> Shape:
     """The whole answer of a run that is over. Raises `ApiError` where there is none."""
     answer = run.answer
@@ -36,14 +44,22 @@ def completion(request: ChatRequest, run: ResponseRun) -> Shape:
     message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
     if answer.calls:
         message |= {"content": answer.given_out or None, "tool_calls": answer.calls.whole}
+    kept = {"metadata": request.metadata or {}} if request.store else {}
     return {
         **_head(request, run, kind="chat.completion"),
+        **kept,
         "choices": [
             {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(run)},
         ],
         "usage": chat_usage(answer),
         "conductor": run_metadata(request, run),
     }
+
+
+async def kept_completion(request: ChatRequest, run: ResponseRun) -> Shape:
+    """The same, stored where the request asks for it: then it can be read and listed."""
+    whole = completion(request, run)
+    return await run.store(whole) if request.store else whole
 
 
 async def chunks(request: ChatRequest, run: ResponseRun) -> AsyncGenerator[bytes, None]:
@@ -74,6 +90,9 @@ async def chunks(request: ChatRequest, run: ResponseRun) -> AsyncGenerator[bytes
         yield chunk({"content": rest})
     for piece in run.answer.calls.take():
         yield chunk({"tool_calls": [piece]})
+    if request.store:
+        # Before the last piece, so that a client that has read it finds the completion.
+        await kept_completion(request, run)
     yield chunk({}, finish_reason=_finish_reason(run), conductor=run_metadata(request, run))
     if usage:
         yield data({**head, "choices": [], "usage": chat_usage(run.answer)})

@@ -35,6 +35,11 @@ OPERATIONS = [
     "DELETE /responses/{id}",
     "POST /responses/{id}/cancel",
     "POST /responses/{id}/resume",
+    "GET /responses/{id}/input_items",
+    "GET /chat/completions",
+    "GET /chat/completions/{id}",
+    "GET /chat/completions/{id}/messages",
+    "DELETE /chat/completions/{id}",
     "GET /models",
     "GET /models/{id}",
 ]
@@ -92,7 +97,7 @@ def test_what_is_asked_is_answered_as_the_document_says(
         statuses.add(case.call_and_validate(checks=CHECKS, headers=key).status_code)
 
     answered()
-    assert mode is GenerationMode.NEGATIVE or method == "POST" or path.endswith("{id}") or 200 in statuses
+    assert mode is GenerationMode.NEGATIVE or method == "POST" or "{id}" in path or 200 in statuses
 
 
 @pytest.mark.parametrize(

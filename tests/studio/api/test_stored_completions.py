@@ -1,0 +1,161 @@
+"""Stored chat completions and what they answer, as OpenAI's own client reads, lists and deletes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from conductor_cases import plan_text
+from fake_openai import Served
+from openai import OpenAI
+from stage import Stage, model
+
+from conductor.workers.simulated import SimulatedWorker
+from studio.access.auth import Principal
+
+ONE = plan_text((0, "answer", "[]"))
+ASKED: list[Any] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Who was Ada?"},
+    {"role": "assistant", "content": "A countess."},
+    {"role": "user", "content": "When?", "name": "ann"},
+]
+
+
+def plays(stage: Stage) -> None:
+    stage.plays(SimulatedWorker(name="alpha", answer="In 1815."), plans=(ONE,) * 9)
+
+
+def completed(client: OpenAI, **more: Any) -> Any:
+    asked: dict[str, Any] = {"model": "conductor", "messages": ASKED, "store": True, **more}
+    return client.chat.completions.create(**asked)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_stored_completion_is_read_as_it_was_answered(
+    stage: Stage, client: OpenAI, *, streamed: bool
+) -> None:
+    plays(stage)
+    if streamed:
+        *_, last = completed(client, stream=True, metadata={"team": "red"})
+        id = last.id
+    else:
+        whole = completed(client, metadata={"team": "red"})
+        id = whole.id
+        assert client.chat.completions.retrieve(id) == whole
+    found: Any = client.chat.completions.retrieve(id)
+    assert found.choices[0].message.content == "In 1815."
+    assert (found.metadata, found.id) == ({"team": "red"}, id)
+    assert "begun" not in found.conductor
+    assert found.usage.total_tokens == found.conductor["tokens"]
+
+
+def test_the_messages_of_a_completion_are_listed(stage: Stage, client: OpenAI) -> None:
+    plays(stage)
+    id = completed(client).id
+    messages = list(client.chat.completions.messages.list(id, limit=3))
+    assert [(each.role, each.content) for each in messages] == [  # type: ignore[comparison-overlap]
+        (each["role"], each["content"]) for each in ASKED
+    ]
+    newest = client.chat.completions.messages.list(id, order="desc", limit=1)
+    assert (newest.data[0].content, newest.data[0].name, newest.has_more) == ("When?", "ann", True)  # type: ignore[attr-defined]
+
+
+def test_completions_are_listed_by_age_model_and_metadata(stage: Stage, client: OpenAI) -> None:
+    plays(stage)
+    one, two, three = (
+        completed(client, model=name, metadata={"case": "lists", "number": number}).id
+        for name, number in (("conductor", "1"), ("conductor-mini", "2"), ("conductor", "3"))
+    )
+    kept = client.chat.completions
+    of_case: Any = {"metadata": {"case": "lists"}}
+    assert [each.id for each in kept.list(**of_case)] == [one, two, three]
+    assert [each.id for each in kept.list(**of_case, limit=1)] == [one, two, three], "page by page"
+    assert [each.id for each in kept.list(**of_case, order="desc")] == [three, two, one]
+    assert [each.id for each in kept.list(**of_case, after=one)] == [two, three]
+    assert [each.id for each in kept.list(**of_case, model="conductor-mini")] == [two]
+    assert [each.id for each in kept.list(metadata={"case": "lists", "number": "3"})] == [three]
+
+
+@pytest.mark.parametrize("store", [None, False])
+def test_a_completion_that_was_not_to_be_stored_is_not_there(
+    stage: Stage, client: OpenAI, store: bool | None
+) -> None:
+    plays(stage)
+    id = completed(client, store=store, metadata={"case": f"not stored {store}"}).id
+    with pytest.raises(openai.NotFoundError) as refused:
+        client.chat.completions.retrieve(id)
+    assert refused.value.code == "completion_not_found"
+    assert not client.chat.completions.list(metadata={"case": f"not stored {store}"}).data
+
+
+def test_a_deleted_completion_is_gone_and_can_be_restored(stage: Stage, client: OpenAI) -> None:
+    plays(stage)
+    made = completed(client, metadata={"case": "deleted"})
+    assert client.chat.completions.delete(made.id).deleted
+    with pytest.raises(openai.NotFoundError):
+        client.chat.completions.retrieve(made.id)
+    assert not client.chat.completions.list(metadata={"case": "deleted"}).data
+    stage.workbench.store.sessions.restore(made.conductor["session"])
+    assert client.chat.completions.retrieve(made.id).id == made.id
+
+
+def test_another_tokens_completions_do_not_exist(stage: Stage, client: OpenAI) -> None:
+    plays(stage)
+    ann, bob = (
+        stage.workbench.store.tokens.create(f"completions of {name}")[0].id for name in ("ann", "bob")
+    )
+    stage.auth.principal = Principal(token=ann)
+    id = completed(client, metadata={"case": "rights"}).id
+    assert [each.id for each in client.chat.completions.list(metadata={"case": "rights"})] == [id]
+    stage.auth.principal = Principal(token=bob)
+    assert not client.chat.completions.list(metadata={"case": "rights"}).data
+    reads = client.chat.completions
+    for read in (reads.retrieve, reads.messages.list, reads.delete):
+        with pytest.raises(openai.NotFoundError):
+            read(id)
+
+
+def test_responses_and_completions_have_different_ids(stage: Stage, client: OpenAI) -> None:
+    plays(stage)
+    chat, response = completed(client), client.responses.create(model="conductor", input="Why?")
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve(chat.id.replace("chatcmpl-", "resp_"))
+    with pytest.raises(openai.NotFoundError):
+        client.chat.completions.retrieve(response.id.replace("resp_", "chatcmpl-"))
+
+
+def test_what_a_response_answers_is_listed(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    stage.plays(model("alpha", fake_openai.base_url), plans=(ONE, ONE))
+    items: Any = [
+        *ASKED[:2],
+        {"type": "function_call", "call_id": "x", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "x", "output": "1815"},
+        {"role": "assistant", "content": "A countess."},
+        {"role": "user", "content": "When?"},
+    ]
+    response = client.responses.create(model="conductor", input=items)
+    listed: list[Any] = list(client.responses.input_items.list(response.id, order="asc", limit=2))
+    kinds = [item.type for item in listed]
+    assert kinds == ["message", "message", "function_call", "function_call_output", "message", "message"]
+    assert [item.content[0].text for item in listed if item.type == "message"][-2:] == [
+        "A countess.",
+        "When?",
+    ]
+    assert (listed[2].call_id, listed[3].output) == ("x", "1815")
+    newest: Any = client.responses.input_items.list(response.id, limit=1).data[0]
+    assert newest.content[0].text == "When?"
+
+
+@pytest.mark.parametrize("address", ["chat/completions", "responses/{}/input_items"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=101", "limit=x", "order=up", "after=nothing", "include=x", "metadata=x"]
+)
+def test_a_list_refuses_what_it_does_not_know(stage: Stage, client: OpenAI, address: str, query: str) -> None:
+    plays(stage)
+    id = client.responses.create(model="conductor", input="Why?").id
+    refused = httpx.get(f"{stage.base_url}/{address.format(id)}?{query}")
+    assert refused.status_code in (400, 404)
+    assert refused.json()["error"]["message"]
