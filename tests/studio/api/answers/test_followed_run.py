@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +14,12 @@ import httpx
 import openai
 import pytest
 from conductor_cases import plan_text
+from fake_openai import Served
 from openai import OpenAI
 from performers import SECONDS, Paced, Pensive
 from stage import Stage, staged
+from stage import model as endpoint_worker
+from tool_cases import BOTH, TOOL
 
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
@@ -89,6 +93,29 @@ def test_a_stream_is_the_same_through_every_server_at_every_time(
     # And once it has ended.
     assert [read(address), read(f"{address}&starting_after=4")] == [events, events[5:]]
     assert read(f"{address}&starting_after={len(events) - 1}") == []
+
+
+@pytest.mark.parametrize("name", ["conductor", "worker:alpha"])
+def test_calls_of_tools_are_followed_and_so_is_what_their_results_lead_to(
+    servers: tuple[Stage, Stage], fake_openai: Served, name: str
+) -> None:
+    one, other = servers
+    fake_openai.fake.texts += [[{"content": "Let me see."}, *BOTH], "In Rome only."]
+    one.plays(endpoint_worker("alpha", fake_openai.base_url), plans=(ONE,))
+    tool = {"type": "function", **TOOL["function"]}
+    asked = {"model": name, "input": "Is it warm?", "tools": [tool], "stream": True}
+    streams: list[list[str]] = []
+    ids: list[str] = []
+    for _ in range(2):
+        body = httpx.post(f"{one.base_url}/responses", json=asked, timeout=20).raise_for_status().text
+        streams.append([event for event in body.split("\n\n") if event and not event.startswith(":")])
+        response = json.loads(streams[-1][-1].partition("data: ")[2])["response"]
+        ids.append(response["id"])
+        made = [item["call_id"] for item in response["output"] if item["type"] == "function_call"]
+        results = [{"type": "function_call_output", "call_id": call, "output": "2"} for call in made]
+        asked |= {"input": results, "previous_response_id": ids[-1]}
+    assert "In Rome only." in streams[1][-1]
+    assert [read(f"{other.base_url}/responses/{id}?stream=true") for id in ids] == streams
 
 
 def test_openais_client_follows_a_response_in_the_background(servers: tuple[Stage, Stage]) -> None:
