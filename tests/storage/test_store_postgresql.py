@@ -155,7 +155,8 @@ def test_a_store_of_the_last_version_before_alembic_gets_its_number(
     with SessionStore.open(database) as store:
         kept = store.sessions.create("kept")
     with psycopg.connect(database, autocommit=True) as before_alembic:
-        before_alembic.execute("DROP TABLE alembic_version, evaluation_cells, evaluation_items, evaluations")
+        later = "alembic_version, evaluation_cells, evaluation_items, evaluations, api_earlier_responses"
+        before_alembic.execute(f"DROP TABLE {later}")
         before_alembic.execute("UPDATE meta SET value = '10'")
     with SessionStore.open(database) as store:
         assert store.sessions.find(kept.id) == kept

@@ -197,5 +197,11 @@ def _name(source: Source) -> str:
     return {"query": "the query", "task": "its own task"}.get(source.kind, "the app's wording")
 
 
+def asked_for(sampling: Sampling) -> str:
+    """The form of the answer and the tools that went with the messages, as a sentence; "" for neither."""
+    words = [asked.words for asked in (sampling.response_format, sampling.tools) if asked is not None]
+    return f"Sent with it: {', '.join(words)}." if words else ""
+
+
 def _sampling(sampling: Sampling) -> str:
     return ", ".join(sampling.words) or "no sampling of its own"

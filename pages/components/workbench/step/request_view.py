@@ -36,6 +36,7 @@ from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.request import (
     Sent,
     asked_before,
+    asked_for,
     differences,
     origins,
     request_sent,
@@ -138,6 +139,8 @@ def request_view(
     with box, st.container(gap="small"):
         if notes:
             st.caption(plain(" ".join(notes)))
+        if beside := asked_for(request.sampling):
+            st.caption(plain(beside))
         _as_sent(request, reader, origins or {}, key=key)
         _unseen(hidden, let_see, locked=locked, key=key)
         if before is not None:

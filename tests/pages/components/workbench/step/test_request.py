@@ -11,7 +11,10 @@ from tokenizer_cases import whole_count, write_tokenizer
 
 from conductor.engine.scope import FORCE, RunScope
 from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.messages import Sampling
 from conductor.values.output import HandEdit
+from conductor.values.response_format import ResponseFormat
+from conductor.values.tools import Tool, ToolOffer
 from conductor.workers.pool.pool import read_pool
 from conductor.workflow.model import Step, Workflow
 from pages.components.workbench.step.request import asked_before, differences, unchanged
@@ -263,3 +266,16 @@ def test_many_sources_and_many_hidden_steps_are_all_there(app, bench):
     page = opened(app, session, 29)
     assert len(passages(page)["Request"]["legend"]) == 12 + 3
     assert len(grants(page)) == 17
+
+
+def test_the_form_and_the_tools_that_were_sent_stand_above_what_it_saw(app, bench, session):
+    workflow = bench.store.revisions.head(session).workflow
+    final = workflow.final
+    form = ResponseFormat.of_schema({"type": "object"}, name="facts")
+    offered = ToolOffer(tools=(Tool(name="look_up"), Tool(name="weather")))
+    own = Sampling(response_format=form, tools=offered)
+    edit(bench, session, workflow.with_sampling(final, own))
+    run(bench, session)
+    line = "Sent with it: JSON by the schema facts, tools look_up, weather."
+    assert line in written(opened(app, session, final))
+    assert not any(text.startswith("Sent with it") for text in written(opened(app, session, 0)))
