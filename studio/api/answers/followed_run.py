@@ -48,13 +48,14 @@ class FollowedRun:
     _seq: int = -1
     _over: set[str] = field(default_factory=set)
     _before: str | None = None
+    _rounds_at_most: int = 1
     _last: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         begun = self.found.begun
         if begun is None:
             raise unsupported("stream", "an earlier version answered, which stored no stream.")
-        self._before = begun.run_before
+        self._before, self._rounds_at_most = begun.run_before, begun.rounds
         self.answer = Answer(rounds=begun.rounds, live=begun.live, verbatim=begun.verbatim)
 
     @property
@@ -154,11 +155,13 @@ class FollowedRun:
         return found
 
     def _rounds(self, store: SessionStore) -> list[RunRecord]:
-        """The response's own runs, oldest first: what people run afterwards begins another round 1."""
+        """The response's own runs, oldest first: what people run afterwards begins another round 1, or is a
+        round behind the last one.
+        """
         found: list[RunRecord] = []
         newest = takewhile(lambda run: run.id != self._before, store.runs.of_session(self.session))
         for run in reversed(list(newest)):
-            if found and run.round != found[-1].round + 1:
+            if run.round > self._rounds_at_most or (found and run.round != found[-1].round + 1):
                 break
             found.append(run)
         return found

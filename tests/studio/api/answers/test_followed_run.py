@@ -118,6 +118,24 @@ def test_calls_of_tools_are_followed_and_so_is_what_their_results_lead_to(
     assert [read(f"{other.base_url}/responses/{id}?stream=true") for id in ids] == streams
 
 
+def test_what_people_do_in_the_session_afterwards_is_not_of_the_stream(servers: tuple[Stage, Stage]) -> None:
+    one, other = servers
+    one.plays(SimulatedWorker(name="alpha", answer="So."), plans=(ONE, ONE))
+    with one.client() as mine:
+        *_, last = mine.responses.create(model="conductor", input="Why?", stream=True)
+    session = last.response.id.removeprefix("resp_")
+    address = f"{other.base_url}/responses/{last.response.id}?stream=true"
+    before = read(address)
+    one.settle()
+    one.plays(SimulatedWorker(name="alpha", answer="Otherwise."), plans=(ONE,))
+    one.workbench.planning.begin_round(session)
+    one.workbench.activities.wait(session)
+    one.workbench.running.start(session)
+    one.workbench.activities.wait(session)
+    assert len(one.workbench.store.runs.of_session(session)) == 3
+    assert read(address) == before
+
+
 def test_openais_client_follows_a_response_in_the_background(servers: tuple[Stage, Stage]) -> None:
     one, other = servers
     gate = Event()
