@@ -127,7 +127,8 @@ class Begun(BaseModel):
     `owner` is the store's text for the process, `run_before` the session's last run before. See `Answer` for
     the rest; `events`: its own stream also has the run's events, so its numbers are not those of the answer.
     `answer` is its mark among those of its session, "" for the first. `following` is how many messages the
-    question was followed by, None where an earlier version began it.
+    question was followed by, None where an earlier version began it; `followed` are these messages, where the
+    session went on and may have others by now.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -140,10 +141,11 @@ class Begun(BaseModel):
     events: bool = False
     answer: str = ""
     following: int | None = None
+    followed: tuple[Turn, ...] | None = None
 
     def beside(self, shape: Mapping[str, Any]) -> str:
         """The response with that `shape` as it is stored; only its object `conductor` has more."""
-        own = {**shape.get("conductor", {}), _BEGUN: self.model_dump()}
+        own = {**shape.get("conductor", {}), _BEGUN: self.model_dump(mode="json")}
         return json.dumps({**shape, "conductor": own})
 
 
@@ -219,12 +221,17 @@ def is_earlier(store: SessionStore, found: StoredResponse) -> bool:
     return newest is None or StoredResponse.read(found.session, newest).answer != found.answer
 
 
-def set_aside(store: SessionStore, session: str) -> None:
-    """Keep the newest response of a session in which another one begins."""
+def set_aside(store: SessionStore, session: str, *, followed: tuple[Turn, ...]) -> None:
+    """Keep the newest response of a session in which another one begins, with the messages that its question
+    was followed by: the session has others from now on.
+    """
     body = store.requests.response(session)
     if body is not None:
-        answer = StoredResponse.read(session, body).answer
-        store.requests.set_response_aside(session, answer=answer)
+        newest = StoredResponse.read(session, body)
+        if newest.begun is not None:
+            begun = newest.begun.model_copy(update={"followed": followed})
+            store.requests.keep_response(session, begun.beside(newest.shape))
+        store.requests.set_response_aside(session, answer=newest.answer)
 
 
 def is_abandoned(store: SessionStore, found: StoredResponse) -> bool:
@@ -275,9 +282,9 @@ def messages_of(store: SessionStore, found: StoredResponse) -> tuple[Turn, ...]:
 
 def _asked(session: Session, found: StoredResponse | None) -> tuple[Turn, ...]:
     asked = session.earlier_conversation
-    count = None if found is None or found.begun is None else found.begun.following
-    query = Turn(role="user", text=session.query, name=asked.speaker)
-    return (*asked.turns, query, *asked.following[:count])
+    begun = Begun() if found is None or found.begun is None else found.begun
+    following = asked.following[: begun.following] if begun.followed is None else begun.followed
+    return (*asked.turns, Turn(role="user", text=session.query, name=asked.speaker), *following)
 
 
 def _answer(store: SessionStore, session: Session, found: StoredResponse | None) -> Turn | None:

@@ -205,8 +205,9 @@ def _continue(
     assert stored_as.continues is not None
     session = bench.store.revisions.find(stored_as.continues).session
     latest = bench.store.runs.latest(session)
+    followed = bench.store.sessions.find(session).earlier_conversation.following
     bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
-    set_aside(bench.store, session)
+    set_aside(bench.store, session, followed=followed)
     before = None if latest is None else latest.id
     return session, begun.model_copy(update={"run_before": before})
 

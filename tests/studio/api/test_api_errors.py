@@ -42,7 +42,8 @@ async def test_a_parameter_that_fastapi_refuses_is_an_error_in_openais_shape(sta
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("PUT", "/chat/completions", "POST"),
+        ("PUT", "/chat/completions", "GET, HEAD, POST"),
+        ("PUT", "/embeddings", "POST"),
         ("POST", "/models", "GET, HEAD"),
         ("POST", "/models/", "GET, HEAD"),
         ("PATCH", "/responses/resp_1", "DELETE, GET, HEAD"),

@@ -169,7 +169,7 @@ def test_a_later_question_has_the_calls_as_text(stage: Stage, client: OpenAI, fa
 def test_an_earlier_response_is_gone_on_from_as_it_was(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
-    plays(stage, fake_openai, "a look", BOTH, "In Rome.", "In Oslo.")
+    plays(stage, fake_openai, "a look", BOTH, "In Rome.", "In Oslo.", "a look", "Yes.")
     first = asked(client)
     one, other = (
         asked(client, results(first, *texts), previous_response_id=first.id)
@@ -179,6 +179,12 @@ def test_an_earlier_response_is_gone_on_from_as_it_was(
     sent = (fake_openai.settled().body or {})["messages"]
     assert [message["content"] for message in sent[2:]] == ["20", "2"]
     assert client.responses.retrieve(one.id).output_text == "In Rome."
+    items: list[Any] = list(client.responses.input_items.list(one.id, order="asc"))
+    assert [item.output for item in items if item.type == "function_call_output"] == ["2", "20"]
+    asked(client, "Sure?", previous_response_id=one.id)
+    text = fake_openai.settled().body["messages"][0]["content"]  # type: ignore[index]
+    assert "In Rome." in text
+    assert text.index("\n2\n") < text.index("\n20\n"), "its own results"
 
 
 @pytest.mark.parametrize(
