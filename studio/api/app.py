@@ -285,7 +285,7 @@ async def _started(
 
 
 def _stream(pieces: AsyncGenerator[bytes, None], principal: Principal, run: ResponseRun) -> EventStream:
-    return EventStream(pieces, headers=_headers(principal, run), on_end=run.leave)
+    return EventStream(pieces, headers=_headers(principal, run), on_end=run.leave, more=run.more)
 
 
 async def _whole(http: Request, run: ResponseRun) -> None:

@@ -72,7 +72,7 @@ class ApiServer(uvicorn.Server):
         )
         config = uvicorn.Config(
             app,
-            loop="asyncio",
+            loop="auto",
             http=PunctualConnection,
             ws="none",
             lifespan="off",

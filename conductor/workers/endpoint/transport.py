@@ -1,98 +1,22 @@
 """One request and what comes back: an event stream, or one JSON document, read as chunks.
 
-Knows HTTP, connections and server-sent events; knows neither answers nor retries. Memory stays bounded,
-whatever a server sends: nothing compressed is read.
+Knows HTTP and server-sent events; knows neither answers nor retries. Memory stays bounded, whatever a server
+sends: nothing compressed is read.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from functools import cache
-from weakref import WeakKeyDictionary
 
 import httpx
 from httpx_sse import EventSource, ServerSentEvent
 
-from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.failures import Failures
 from conductor.workers.endpoint.timing import Deadlines
 from conductor.workers.endpoint.wire import Chunk, read_chunk
 from conductor.workers.keys.mask import Mask
-
-# -- connections -------------------------------------------------------------------------------------
-
-_IDLE = 100
-"""Connections to an endpoint beyond which none stays open for the next request."""
-
-_HEADERS = {
-    "Accept": "text/event-stream, application/json",
-    # Compressing proxies hold events back until a block is full.
-    "Accept-Encoding": "identity",
-    "User-Agent": "conductor-studio",
-}
-
-_Closer = AsyncGenerator[None, None]
-
-_open: set[httpx.AsyncClient] = set()
-"""Collected together with its worker, a connection would be gone before it is closed."""
-
-
-class Connections:
-    """One client with pooled connections for each event loop, made when it is first needed.
-
-    It closes with its loop, and in its loop where the worker is dropped.
-    """
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._connect_seconds = endpoint.patience.connect
-        self._opened: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, _Closer]] = (
-            WeakKeyDictionary()
-        )
-
-    async def client(self) -> httpx.AsyncClient:
-        loop = asyncio.get_running_loop()
-        client, _ = self._opened.get(loop, (None, None))
-        if client is None or client.is_closed:
-            client = httpx.AsyncClient(
-                headers=_HEADERS,
-                verify=_trusted(),
-                timeout=httpx.Timeout(None, connect=self._connect_seconds),
-                # The worker's own limit sets how many are open. Few stay idle, because httpx looks at all of
-                # them whenever it opens or ends one.
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE),
-            )
-            closer = _closing(client)
-            self._opened[loop] = client, closer
-            # Begun here, it is closed when this loop shuts down its generators, or when it is collected.
-            await anext(closer)
-        return client
-
-    async def aclose(self) -> None:
-        _, closer = self._opened.pop(asyncio.get_running_loop(), (None, None))
-        if closer is not None:
-            await closer.aclose()
-
-
-async def _closing(client: httpx.AsyncClient) -> _Closer:
-    _open.add(client)
-    try:
-        yield
-    finally:
-        _open.discard(client)
-        await client.aclose()
-
-
-@cache
-def _trusted() -> ssl.SSLContext:
-    """Reading the certificates takes as long as a hundred calls."""
-    return httpx.create_ssl_context()
-
-
-# -- a request and its answer ------------------------------------------------------------------------
 
 _DONE = "[DONE]"
 _ERROR_BYTES = 65_536

@@ -321,6 +321,10 @@ class ResponseRun:
         self._over = True
         await asyncio.shield(self._runs.follow_up(self._record_usage()))
 
+    def more(self) -> bool:
+        """Whether a reader of the `progress` need not wait for what comes next."""
+        return self._over or not self._queue.empty()
+
     async def whole(self) -> None:
         async for _ in self.progress():
             pass

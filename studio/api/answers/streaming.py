@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
-from sse_starlette import EventSourceResponse, ServerSentEvent
-from sse_starlette.sse import AppStatus
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
 
 from conductor.planner.prompt.sentences import one_line
 from conductor.runs.events import (
@@ -44,10 +45,6 @@ PING_SECONDS = 15.0
 DONE = b"data: [DONE]\n\n"
 """The last piece of a stream of chat completion chunks."""
 
-# A server that stops ends each stream with an error of its own (`ResponseRuns.stop`); sse-starlette would cut
-# the stream off before that.
-AppStatus.enable_automatic_graceful_drain = False
-
 
 def data(shape: Any, *, event: str | None = None) -> bytes:
     """A piece with an object, and with the event's name where it has one."""
@@ -60,8 +57,13 @@ def comment(line: str) -> bytes:
     return f": {line}\n\n".encode()
 
 
-class EventStream(EventSourceResponse):
-    """Sends pieces as they come; `on_end` is called after the last one, or as soon as the client leaves."""
+class EventStream(Response):
+    """Sends pieces as they come; `on_end` is called after the last one, or as soon as the client leaves.
+
+    Pieces are sent together while there are `more` that need not be waited for.
+    """
+
+    media_type = "text/event-stream"
 
     def __init__(
         self,
@@ -69,23 +71,80 @@ class EventStream(EventSourceResponse):
         *,
         headers: Mapping[str, str],
         on_end: Callable[[], None],
+        more: Callable[[], bool] = lambda: False,
     ) -> None:
-        super().__init__(
-            pieces,
-            headers={"cache-control": "no-cache", **headers},
-            ping=PING_SECONDS,
-            ping_message_factory=lambda: ServerSentEvent(comment="still working", sep="\n"),
-        )
+        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no", **headers})
+        del self.headers["content-length"]
         self._pieces = pieces
         self._on_end = on_end
+        self._more = more
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await super().__call__(scope, receive, send)
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                await send(_body(b"", last=True))
+            else:
+                await until_disconnect(receive, self._sent(send))
         finally:
             # Also where the client left before the first piece was made.
             self._on_end()
             await self._pieces.aclose()
+
+    async def _sent(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        with _pings.sent_by(send):
+            held: list[bytes] = []
+            async for piece in self._pieces:
+                held.append(piece)
+                if not self._more():
+                    await send(_body(b"".join(held)))
+                    held.clear()
+            await send(_body(b"".join(held), last=True))
+
+
+def _body(content: bytes, *, last: bool = False) -> Message:
+    return {"type": "http.response.body", "body": content, "more_body": not last}
+
+
+class Pings:
+    """Sends each open stream of an event loop a comment every `PING_SECONDS`, by one timer for all."""
+
+    def __init__(self) -> None:
+        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, set[Send]] = WeakKeyDictionary()
+        self._sending: dict[Send, asyncio.Task[None]] = {}
+
+    @contextmanager
+    def sent_by(self, send: Send) -> Iterator[None]:
+        """A stream that `send` sends is open in the block."""
+        loop = asyncio.get_running_loop()
+        streams = self._open.setdefault(loop, set())
+        if not streams:
+            loop.call_later(PING_SECONDS, self._ping, loop)
+        streams.add(send)
+        try:
+            yield
+        finally:
+            streams.discard(send)
+            if (sending := self._sending.pop(send, None)) is not None:
+                sending.cancel()
+
+    def _ping(self, loop: asyncio.AbstractEventLoop) -> None:
+        streams = self._open[loop]
+        if streams:
+            loop.call_later(PING_SECONDS, self._ping, loop)
+        for send in streams:
+            # One whose client does not read has enough to read.
+            if send not in self._sending or self._sending[send].done():
+                self._sending[send] = loop.create_task(_send_ping(send))
+
+
+async def _send_ping(send: Send) -> None:
+    with suppress(OSError):
+        await send(_body(comment("still working")))
+
+
+_pings = Pings()
 
 
 async def until_disconnect(receive: Receive, work: Coroutine[Any, Any, T]) -> T | None:

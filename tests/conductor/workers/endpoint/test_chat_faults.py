@@ -193,7 +193,7 @@ async def test_a_connection_that_nobody_takes_is_told() -> None:
 @pytest.mark.usefixtures("no_pauses")
 async def test_a_server_that_does_not_run_is_told(unused_tcp_port: int) -> None:
     chat = client(f"http://127.0.0.1:{unused_tcp_port}/v1", retries=1)
-    reason = f"alpha: 127.0.0.1:{unused_tcp_port} cannot be reached (All connection attempts failed)"
+    reason = f"alpha: 127.0.0.1:{unused_tcp_port} cannot be reached (Connection refused)"
     assert await lines_of(asked(chat)) == [
         f"attempt 1: {reason}.",
         f"error: {reason}, at the last of 2 attempts; start the server there, or correct base_url in the "
