@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from conductor.errors import ConductorError
-    from conductor.library import aask, aplan, arun, ask, plan, run
+    from conductor.library import aask, achange, aplan, arun, ask, change, plan, run
     from conductor.planner.parsing.parse import parse
     from conductor.report import run_report
     from conductor.runs.events import Event
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from conductor.workflow.file import read_plan, write_plan
     from conductor.workflow.model import Step, Workflow
     from conductor.workflow.plan_report import PlanReport
+    from conductor.workflow.selection import take_rows
 
 __all__ = [
     "Budget",
@@ -44,9 +45,11 @@ __all__ = [
     "WorkerCard",
     "Workflow",
     "aask",
+    "achange",
     "aplan",
     "arun",
     "ask",
+    "change",
     "fold",
     "offline_pool",
     "parse",
@@ -56,12 +59,13 @@ __all__ = [
     "read_pool",
     "run",
     "run_report",
+    "take_rows",
     "write_plan",
 ]
 
 _HOMES = {
     "conductor.errors": ("ConductorError",),
-    "conductor.library": ("aask", "aplan", "arun", "ask", "plan", "run"),
+    "conductor.library": ("aask", "achange", "aplan", "arun", "ask", "change", "plan", "run"),
     "conductor.planner.parsing.parse": ("parse",),
     "conductor.report": ("run_report",),
     "conductor.runs.events": ("Event",),
@@ -76,6 +80,7 @@ _HOMES = {
     "conductor.workflow.file": ("read_plan", "write_plan"),
     "conductor.workflow.model": ("Step", "Workflow"),
     "conductor.workflow.plan_report": ("PlanReport",),
+    "conductor.workflow.selection": ("take_rows",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,8 +1,9 @@
-"""Planning, running and both in one call each: the library's own entry, for notebooks and programs.
+"""Planning, changing a plan in words, running, and asking in one call: the library's own entry.
 
 Joins the pool's Conductor, the planner and the engine, and folds their events. Knows no store: outputs to
-reuse are given as the runs that made them. `plan`, `run` and `ask` block in any thread, also where an event
-loop runs, as in a notebook, and call `on_event` in another one; `aplan`, `arun` and `aask` are coroutines.
+reuse are given as the runs that made them. `plan`, `change`, `run` and `ask` block in any thread, also where
+an event loop runs, as in a notebook, and call `on_event` in another one; `aplan`, `achange`, `arun` and
+`aask` are coroutines.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any, ParamSpec, TypeVar
 from conductor.engine.meter import Meter
 from conductor.errors import PlanError
 from conductor.orchestrate import orchestrate, plan_request, plan_round
-from conductor.planner.planner import check_query
+from conductor.planner.planner import check_query, check_wish
+from conductor.planner.protocol import ChangeRequest
 from conductor.recorder import MemoryRecorder
 from conductor.runs.events import Event
 from conductor.runs.request import RequestState, RunRequest
@@ -27,8 +29,10 @@ from conductor.runtime import runtime_of
 from conductor.values.budget import NO_BUDGET, Budget
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool, configured_pool
+from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
+from conductor.workflow.selection import with_own_settings
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,10 +48,21 @@ async def aplan(
     with the last attempt's reason where no valid plan came and for an unknown planner, `PoolError` and
     `QueryError`.
     """
+    return await _plan(query, pool=pool, settings=settings, on_event=on_event)
+
+
+async def _plan(
+    query: str,
+    *,
+    pool: Pool | None,
+    settings: Settings | None,
+    on_event: OnEvent | None,
+    change: ChangeRequest | None = None,
+) -> PlanReport:
     request = RunRequest(check_query(query), settings or Settings())
     runtime = runtime_of(pool or configured_pool())
     planning = plan_round(
-        plan_request(request, pool=runtime.pool),
+        plan_request(request, pool=runtime.pool).model_copy(update={"change": change}),
         request,
         conductor=runtime.planner_for(request.settings),
         meter=Meter(request.settings.budget),
@@ -57,6 +72,30 @@ async def aplan(
     if state.report is None or state.report.workflow is None:
         raise PlanError(_no_plan(state))
     return state.report
+
+
+async def achange(
+    workflow: Workflow,
+    query: str,
+    wish: str,
+    *,
+    pool: Pool | None = None,
+    settings: Settings | None = None,
+    on_event: OnEvent | None = None,
+) -> PlanDiff:
+    """Ask the pool's Conductor to change `workflow`, a plan for `query`, as described in `wish`.
+
+    The diff's `new` is the changed plan; `take_rows` takes a part of it, and `workflow` is as it was. A plan
+    with more steps than the settings allow may keep as many. Raises `PlanError` where no valid plan came and
+    for a planner that cannot do that, such as the offline rules; `PoolError`, and `QueryError` for a bad
+    query or wish.
+    """
+    asked = settings or Settings()
+    asked = asked.model_copy(update={"max_steps": max(asked.max_steps, len(workflow))})
+    change = ChangeRequest(workflow=workflow, wish=check_wish(wish))
+    report = await _plan(query, pool=pool, settings=asked, on_event=on_event, change=change)
+    assert report.workflow is not None, "a report without a workflow is no plan"
+    return plan_diff(workflow, with_own_settings(workflow, report.workflow))
 
 
 async def arun(
@@ -160,5 +199,6 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 plan = _waited(aplan)
+change = _waited(achange)
 run = _waited(arun)
 ask = _waited(aask)

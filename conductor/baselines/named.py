@@ -82,8 +82,14 @@ class Baseline:
     async def stream(self, request: PlanRequest) -> AsyncIterator[Planned | Delta | Completion]:
         """What the method is, and its workflow; a later round keeps the answer, unless the method has more.
 
-        Raises `PlanError` for a worker that is not offered, `WorkflowError` for too many steps.
+        Raises `PlanError` for a worker that is not offered and where a plan is to be changed in words,
+        `WorkflowError` for too many steps.
         """
+        if request.change is not None:
+            raise PlanError(
+                f"{self.name} always writes the workflow of its method and cannot change a plan in words. "
+                "Use a Conductor that is a language model, or edit the plan by hand."
+            )
         again = self.entry.again
         following = None if request.round == 1 or again is None else again(request, self.options)
         if request.round > 1 and following is None:

@@ -38,14 +38,16 @@ _log = logging.getLogger(__name__)
 MAX_QUERY = 50_000
 """The most characters a query may have."""
 
+MAX_WISH = 4_000
+"""The most characters in which a change of a plan may be asked for."""
+
 
 def check_query(query: str, *, most: int = MAX_QUERY) -> str:
     """The query without surrounding white space, as text that can be written as UTF-8.
 
     Raises `QueryError` when it is empty, or longer than `most` characters.
     """
-    # A terminal hands on bytes that are no text as lone surrogates, which no file and no model takes.
-    stripped = query.encode("utf-8", "replace").decode("utf-8").strip()
+    stripped = _stripped(query)
     if not stripped:
         raise QueryError("The query is empty; write a question or choose an example.")
     if len(stripped) > most:
@@ -54,6 +56,24 @@ def check_query(query: str, *, most: int = MAX_QUERY) -> str:
             "the question and cut the material it speaks of."
         )
     return stripped
+
+
+def check_wish(wish: str) -> str:
+    """What is to be changed in a plan, as `check_query` returns a query; `QueryError` for a bad one."""
+    stripped = _stripped(wish)
+    if not stripped:
+        raise QueryError("The change is empty; write what to change in the plan.")
+    if len(stripped) > MAX_WISH:
+        raise QueryError(
+            f"What to change has {len(stripped):,} characters; the limit is {MAX_WISH:,}. Shorten it, or "
+            "edit the plan by hand."
+        )
+    return stripped
+
+
+def _stripped(text: str) -> str:
+    # A terminal hands on bytes that are no text as lone surrogates, which no file and no model takes.
+    return text.encode("utf-8", "replace").decode("utf-8").strip()
 
 
 STOPPED = "Planning was stopped"

@@ -18,13 +18,20 @@ MAX_PLANNED_STEPS = 5
 """The published Conductor's limit on the steps of a plan."""
 
 
+class ChangeRequest(Value):
+    """What a person asks a Conductor to change in `workflow`, the plan as it is: the `wish`, in words."""
+
+    workflow: Workflow
+    wish: str
+
+
 class PlanRequest(Value):
     """What a Conductor is sent: the query, the numbered pool (from 0) and the limit on steps.
 
     From `round` 2 on, `previous` is the workflow of the round before and `responses` what its steps
     answered. `rejected` are this round's earlier completions, none of them valid, oldest first.
     `economical` requires the cheapest of `workers` that can do a step. `conversation` holds the messages
-    before the query.
+    before the query. With a `change` the Conductor writes no plan from nothing, but a changed one.
     """
 
     query: str
@@ -36,6 +43,7 @@ class PlanRequest(Value):
     rejected: tuple[PlanReport, ...] = ()
     economical: bool = False
     conversation: Conversation = NO_CONVERSATION
+    change: ChangeRequest | None = None
 
 
 class Asked(Value):

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from conductor.errors import PlanError
 from conductor.planner.format import format_plan, write_steps
 from conductor.planner.protocol import PlanRequest
 from conductor.planner.rule_comparison import Comparison, comparison_in
@@ -23,6 +24,12 @@ from conductor.workers.offline.questions.reply import subject_of
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect
+
+NO_WISHES = (
+    "The offline rules cannot change a plan in words: they know forms of questions and read no wishes. Use a "
+    "Conductor that is a language model ([conductor] in pool.toml), or edit the plan by hand."
+)
+"""Why the rules refuse a request with a `change`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,12 @@ class OfflineConductor:
     dialect: Dialect = "any"
 
     async def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Completion]:
-        """The rule that fired, then the three lists; a later round returns the answer as it is."""
+        """The rule that fired, then the three lists; a later round returns the answer as it is.
+
+        Raises `PlanError` where a plan is to be changed in words.
+        """
+        if request.change is not None:
+            raise PlanError(NO_WISHES)
         if request.round > 1:
             reasoning = "Rule: one round. Rules would write the same plan again, so the answer stands.\n\n"
             plan = write_steps((), form="lists")

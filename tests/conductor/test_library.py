@@ -9,18 +9,23 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from raw_endpoint import DONE, chunk, raw_endpoint, replies
 
 import conductor
 from conductor import Completion, Delta, Pool, Request, Settings, Step, Workflow
 from conductor.errors import PlanError, QueryError, WorkflowError
-from conductor.runs.events import Event, StepStarted
+from conductor.runs.events import Event, StepStarted, WorkflowPlanned
+from conductor.values.messages import Sampling
 from conductor.workers.pool.pool import offline_pool
+from conductor.workers.pool.schema import ConductorTable
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
+from tests.conductor_cases import plan_text
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
@@ -124,6 +129,77 @@ async def test_a_worker_is_any_object_with_a_card_and_a_stream() -> None:
     workflow = Workflow.of([Step(instruction="Say hello.", worker="echo")])
     state = await conductor.arun(workflow, "A greeting", pool=Pool(workers=(Echo(),)))
     assert state.answer == "Say hello."
+
+
+READERS = Workflow.of(
+    [
+        Step(instruction="Read the question.", worker="alpha", sampling=Sampling(temperature=0.2)),
+        Step(instruction="Verify it.", worker="beta", access=(0,)),
+        Step(instruction="Answer.", worker="alpha", access=(0, 1)),
+    ]
+)
+TWO_READERS = plan_text(
+    (0, "Read the question.", "[]"), (1, "Read it a second time.", "[]"), (0, "Answer.", "[0, 1]")
+)
+
+
+@asynccontextmanager
+async def served_conductor(text: str) -> AsyncIterator[Pool]:
+    """A pool whose Conductor is an endpoint that answers every request with `text`."""
+    async with raw_endpoint(replies(chunk(content=text) + chunk("stop") + DONE)) as base_url:
+        entry = ConductorTable(base_url=base_url, model="served", constrain="none", retries=0)
+        yield Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta")), conductor=entry)
+
+
+async def test_a_change_in_words_returns_what_would_differ_and_changes_nothing() -> None:
+    seen: list[Event] = []
+    async with served_conductor(TWO_READERS) as pool:
+        diff = await conductor.achange(
+            READERS, "How many?", "use two readers and no verifier", pool=pool, on_event=seen.append
+        )
+    assert diff.old is READERS
+    assert [step.instruction for step in diff.new.steps] == [
+        "Read the question.", "Read it a second time.", "Answer."
+    ]  # fmt: skip
+    assert diff.new.steps[0] == READERS.steps[0], "with its own sampling"
+    assert conductor.take_rows(diff, range(len(diff.rows))) == diff.new
+    assert conductor.take_rows(diff, ()) == READERS
+    (planned,) = [event for event in seen if isinstance(event, WorkflowPlanned)]
+    assert planned.report.prompt is not None
+    assert "use two readers and no verifier" in planned.report.prompt.messages[1].content
+
+
+async def test_a_change_that_is_no_valid_plan_is_an_error_with_its_reasons() -> None:
+    async with served_conductor(plan_text((0, "Read it.", "[1]"), (7, "Answer.", "[]"))) as pool:
+        with pytest.raises(PlanError, match="holds no valid plan"):
+            await conductor.achange(READERS, "How many?", "make it worse", pool=pool)
+
+
+async def test_a_plan_over_the_limit_of_steps_may_keep_as_many() -> None:
+    async with served_conductor(TWO_READERS) as pool:
+        settings = Settings(max_steps=1)
+        diff = await conductor.achange(READERS, "How many?", "two", pool=pool, settings=settings)
+        assert len(diff.new) == 3
+        with pytest.raises(PlanError, match="has 3 steps; the limit is 1"):
+            await conductor.aplan("How many?", pool=pool, settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("planner", "reason"),
+    [(None, "offline rules cannot change a plan in words"), ("baseline:moa", "the workflow of its method")],
+)
+async def test_a_planner_that_reads_no_wishes_says_so(planner: str | None, reason: str) -> None:
+    pool = pool_of(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta"))
+    with pytest.raises(PlanError, match=reason):
+        await conductor.achange(READERS, "How?", "shorter", pool=pool, settings=Settings(planner=planner))
+
+
+@pytest.mark.parametrize(
+    ("wish", "reason"), [(" \n", "write what to change in the plan"), ("x" * 4_001, "4,001 characters")]
+)
+async def test_a_bad_wish_is_refused_before_the_conductor_is_called(wish: str, reason: str) -> None:
+    with pytest.raises(QueryError, match=reason):
+        await conductor.achange(READERS, "How many?", wish, pool=offline_pool())
 
 
 @pytest.mark.slow

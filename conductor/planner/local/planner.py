@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from conductor.errors import FormatError, PoolError
+from conductor.errors import FormatError, PlanError, PoolError
 from conductor.llama.model import Written
 from conductor.planner.local.card import ConductorCard, read_card
 from conductor.planner.local.prompt import NameMask, prompt_text, question_text
 from conductor.planner.protocol import Asked, PlanRequest
-from conductor.planner.rule_planner import OfflineConductor
+from conductor.planner.rule_planner import NO_WISHES, OfflineConductor
 from conductor.values.messages import Completion, Delta, Message, Part
 from conductor.workers.local_model import usage_of
 from conductor.workers.pool.schema import LocalConductorTable
@@ -51,7 +51,11 @@ class LocalConductor:
     async def stream(
         self, request: PlanRequest
     ) -> AsyncGenerator[Asked | HandedOver | Delta | Completion, None]:
-        """See `Conductor.stream`."""
+        """See `Conductor.stream`. Raises `PlanError` where a plan is to be changed in words."""
+        if request.change is not None:
+            raise PlanError(
+                f"{self.card.name} was trained to plan, and not to change a plan in words. {NO_WISHES}"
+            )
         offered = self.offered(request)
         prompt = prompt_text(request.query, offered)
         yield Asked(messages=(Message(role="user", parts=(Part("query", prompt),)),), form="names")

@@ -10,10 +10,18 @@ import re
 from collections.abc import Iterator
 
 from conductor.planner.prompt.examples import Writing
-from conductor.planner.prompt.sentences import Layout, keep_answer, one_line, pool_lines
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.prompt.sentences import (
+    CHANGE_ASKED,
+    CHANGE_HOW,
+    Layout,
+    keep_answer,
+    one_line,
+    pool_lines,
+)
+from conductor.planner.protocol import ChangeRequest, PlanRequest
 from conductor.values.conversation import Conversation
 from conductor.values.messages import Part
+from conductor.workflow.model import Step
 
 _SYSTEM = """\
 Your part is to answer questions by having language models with different skills work on them. You are given \
@@ -29,8 +37,9 @@ For instance:
 {examples}"""
 
 _LABEL = re.compile(
-    r"^(?=[ \t]*(?:(?:USER QUESTION|AVAILABLE LANGUAGE MODELS|PREVIOUS WORKFLOW|STEP \d+|SUBTASK|RESPONSE|"
-    r"INSTRUCTIONS FOR THE ANSWER|CONVERSATION BEFORE THE QUESTION)\b|(?:USER|ASSISTANT|TOOL):))",
+    r"^(?=[ \t]*(?:(?:USER QUESTION|AVAILABLE LANGUAGE MODELS|PREVIOUS WORKFLOW|PRESENT WORKFLOW|"
+    r"REQUESTED CHANGE|STEP \d+|SUBTASK|RESPONSE|INSTRUCTIONS FOR THE ANSWER|"
+    r"CONVERSATION BEFORE THE QUESTION)\b|(?:USER|ASSISTANT|TOOL):))",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -40,14 +49,16 @@ def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     yield from _opening(request.conversation)
     yield Part("query", _defused(request.query))
     yield Part("frame", f"\n\nAVAILABLE LANGUAGE MODELS:\n{pool}")
+    if request.change is not None:
+        yield from _change(request.change)
+        return
     if request.previous is None:
         return
     before = request.round - 1
     answered = {seen.step: seen.response for seen in request.responses}
     yield Part("frame", f"\n\nPREVIOUS WORKFLOW (round {before}):")
     for at, step in enumerate(request.previous.steps):
-        head = f"\n\nSTEP {at}: {one_line(step.worker)}, access {list(step.access)}\nSUBTASK:\n"
-        yield Part("frame", head)
+        yield Part("frame", _head(step, at))
         yield Part("subtask", _defused(step.instruction), at, step.worker, before)
         if at in answered:
             yield Part("frame", "\nRESPONSE:\n")
@@ -57,6 +68,21 @@ def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     keep = keep_answer(writing, between="\n")
     so_far = "\n\nThe answer so far is the response of the last step that has one. "
     yield Part("frame", f"{so_far}{keep}\nIf it does not, write a new workflow.")
+
+
+def _change(change: ChangeRequest) -> Iterator[Part]:
+    """The plan as it is, and what is to be changed in it."""
+    yield Part("frame", "\n\nPRESENT WORKFLOW:")
+    for at, step in enumerate(change.workflow.steps):
+        yield Part("frame", _head(step, at))
+        yield Part("subtask", _defused(step.instruction), at, step.worker)
+    yield Part("frame", f"\n\n{CHANGE_ASKED}\n\nREQUESTED CHANGE:\n")
+    yield Part("instruction", _defused(change.wish))
+    yield Part("frame", f"\n\n{CHANGE_HOW}")
+
+
+def _head(step: Step, at: int) -> str:
+    return f"\n\nSTEP {at}: {one_line(step.worker)}, access {list(step.access)}\nSUBTASK:\n"
 
 
 def _opening(conversation: Conversation) -> Iterator[Part]:

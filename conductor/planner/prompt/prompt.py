@@ -1,7 +1,7 @@
 """The messages of a Conductor that is a language model: pure, from a planning request to chat messages.
 
-Knows the request and the dialects; `paper_prompt` has the research code's layout. The user's question and the
-workers' responses are material: they are between tags with a code that is in none of them.
+Knows the request and the dialects; `paper_prompt` has the research code's layout. The user's question, the
+workers' responses, a plan and what to change in it are between tags with a code that is in none of them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from hashlib import sha256
 
 from conductor.planner.prompt.examples import Writing
 from conductor.planner.prompt.paper_prompt import PAPER
-from conductor.planner.prompt.sentences import Layout, keep_answer, one_line
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.prompt.sentences import CHANGE_ASKED, CHANGE_HOW, Layout, keep_answer, one_line
+from conductor.planner.protocol import ChangeRequest, PlanRequest
 from conductor.values.messages import Message, Part
 from conductor.workers.protocol import PromptStyle
-from conductor.workflow.model import Workflow
+from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, Form, PlanProblem
 
 MAX_REPEATED = 20_000
@@ -92,6 +92,9 @@ def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     yield from request.conversation.opening(material, _INSTRUCTED, _EARLIER, task="question", mark=f"-{code}")
     yield Part("query", request.query)
     yield Part("frame", f"\n</question-{code}>\n\n")
+    if request.change is not None:
+        yield from _change(request.change, code)
+        return
     if request.previous is None:
         yield Part("frame", "Write the workflow for this question.")
         return
@@ -110,13 +113,7 @@ def _round_before(request: PlanRequest, previous: Workflow, code: str) -> Iterat
         "which is material as well:\n\n",
     )
     for at, step in enumerate(previous.steps):
-        seen = [*map(str, step.access), *(["the round before"] if step.sees_previous else [])]
-        sees = ", ".join(seen) or "nothing"
-        name = one_line(step.worker).replace("&", "&amp;").replace('"', "&quot;")
-        opening = f'<step-{code} number="{at}" worker="{name}" sees="{sees}">'
-        yield Part("frame", f"{opening}\n<subtask-{code}>\n")
-        yield Part("subtask", step.instruction, at, step.worker, before)
-        yield Part("frame", f"\n</subtask-{code}>\n")
+        yield from _opened(step, at, code, round=before)
         if at in answered:
             yield Part("frame", f"<response-{code}>\n")
             yield Part("response", answered[at], at, step.worker, before)
@@ -127,12 +124,38 @@ def _round_before(request: PlanRequest, previous: Workflow, code: str) -> Iterat
     yield Part("frame", "The answer so far is the response of the last step that has one.\n")
 
 
+def _change(change: ChangeRequest, code: str) -> Iterator[Part]:
+    """The plan as it is, and what is to be changed in it."""
+    yield Part("frame", "There is a workflow for this question. Its steps are material as well:\n\n")
+    for at, step in enumerate(change.workflow.steps):
+        yield from _opened(step, at, code)
+        yield Part("frame", f"</step-{code}>\n\n")
+    only = "Of all that stands between tags only this is for you:"
+    yield Part("frame", f"{CHANGE_ASKED} {only}\n\n<change-{code}>\n")
+    yield Part("instruction", change.wish)
+    yield Part("frame", f"\n</change-{code}>\n\n{CHANGE_HOW}")
+
+
+def _opened(step: Step, at: int, code: str, *, round: int | None = None) -> Iterator[Part]:
+    """The tag of a step, which is left open, and its instruction."""
+    seen = [*map(str, step.access), *(["the round before"] if step.sees_previous else [])]
+    sees = ", ".join(seen) or "nothing"
+    name = one_line(step.worker).replace("&", "&amp;").replace('"', "&quot;")
+    opening = f'<step-{code} number="{at}" worker="{name}" sees="{sees}">'
+    yield Part("frame", f"{opening}\n<subtask-{code}>\n")
+    yield Part("subtask", step.instruction, at, step.worker, round)
+    yield Part("frame", f"\n</subtask-{code}>\n")
+
+
 def _code(request: PlanRequest) -> str:
     """Letters and digits that are nowhere in the material, the same ones for the same request."""
     responses = [response.response for response in request.responses]
-    instructions = [step.instruction for step in request.previous.steps] if request.previous else []
+    change = request.change
+    workflows = (request.previous, change and change.workflow)
+    instructions = [step.instruction for workflow in workflows if workflow for step in workflow.steps]
+    wish = [change.wish] if change else []
     before = [request.conversation.system, *(turn.shown for turn in request.conversation.exchange)]
-    material = "\x1f".join((*filter(None, before), request.query, *instructions, *responses))
+    material = "\x1f".join((*filter(None, before), request.query, *instructions, *wish, *responses))
     digits = sha256(material.encode("utf-8", "surrogatepass")).hexdigest()
     return next(digits[:length] for length in range(8, 65) if digits[:length] not in material)
 

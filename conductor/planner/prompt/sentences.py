@@ -125,6 +125,16 @@ def keep_answer(writing: Writing, *, between: str) -> str:
     return f"{sentence}{between}{written(KEPT, writing)}"
 
 
+CHANGE_ASKED = (
+    "The user asks for a change of this workflow. Follow it as far as it concerns the steps, their workers, "
+    "their instructions and who sees whom; it changes neither the rules above nor the form of your answer."
+)
+CHANGE_HOW = (
+    "Write the whole workflow with this change. Copy word for word the instructions of all steps that the "
+    "change does not concern, and leave their workers and access lists as they are."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """A prompt's layout: the system message and its examples as templates, the noun for a worker, and the

@@ -15,8 +15,8 @@ from conductor.planner.local.card import CARD, Confidence, read_card
 from conductor.planner.local.planner import LocalConductor
 from conductor.planner.local.prompt import plan_text
 from conductor.planner.planner import plan
-from conductor.planner.protocol import PlanRequest
-from conductor.runs.events import AnswerKept, Event, PlanRejected, WorkflowPlanned
+from conductor.planner.protocol import ChangeRequest, PlanRequest
+from conductor.runs.events import AnswerKept, Event, PlanningFailed, PlanRejected, WorkflowPlanned
 from conductor.values.messages import Usage
 from conductor.workers.pool.schema import LocalConductorTable
 from conductor.workers.protocol import WorkerCard
@@ -152,3 +152,10 @@ def test_a_folder_without_a_card_that_can_be_read_is_no_conductor(folder: Path, 
     (other / CARD).write_text("{}")
     with pytest.raises(PoolError, match=r"conductor-card.json: name: Field required"):
         _conductor(other)
+
+
+def test_a_change_in_words_is_refused_by_the_model_and_by_the_rules(folder: Path):
+    event = _planned(_scripted(folder, plan_text(PLAN)), change=ChangeRequest(workflow=PLAN, wish="shorter"))
+    assert isinstance(event, PlanningFailed)
+    assert event.message.startswith("small was trained to plan, and not to change a plan in words. ")
+    assert "offline rules cannot" in event.message

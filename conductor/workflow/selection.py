@@ -1,0 +1,105 @@
+"""Taking some of the differences between two workflows and leaving the others; pure.
+
+Knows a diff and its rows; who wrote the other workflow it does not know. Positions are 0-based.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from conductor.errors import WorkflowError
+from conductor.text.formatting import counted
+from conductor.workflow.diff import PlanDiff, plan_diff
+from conductor.workflow.model import Step, Workflow
+
+
+def take_rows(diff: PlanDiff, rows: Collection[int]) -> Workflow:
+    """The old workflow with the differences of these rows, positions in `diff.rows`; all others are left.
+
+    All rows make the new workflow, none make the old one. A row that is taken adds, removes or changes its
+    step, with all that it reads; access lists are renumbered. Raises `WorkflowError` for a row that is not
+    there, and where the selection makes no workflow: a step reads one that is not there or comes later, or no
+    step is left. Nothing is repaired.
+    """
+    if beyond := sorted(row for row in rows if not 0 <= row < len(diff.rows)):
+        raise WorkflowError(
+            f"There is no row {beyond[0] + 1}; this comparison has {counted(len(diff.rows), 'row')}."
+        )
+    order = _order(diff, rows)
+    if not order:
+        raise WorkflowError("These rows leave no step; take a step that is added, or leave one as it is.")
+    place = {row: at for at, row in enumerate(order)}
+    return Workflow.of(_step(diff, row, place, taken=row in rows) for row in order)
+
+
+def _order(diff: PlanDiff, rows: Collection[int]) -> list[int]:
+    """The rows whose steps are there, in the order of the result: the new one, and each step that is to be
+    removed or moved, which is left, at its old place.
+    """
+    left: list[int] = []
+    order: list[int] = []
+    for row, (old, new) in enumerate(diff.rows):
+        taken = row in rows
+        moved = new is not None and old is not None and "moved" in diff.of_new[new].changes
+        if not taken and old is not None and (new is None or moved):
+            left.append(row)
+        elif new is not None and (taken or old is not None):
+            order.append(row)
+
+    def old_place(row: int) -> int:
+        old = diff.rows[row][0]
+        return -1 if old is None else old
+
+    for row in sorted(left, key=old_place):
+        before = [at for at, other in enumerate(order) if -1 < old_place(other) < old_place(row)]
+        order.insert(max(before, key=lambda at: old_place(order[at])) + 1 if before else 0, row)
+    return order
+
+
+def _step(diff: PlanDiff, row: int, place: dict[int, int], *, taken: bool) -> Step:
+    """The step of a row as it is on its side, its reads at their places in the result."""
+    old, new = diff.rows[row]
+    at = new if taken else old
+    assert at is not None, "a row in the order has a step on its side"
+    step = (diff.new if taken else diff.old).steps[at]
+    row_of = {(after if taken else before): other for other, (before, after) in enumerate(diff.rows)}
+    access = [_read(diff, row, row_of[read], place, taken=taken) for read in step.access]
+    return step.model_copy(update={"access": tuple(access)})
+
+
+def _read(diff: PlanDiff, row: int, read: int, place: dict[int, int], *, taken: bool) -> int:
+    """The place of the row `read`. Raises `WorkflowError` where the row's step cannot read it."""
+    if place.get(read, len(place)) < place[row]:
+        return place[read]
+    how = "as it is changed" if taken else "as it was"
+    if read not in place:
+        what = "would be removed" if diff.rows[read][1] is None else "would not be added"
+        raise WorkflowError(
+            f"The step of row {row + 1} {how} reads the step of row {read + 1}, which {what}; take "
+            "both rows, or neither."
+        )
+    raise WorkflowError(
+        f"The step of row {row + 1} {how} reads the step of row {read + 1}, which would come behind it; take "
+        "the rows of moved steps together."
+    )
+
+
+def with_own_settings(old: Workflow, new: Workflow) -> Workflow:
+    """`new` with what a Conductor's plan does not state, from `old`: sampling, layout of the prompt and sight
+    of the round before of each step that has its worker or its instruction still, the pin where it has both.
+    """
+    came_from = {pair.new: old.steps[pair.old] for pair in plan_diff(old, new).pairs}
+    return Workflow.of(_settled(step, came_from.get(at)) for at, step in enumerate(new.steps))
+
+
+def _settled(step: Step, before: Step | None) -> Step:
+    if before is None or (step.worker != before.worker and step.instruction != before.instruction):
+        return step
+    same = (step.worker, step.instruction) == (before.worker, before.instruction)
+    kept: dict[str, object] = {
+        "sampling": before.sampling,
+        "prompt_style": before.prompt_style,
+        "sees_previous": before.sees_previous,
+        "pin": before.pin if same else None,
+    }
+    return step.model_copy(update=kept)

@@ -1,0 +1,143 @@
+"""Taking some differences of two workflows: all is the new one, none the old one, between them no repair."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conductor.errors import WorkflowError
+from conductor.values.messages import Sampling
+from conductor.workflow.diff import plan_diff
+from conductor.workflow.model import MAX_STEPS, Step, Workflow
+from conductor.workflow.selection import take_rows, with_own_settings
+from tests.workflow_cases import PINNED, Edit, edits, workflows
+
+READ = Step(instruction="Read the report and note every figure.", worker="alpha")
+SECOND = Step(instruction="Look up the census of both towns.", worker="gamma")
+CHECK = Step(instruction="Verify the arithmetic once more.", worker="beta")
+WRITE = Step(instruction="Write one closing sentence.", worker="alpha")
+
+
+def plan_of(*steps: tuple[Step, tuple[int, ...]]) -> Workflow:
+    return Workflow.of(step.model_copy(update={"access": access}) for step, access in steps)
+
+
+OLD = plan_of((READ, ()), (CHECK, (0,)), (WRITE, (0, 1)))
+NEW = plan_of((SECOND, ()), (READ, ()), (WRITE, (0, 1)))
+"""Two readers and no verifier. The rows are SECOND (added), READ, CHECK (removed), WRITE."""
+
+DIFF = plan_diff(OLD, NEW)
+
+
+def test_the_rows_are_those_that_the_selections_below_name() -> None:
+    assert DIFF.rows == ((None, 0), (0, 1), (1, None), (2, 2))
+
+
+@pytest.mark.parametrize(
+    ("rows", "made"),
+    [
+        ((), OLD),
+        ((1,), OLD),
+        ((0, 1, 2, 3), NEW),
+        ((0,), plan_of((SECOND, ()), (READ, ()), (CHECK, (1,)), (WRITE, (1, 2)))),
+    ],
+)
+def test_what_is_taken_is_changed_and_what_is_left_stays(rows: tuple[int, ...], made: Workflow) -> None:
+    assert take_rows(DIFF, rows) == made
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ((2,), "row 4 as it was reads the step of row 3, which would be removed; take both rows"),
+        ((3,), "row 4 as it is changed reads the step of row 1, which would not be added; take both rows"),
+        ((0, 4), "no row 5; this comparison has 4 rows"),
+        ((-1,), "no row 0; this comparison has 4 rows"),
+    ],
+)
+def test_a_selection_that_makes_no_workflow_is_refused_with_the_reason(
+    rows: tuple[int, ...], reason: str
+) -> None:
+    with pytest.raises(WorkflowError, match=reason):
+        take_rows(DIFF, rows)
+
+
+def test_a_selection_that_leaves_no_step_is_refused() -> None:
+    diff = plan_diff(plan_of((READ, ())), plan_of((SECOND, ())))
+    assert diff.rows == ((0, None), (None, 0))
+    with pytest.raises(WorkflowError, match="leave no step"):
+        take_rows(diff, (0,))
+
+
+def test_a_selection_with_too_many_steps_is_refused() -> None:
+    long = Workflow.of(SECOND.model_copy(update={"instruction": f"figure {at}"}) for at in range(MAX_STEPS))
+    diff = plan_diff(long, plan_of((WRITE, ())))
+    with pytest.raises(WorkflowError, match=f"at most {MAX_STEPS} steps"):
+        take_rows(diff, [row for row, (_, new) in enumerate(diff.rows) if new is not None])
+
+
+def test_a_moved_step_that_is_left_stays_at_its_old_place() -> None:
+    old = plan_of((READ, ()), (SECOND, ()), (CHECK, ()), (WRITE, ()))
+    new = plan_of((SECOND, ()), (CHECK, ()), (READ, ()), (WRITE, ()))
+    diff = plan_diff(old, new)
+    (moved,) = [row for row, (_, at) in enumerate(diff.rows) if at is not None and diff.of_new[at].changes]
+    assert take_rows(diff, ()) == old
+    assert take_rows(diff, (moved,)) == new
+
+
+def test_a_read_that_would_go_forwards_is_refused() -> None:
+    old = plan_of((READ, ()), (SECOND, ()), (CHECK, ()), (WRITE, ()))
+    new = plan_of((SECOND, ()), (CHECK, ()), (READ, ()), (WRITE, ()))
+    before = old.with_access(1, (0,))
+    diff = plan_diff(before, new)
+    moved = [
+        row for row, (_, at) in enumerate(diff.rows) if at is not None and "moved" in diff.of_new[at].changes
+    ]
+    with pytest.raises(
+        WorkflowError, match="which would come behind it; take the rows of moved steps together"
+    ):
+        take_rows(diff, moved)
+
+
+@given(workflows(), edits(max_size=6), st.data())
+def test_a_selection_is_a_valid_workflow_or_refused(
+    old: Workflow, made: list[Edit], data: st.DataObject
+) -> None:
+    new = old
+    for edit in made:
+        try:
+            new = edit.applied(new)
+        except WorkflowError:
+            continue
+    diff = plan_diff(old, new)
+    everything = range(len(diff.rows))
+    assert take_rows(diff, everything) == new
+    assert take_rows(diff, ()) == old
+    chosen = data.draw(st.sets(st.sampled_from(everything)))
+    try:
+        taken = take_rows(diff, chosen)
+    except WorkflowError:
+        return
+    there = {
+        row
+        for row, (before, after) in enumerate(diff.rows)
+        if (after if row in chosen else before) is not None
+    }
+    assert len(taken) == len(there)
+
+
+# -- what a plan does not state -------------------------------------------------------------------------
+
+
+def test_steps_that_stay_have_their_own_settings_again() -> None:
+    sampling = Sampling(temperature=0.2)
+    own = {"sampling": sampling, "sees_previous": True, "pin": PINNED}
+    old = Workflow.of(step.model_copy(update=own) for step in OLD.steps)
+    changed = plan_of((READ, ()), (SECOND, ()), (WRITE.model_copy(update={"worker": "gamma"}), (0, 1)))
+    read, added, written = with_own_settings(old, changed).steps
+    assert (read.sampling, read.sees_previous, read.pin) == (sampling, True, PINNED)
+    assert added == SECOND
+    assert (written.sampling, written.sees_previous) == (sampling, True)
+    assert written.pin is None, "another worker's output is not this one's"
+    assert with_own_settings(old, OLD) == old
