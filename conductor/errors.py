@@ -60,6 +60,10 @@ class ServeError(ConductorError):
     """A server of models cannot be started, is not the requested one, or ended unasked."""
 
 
+class ClusterError(ConductorError):
+    """A Ray cluster cannot be reached, or does not fit what is asked of it; nothing was begun there."""
+
+
 class StorageError(ConductorError):
     """The store cannot be opened, read or written."""
 

@@ -23,6 +23,7 @@ from conductor.values.messages import NOTHING_USED
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from storage.records import EvaluationRecord
+from studio.evaluation.crew import Answered, Crew, Part, Unit
 from studio.evaluation.given_plans import CellPlans
 from studio.evaluation.scoring import Scoring
 from studio.workbench import Workbench
@@ -77,10 +78,13 @@ class EvaluationRun:
         self._failed: Counter[str] = Counter()
         self._hopeful: set[str] = set()
         self._under_way: set[str] = set()
+        self._decides = True
+        self._answered: list[Answered] = []
         self._known = {(each.item, each.planner, each.repeat): each for each in self._store.cells(record.id)}
         self.progress = Progress(len(self._items) * len(self._spec.planners) * self._spec.repeats)
 
-    def carry_out(self) -> Progress:
+    def carry_out(self, crew: Crew | None = None) -> Progress:
+        """Answer and score what is missing, here or by a crew; the progress at the end."""
         for cell in self._known.values():
             if cell.result is not None:
                 if cell.result.score.known:
@@ -90,6 +94,49 @@ class EvaluationRun:
                     tokens=cell.result.spent.total or 0, cost=cell.result.spent.cost or 0.0, estimated=False
                 )
         units = [(at, repeat) for repeat in range(self._spec.repeats) for at in range(len(self._items))]
+        if crew is None:
+            self._answer_here(units)
+        else:
+            self._answer_by(crew, units)
+        if self.progress.failure is None and self.progress.done < self.progress.cells:
+            self._end(STOPPED)
+        return self.progress
+
+    def answer(self, units: Sequence[Unit]) -> Part:
+        """Answer and score what is missing of these units; what came of it."""
+        self._decides = False
+        self._answer_here(units)
+        return Part(tuple(self._answered), self.progress.failure)
+
+    def _answer_by(self, crew: Crew, units: Sequence[Unit]) -> None:
+        """Count what the crew answers, and what its lost processes had answered."""
+        done = {
+            key for key, cell in self._known.items() if cell.result is not None and cell.result.score.known
+        }
+        left = [
+            (item, repeat)
+            for item, repeat in units
+            if any((item, planner, repeat) not in done for planner in self._spec.planners)
+        ]
+        parts = crew.answer(self._evaluation, left, parallel=self._spec.parallel, over=lambda: self._ended)
+        for part in parts:
+            for each in self._lost_with(part.lost) if part.lost else part.answered:
+                if each.key not in done:
+                    done.add(each.key)
+                    self._count(each.key[1], each.result)
+                    self._give_up(each.key[1], each.result, each.session)
+            if part.failure is not None:
+                self._end(part.failure)
+
+    def _lost_with(self, units: Sequence[Unit]) -> Sequence[Answered]:
+        """What of these units was answered by a process that is lost."""
+        return [
+            Answered((each.item, each.planner, each.repeat), each.answered_in, each.result)
+            for each in self._store.cells(self._evaluation)
+            if each.result is not None and each.result.score.known and (each.item, each.repeat) in units
+        ]
+
+    def _answer_here(self, units: Iterable[Unit]) -> None:
         with ThreadPoolExecutor(self._spec.parallel, thread_name_prefix="evaluation") as threads:
             try:
                 self._answer_all(threads, units)
@@ -97,11 +144,8 @@ class EvaluationRun:
                 # The pool waits for its threads: they are to begin nothing more, also after an interrupt.
                 self._stop.set()
                 raise
-        if self.progress.failure is None and self.progress.done < self.progress.cells:
-            self._end(STOPPED)
-        return self.progress
 
-    def _answer_all(self, threads: ThreadPoolExecutor, units: Iterable[tuple[int, int]]) -> None:
+    def _answer_all(self, threads: ThreadPoolExecutor, units: Iterable[Unit]) -> None:
         waiting: set[Future[None]] = set()
         for item, repeat in units:
             if self._ended:
@@ -147,7 +191,9 @@ class EvaluationRun:
             earlier = None if cell is None else cell.result
             if earlier is None or not earlier.score.known:
                 before = () if cell is None else self._runs(session)
-                runs = self._answer(item, planner, session, before=before, earlier=earlier, known=outputs)
+                runs = self._answer(
+                    (item, planner, repeat), session, before=before, earlier=earlier, known=outputs
+                )
                 outputs |= {each.fingerprint: each for run in runs for each in run.outputs.values()}
 
     def _settings(self, planner: str) -> Settings:
@@ -174,8 +220,7 @@ class EvaluationRun:
 
     def _answer(
         self,
-        item: int,
-        planner: str,
+        key: tuple[int, str, int],
         session: str,
         *,
         before: Sequence[RunState],
@@ -186,7 +231,7 @@ class EvaluationRun:
 
         `earlier` is its result without the judge's verdict, where it had one.
         """
-        runs = before
+        runs, (at, planner, _) = before, key
         planless = (
             self._spec.plans_of(planner) is not None and self._bench.store.revisions.head(session) is None
         )
@@ -210,12 +255,13 @@ class EvaluationRun:
             return runs
         if self._stop.is_set() and (not runs or runs[-1].status != "finished"):
             return runs
-        result = self._result(self._items[item], session, runs, earlier)
+        result = self._result(self._items[at], session, runs, earlier)
         if not result.score.known and self._meter.crossing is not None:
             self._end(f"The budget is spent: {self._meter.crossing.words}.")
             return runs
         self._store.end_cell(session, result, [each for run in runs for each in run.outputs.values()])
         self._bench.activities.forget(session)
+        self._answered.append(Answered(key, session, result))
         self._count(planner, result)
         self._give_up(planner, result, session)
         if (reason := self._scoring.failure) is not None:
@@ -262,6 +308,8 @@ class EvaluationRun:
 
         Of a trial's variant that is what the trial shows.
         """
+        if not self._decides:
+            return
         if self._spec.margin is not None and planner != self._spec.planners[0]:
             return
         with self._lock:

@@ -23,6 +23,7 @@ from conductor.evaluation.trials import next_combination
 from conductor.values.budget import Budget
 from conductor.workers.pool.pool import Pool
 from storage.records import EvaluationRecord
+from studio.evaluation.crew import Crew, Part, Unit
 from studio.evaluation.evaluation_run import EvaluationRun, Listen, Progress
 from studio.evaluation.fitting import fitted_planners
 from studio.evaluation.given_plans import plan_of_session
@@ -160,34 +161,49 @@ class Evaluations:
         listen: Listen | None = None,
         stop: Flag | None = None,
         budget: Budget | None = None,
+        crew: Crew | None = None,
     ) -> Progress:
         """Answer and score what is missing, and wait; the progress at the end. `budget` replaces the
-        evaluation's own, in which all that was used before counts.
+        evaluation's own, in which all that was used before counts. A `crew` answers in place of this process.
 
         A trial goes on with the combinations of edits that the search of the cheapest workflow measures.
         Ends early where `stop` is set (answers under way are then stopped, too, and are no results), the
         budget is spent or a planner is hopeless; `failure` is the reason,
         which the evaluation's record has as well. Raises `PoolError`, and `DataError` where the pool is
-        another one than the evaluation began with.
+        another one than the evaluation began with, and where a crew would have to keep to a budget.
         """
         record = self._store.find(evaluation)
         self._check_pool(record.spec)
+        if crew is not None and not (budget or record.spec.settings.budget).open:
+            raise DataError(
+                "This evaluation has a budget, which is counted in one process: answer it without the other "
+                "processes, or begin one without limits."
+            )
         if budget is not None:
             settings = record.spec.settings.model_copy(update={"budget": budget})
             spec = record.spec.model_copy(update={"settings": settings})
             record = self._store.set_spec(evaluation, spec)
         self._store.set_end(evaluation, ended_at=None)
         stop, listen = stop or Flag(), listen or (lambda _: None)
-        progress = EvaluationRun(self._bench, record, stop, listen).carry_out()
+        progress = EvaluationRun(self._bench, record, stop, listen).carry_out(crew)
         while progress.failure is None:
             plan = next_combination(record.spec, scored_cells(self._bench.store, evaluation))
             if plan is None:
                 break
             more = {"planners": (*record.spec.planners, plan.name), "given": (*record.spec.given, plan)}
             record = self._store.set_spec(evaluation, record.spec.model_copy(update=more))
-            progress = EvaluationRun(self._bench, record, stop, listen).carry_out()
+            progress = EvaluationRun(self._bench, record, stop, listen).carry_out(crew)
         self._store.set_end(evaluation, ended_at=time.time(), reason=progress.failure)
         return progress
+
+    def answer(self, evaluation: str, units: Sequence[Unit], *, stop: Flag) -> Part:
+        """Answer and score what of these units is missing, for the process that runs the evaluation; waits.
+
+        Ends nothing: what is to follow, that process decides. Raises as `run`.
+        """
+        record = self._store.find(evaluation)
+        self._check_pool(record.spec)
+        return EvaluationRun(self._bench, record, stop, lambda _: None).answer(units)
 
     def fits(self, spec: EvaluationSpec) -> bool:
         """Whether the pool has all workers of that evaluation as they were. Raises `PoolError`."""

@@ -21,6 +21,7 @@ from conductor.evaluation.spec import CONDUCTOR
 from conductor.evaluation.table import as_csv, as_latex, disagreements
 from conductor.text.formatting import counted
 from conductor.values.budget import Budget
+from studio.cli.evaluation.cluster import crew_of, on_cluster
 from studio.cli.evaluation.outcome import carried_out, exit_code, shown
 from studio.cli.evaluation.plans import plans_of_files
 from studio.cli.evaluation.questions import Source, on_its_pool, sets_lines, sets_shape
@@ -68,6 +69,10 @@ _Beaten = Annotated[
     list[str] | None,
     option("Exit with 1 where this planner is significantly better than the first.", "NAME"),
 ]
+_Ray = Annotated[
+    str | None,
+    option("Answer on the Ray cluster whose head is there; the store is on PostgreSQL.", "HOST:PORT", str),
+]
 Form = Literal["text", "json", "csv", "latex", "html"]
 
 
@@ -87,6 +92,7 @@ def run(
     ],
     planner: _Planners = None,
     fail_if_beaten_by: _Beaten = None,
+    ray: _Ray = None,
     *,
     asked: Source,
     choice: Limited,
@@ -101,11 +107,11 @@ def run(
         options, planner = with_pool, planner or list(SHIPPED[data].planners or ())
     questions = asked.questions(data)
     confirm_keys(options.pool, ask=True)
-    with opened(options) as bench:
+    with on_cluster(ray, options), opened(options) as bench:
         spec = asked.spec(settings_of(choice, pool=bench.pool))
         planners = planner or [CONDUCTOR, EVERY_WORKER]
         record = Evaluations(bench).add(questions, planners, spec, given=plans_of_files(planners))
-        return carried_out(bench, record, options, fail_if_beaten_by or ())
+        return carried_out(bench, record, options, fail_if_beaten_by or (), crew=crew_of(ray, bench, options))
 
 
 app.command()(trials)
@@ -117,6 +123,7 @@ def resume(
     evaluation: EvaluationId,
     planner: _More = None,
     fail_if_beaten_by: _Beaten = None,
+    ray: _Ray = None,
     *,
     budget: BudgetOptions,
     options: Configured,
@@ -126,13 +133,14 @@ def resume(
     Limits that are given take the place of the evaluation's own; what was used before counts.
     """
     confirm_keys(options.pool, ask=True)
-    with opened(options) as bench:
+    with on_cluster(ray, options), opened(options) as bench:
         record = find_evaluation(bench.store, evaluation)
         if planner:
             record = Evaluations(bench).extend(record.id, planner, given=plans_of_files(planner))
         limits = {name: value for name, value in budget.limits.items() if value is not None}
         new = Budget.model_validate(limits) if limits else None
-        return carried_out(bench, record, options, fail_if_beaten_by or (), budget=new)
+        crew = crew_of(ray, bench, options)
+        return carried_out(bench, record, options, fail_if_beaten_by or (), budget=new, crew=crew)
 
 
 @app.command("sets")

@@ -21,6 +21,7 @@ from studio.cli.output.evaluation_table import table_lines
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import print_remark
 from studio.cli.output.trials import trials_lines, trials_shape
+from studio.evaluation.crew import Crew
 from studio.evaluation.evaluation_run import Listen, Progress
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import scored_cells, table_of_evaluation, table_shape
@@ -34,6 +35,7 @@ def carried_out(
     beaten_by: Sequence[str],
     *,
     budget: Budget | None = None,
+    crew: Crew | None = None,
 ) -> int:
     for name in beaten_by:
         if _named(record.spec.planners, name) is None and name != ROUTER:
@@ -45,7 +47,7 @@ def carried_out(
     stop = Flag()
     with _shown_progress(quiet=options.json) as listen:
         try:
-            progress = Evaluations(bench).run(record.id, listen=listen, stop=stop, budget=budget)
+            progress = Evaluations(bench).run(record.id, listen=listen, stop=stop, budget=budget, crew=crew)
         except KeyboardInterrupt:
             stop.set()
             print_remark(f"stopped; go on with: {_resume(record, options)}")

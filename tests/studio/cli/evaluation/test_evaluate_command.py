@@ -254,3 +254,10 @@ def test_answers_are_judged_by_the_worker_that_is_named(
     table = line("evaluate", "table", found["evaluation"]).out
     assert "worker:one: 2 questions not judged." in table
     assert "Judged by other; tokens a verdict: worker:one " in table
+
+
+def test_a_cluster_is_refused_for_a_store_in_a_file_before_anything_is_stored(line: Line, data: str) -> None:
+    result = line("evaluate", "run", data, "--skip-broken", "-p", "worker:facts", "--ray", "127.0.0.1:6379")
+    assert result.code == 1
+    assert "A Ray cluster needs a store on PostgreSQL" in result.err
+    assert json.loads(line("evaluate", "list", "--json").out) == {"evaluations": []}

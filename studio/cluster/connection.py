@@ -1,0 +1,99 @@
+"""The connection of this process to a Ray cluster that runs, and what is sent to its machines.
+
+Knows addresses and stores' URLs; knows no evaluation.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from threading import Thread
+from urllib.parse import parse_qsl, urlsplit
+
+from conductor.errors import ClusterError
+from storage.database.database import sqlite_file
+
+CONNECT_SECONDS = 30.0
+"""How long a cluster may take to admit this process. Ray itself would wait for ever."""
+
+_RAY_MISSING = "Ray is not installed; it comes with: pip install 'conductor-studio[ray]'."
+
+
+def place(address: str) -> tuple[str, int]:
+    """The host and the port of an address, HOST:PORT. Raises `ClusterError`."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or "/" in host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ClusterError(
+            f"{address[:80]!r} is no address of a Ray cluster; write its head's HOST:PORT, which "
+            "`ray start --head` prints, like 10.0.0.5:6379."
+        )
+    return host.strip("[]"), int(port)
+
+
+def url_for_machines(url: str, *, from_command_line: bool) -> str | None:
+    """What the machines are sent of the store: its URL, or None where that has a password, which they then
+    have in their own environment.
+
+    Raises `ClusterError` for a store on SQLite, and for a password on the command line: Ray shows that of
+    each program that is connected to it.
+    """
+    if sqlite_file(url) is not None:
+        raise ClusterError(
+            "A Ray cluster needs a store on PostgreSQL, which all of its machines reach; this one is a "
+            "SQLite file. Name another one in CONDUCTOR_DATABASE_URL or with --database."
+        )
+    parts = urlsplit(url)
+    secret = parts.password is not None or any("pass" in name.lower() for name, _ in parse_qsl(parts.query))
+    if secret and from_command_line:
+        raise ClusterError(
+            "Ray shows the command line of each program that is connected to it, and --database has a "
+            "password: name the store in CONDUCTOR_DATABASE_URL, here and on each machine."
+        )
+    return None if secret else url
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """Ray, connected to the cluster whose head has that address; disconnected afterwards in every case.
+
+    Raises `ClusterError` where Ray is not installed, nothing answers there, or the cluster does not admit
+    this process.
+    """
+    if find_spec("ray") is None:
+        raise ClusterError(_RAY_MISSING)
+    _knock(*place(address))
+    import ray  # noqa: PLC0415 - an extra
+
+    failed: list[Exception] = []
+
+    def connect() -> None:
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        except Exception as error:  # noqa: BLE001 - Ray raises of every kind; it is raised below
+            failed.append(error)
+
+    thread = Thread(target=connect, name="ray-connection", daemon=True)
+    thread.start()
+    thread.join(CONNECT_SECONDS)
+    try:
+        if thread.is_alive():
+            raise ClusterError(f"What listens at {address} is no head of a Ray cluster, or does not answer.")
+        if failed:
+            reason = str(failed[0]).strip().partition("\n")[0]
+            raise ClusterError(f"The Ray cluster at {address} does not admit this program: {reason}")
+        yield
+    finally:
+        with suppress(Exception):
+            ray.shutdown()
+
+
+def _knock(host: str, port: int) -> None:
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except OSError as error:
+        raise ClusterError(
+            f"Nothing answers at {host}:{port} ({error.strerror or error}); start a Ray cluster there with "
+            "`ray start --head`, or name another one's head."
+        ) from error

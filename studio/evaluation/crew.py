@@ -1,0 +1,49 @@
+"""Who answers an evaluation's items in other processes: what they are given, and what they give back.
+
+Values and a protocol. Knows nothing of how those processes are reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from conductor.evaluation.spec import CellResult
+
+Unit = tuple[int, int]
+"""An item's position and a repeat: all of its planners are asked in one process, which shares their calls."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A cell (item, planner, repeat), the session that it was answered in, and what it came to."""
+
+    key: tuple[int, str, int]
+    session: str
+    result: CellResult
+
+
+@dataclass(frozen=True)
+class Part:
+    """What came of some units. `failure` is why no more can be answered; `lost` are units whose process is
+    gone, so that only the store knows what it had answered.
+    """
+
+    answered: tuple[Answered, ...] = ()
+    failure: str | None = None
+    lost: tuple[Unit, ...] = ()
+
+
+class Crew(Protocol):
+    """Processes on the same store and with the same pool."""
+
+    def answer(
+        self, evaluation: str, units: Sequence[Unit], *, parallel: int, over: Callable[[], bool]
+    ) -> Iterator[Part]:
+        """Answer the units, `parallel` at a time in each process; what came of each part, as it comes.
+
+        Once `over`, nothing more is begun, what is under way is stopped, and its parts still come. Units that
+        are lost are answered by others. Closing the iterator stops all.
+        """
+        ...
