@@ -99,6 +99,9 @@ def _trusted() -> ssl.SSLContext:
 _reused: ContextVar[list[bool]] = ContextVar("_reused")
 """Filled where the request that is being sent got a connection that an earlier one had."""
 
+_CLOSED = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientConnectionResetError)
+"""Closed in order, by a reset, and known to be closed before the request was written."""
+
 
 class DirectTransport(AiohttpTransport):
     """Requests without a proxy. Errors are httpx's own, and have its meanings.
@@ -117,7 +120,7 @@ class DirectTransport(AiohttpTransport):
             try:
                 response = await super().handle_async_request(request)
             except httpx.TransportError as error:
-                if not (reused and isinstance(error.__cause__, aiohttp.ServerDisconnectedError)):
+                if not (reused and isinstance(error.__cause__, _CLOSED)):
                     raise
                 response = await super().handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)

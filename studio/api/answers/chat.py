@@ -75,21 +75,24 @@ async def chunks(request: ChatRequest, run: ResponseRun) -> AsyncGenerator[bytes
     yield chunk({"role": "assistant", "content": ""})
     async with aclosing(run.progress()) as progress:
         async for event, text in progress:
+            # One piece for each event, also for one that adds nothing: see `EventStream`.
+            piece = b""
             if line := progress_line(event, run.answer):
-                yield comment(line)
+                piece += comment(line)
             if request.steering.events:
-                yield chunk({}, conductor={"event": EVENT.dump_python(event, mode="json")})
+                piece += chunk({}, conductor={"event": EVENT.dump_python(event, mode="json")})
             if text:
-                yield chunk({"content": text})
-            for piece in run.answer.calls.take():
-                yield chunk({"tool_calls": [piece]})
+                piece += chunk({"content": text})
+            for call in run.answer.calls.take():
+                piece += chunk({"tool_calls": [call]})
+            yield piece
     if error := no_answer(run, query_parameter=request.query_parameter):
         yield data(error.shape)
         return
     if rest := run.answer.end():
         yield chunk({"content": rest})
-    for piece in run.answer.calls.take():
-        yield chunk({"tool_calls": [piece]})
+    for call in run.answer.calls.take():
+        yield chunk({"tool_calls": [call]})
     if request.store:
         # Before the last piece, so that a client that has read it finds the completion.
         await kept_completion(request, run)

@@ -323,7 +323,8 @@ class ResponseRun:
 
     def more(self) -> bool:
         """Whether a reader of the `progress` need not wait for what comes next."""
-        return self._over or not self._queue.empty()
+        # Behind the last event is the mark of the end, which waits for the store.
+        return self._over or self._queue.qsize() > self._ended.done()
 
     async def whole(self) -> None:
         async for _ in self.progress():

@@ -90,12 +90,6 @@ async def events(
     """OpenAI's events in their order, with comments on the run's progress; those whose number is greater than
     `after`.
     """
-    async for piece in _events(request, run, after=after):
-        if piece:
-            yield piece
-
-
-async def _events(request: ResponsesRequest, run: AnsweredRun, *, after: int) -> AsyncGenerator[bytes, None]:
     numbers = count()
 
     def event(kind: str, **fields: Any) -> bytes:
@@ -110,12 +104,12 @@ async def _events(request: ResponsesRequest, run: AnsweredRun, *, after: int) ->
     items = OutputStream(run, event)
     async with aclosing(run.progress()) as progress:
         async for happened, text in progress:
-            if line := progress_line(happened, run.answer):
-                yield comment(line)
+            # One piece for each event, also for one that adds nothing: see `EventStream`.
+            line = progress_line(happened, run.answer)
+            pieces = [comment(line)] if line else []
             if request.steering.events:
-                yield event("conductor.event", event=EVENT.dump_python(happened, mode="json"))
-            for piece in items.pieces(text):
-                yield piece
+                pieces.append(event("conductor.event", event=EVENT.dump_python(happened, mode="json")))
+            yield b"".join([*pieces, *items.pieces(text)])
     if error := no_answer(run, query_parameter=request.query_parameter):
         # Before the last event, so that a client that has read it finds the response.
         yield event("response.failed", response=await run.store(_failed(request, run, error)))

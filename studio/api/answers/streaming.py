@@ -60,7 +60,8 @@ def comment(line: str) -> bytes:
 class EventStream(Response):
     """Sends pieces as they come; `on_end` is called after the last one, or as soon as the client leaves.
 
-    Pieces are sent together while there are `more` that need not be waited for.
+    Pieces are sent together while there are `more` to be had without waiting; each that was announced so must
+    come, but may be empty.
     """
 
     media_type = "text/event-stream"
@@ -98,7 +99,8 @@ class EventStream(Response):
             async for piece in self._pieces:
                 held.append(piece)
                 if not self._more():
-                    await send(_body(b"".join(held)))
+                    if content := b"".join(held):
+                        await send(_body(content))
                     held.clear()
             await send(_body(b"".join(held), last=True))
 
@@ -112,6 +114,7 @@ class Pings:
 
     def __init__(self) -> None:
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, set[Send]] = WeakKeyDictionary()
+        self._timers: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
         self._sending: dict[Send, asyncio.Task[None]] = {}
 
     @contextmanager
@@ -120,20 +123,23 @@ class Pings:
         loop = asyncio.get_running_loop()
         streams = self._open.setdefault(loop, set())
         if not streams:
-            loop.call_later(PING_SECONDS, self._ping, loop)
+            self._time(loop)
         streams.add(send)
         try:
             yield
         finally:
             streams.discard(send)
+            if not streams:
+                self._timers.pop(loop).cancel()
             if (sending := self._sending.pop(send, None)) is not None:
                 sending.cancel()
 
+    def _time(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timers[loop] = loop.call_later(PING_SECONDS, self._ping, loop)
+
     def _ping(self, loop: asyncio.AbstractEventLoop) -> None:
-        streams = self._open[loop]
-        if streams:
-            loop.call_later(PING_SECONDS, self._ping, loop)
-        for send in streams:
+        self._time(loop)
+        for send in self._open[loop]:
             # One whose client does not read has enough to read.
             if send not in self._sending or self._sending[send].done():
                 self._sending[send] = loop.create_task(_send_ping(send))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -126,8 +127,9 @@ async def test_a_connection_that_is_never_taken_is_a_connect_timeout() -> None:
             each.close()
 
 
-async def test_a_request_on_a_connection_that_its_server_closes_is_sent_once_more() -> None:
-    """Servers close an idle connection at a moment of their own."""
+@pytest.mark.parametrize("reset", [False, True])
+async def test_a_request_on_a_connection_that_its_server_closes_is_sent_once_more(reset: bool) -> None:
+    """Servers close an idle connection at a moment of their own, some by a reset."""
     seen: list[int] = []
 
     async def closes_second(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -140,6 +142,10 @@ async def test_a_request_on_a_connection_that_its_server_closes_is_sent_once_mor
                 return
             seen[at] += 1
             if at == 0 and seen[0] == 2:
+                if reset:
+                    own: socket.socket = writer.get_extra_info("socket")
+                    # Closed with a time to linger of zero, it sends a reset.
+                    own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 writer.close()
                 return
             writer.write(HEAD + b"0123456789")
