@@ -21,12 +21,17 @@ RAY := .venv-ray
 RAY_INSTALLED := $(RAY)/.installed
 RAY_PINS := tests/integration/ray/requirements.txt
 
+CLIENTS := .venv-clients
+CLIENTS_INSTALLED := $(CLIENTS)/.installed
+CLIENTS_PINS := tests/integration/clients/requirements.txt
+CLIENTS_NODE := tests/integration/clients/node
+
 WHEEL := .venv-installed
 WHEEL_INSTALLED := $(WHEEL)/.installed
 PACKED := pyproject.toml app.py $(shell find .streamlit conductor storage studio pages -type f -not -name '*.pyc')
 
-.PHONY: setup run learn unit unit-app unit-library test test-thorough test-all test-vllm test-learn test-inspect test-ray test-installed \
-	environments check lint types bench screenshots faults lock
+.PHONY: setup run learn unit unit-app unit-library test test-thorough test-all test-vllm test-learn test-inspect test-clients \
+	test-ray test-installed environments check lint types bench screenshots faults lock
 
 setup: $(INSTALLED)
 
@@ -126,6 +131,18 @@ $(RAY_INSTALLED): $(RAY_PINS) | $(INSTALLED)
 		-r $(RAY_PINS)
 	@touch $@
 
+# Other people's clients against the API, those for Python in an environment of their own and those for Node, where it
+# is there: 260 MB of disk, a minute. The table of clients in docs/api.md is compared with what was tried.
+test-clients: setup $(CLIENTS_INSTALLED)
+	CONDUCTOR_TEST_CLIENTS=$(abspath $(CLIENTS))/bin/python $(PYTEST) tests/integration/clients
+
+$(CLIENTS_INSTALLED): $(CLIENTS_PINS) $(CLIENTS_NODE)/package-lock.json | $(INSTALLED)
+	@test -x $(CLIENTS)/bin/python || $(BIN)/python -m venv $(CLIENTS) || { rm -rf $(CLIENTS); exit 1; }
+	@$(CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-compile \
+		-r $(CLIENTS_PINS)
+	@! command -v npm >/dev/null || npm ci --silent --no-audit --no-fund --prefix $(CLIENTS_NODE)
+	@touch $@
+
 # The wheel in an environment that has nothing else, with the locked versions of what it needs.
 test-installed: setup $(WHEEL_INSTALLED)
 	CONDUCTOR_TEST_INSTALLED=$(WHEEL)/bin $(PYTEST) tests/integration/installed
@@ -138,7 +155,7 @@ $(WHEEL_INSTALLED): requirements.lock $(PACKED) | $(INSTALLED)
 	@touch $@
 
 # What those five are tried in, made beforehand.
-environments: $(WHEEL_INSTALLED) $(INSPECT_INSTALLED) $(RAY_INSTALLED) $(LEARN_INSTALLED) $(VLLM_INSTALLED)
+environments: $(WHEEL_INSTALLED) $(INSPECT_INSTALLED) $(CLIENTS_INSTALLED) $(RAY_INSTALLED) $(LEARN_INSTALLED) $(VLLM_INSTALLED)
 
 lint: setup
 	$(BIN)/ruff check .

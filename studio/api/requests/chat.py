@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -70,7 +70,10 @@ class UserMessage(RequestPart):
 
 
 class AssistantMessage(RequestPart):
-    """An earlier answer; the parameters that clients send back with it may be there, but empty."""
+    """An earlier answer; the parameters that clients send back with it may be there, but empty.
+
+    LiteLLM adds what a provider sent beside it, which nobody reads here.
+    """
 
     role: Literal["assistant"]
     content: Content | None = None
@@ -82,6 +85,7 @@ class AssistantMessage(RequestPart):
         None
     )
     annotations: EmptyList = None
+    provider_specific_fields: dict[str, Any] | None = None
 
 
 class ToolMessage(RequestPart):
@@ -233,7 +237,10 @@ class ChatRequest(ApiRequest):
 
     @property
     def ignored(self) -> list[str]:
-        return [name for name in super().ignored if name != "parallel_tool_calls" or not self.tools]
+        given = [name for name in super().ignored if name != "parallel_tool_calls" or not self.tools]
+        answers = (message for message in self.messages if isinstance(message, AssistantMessage))
+        added = any(answer.provider_specific_fields is not None for answer in answers)
+        return [*given, *(["messages.provider_specific_fields"] if added else [])]
 
     @cached_property
     def offer(self) -> ToolOffer | None:

@@ -393,10 +393,10 @@ def test_every_column_of_a_session_is_in_its_file_or_left_out_for_a_reason() -> 
         "correction": ("corrections", {"session"}),
         "rating": ("ratings", set()),
     }
-    # The first three are in the file in forms of their own, four are made of what is, and whose token asked
-    # is one store's.
+    # The first three are in the file in forms of their own, four are made of what is, and whose token asked,
+    # and what it was answered, is one store's.
     beside = {"events", "outputs", "tags", "texts", "revision_workers", "long_texts", "fragments"}
-    beside.add("api_requests")
+    beside |= {"api_requests", "api_earlier_responses"}
     of_sessions = {table.name for table in METADATA.tables.values() if _of_a_session(table)}
     assert of_sessions == {name for name, _ in tables.values()} | beside
     for kind, (name, left_out) in tables.items():

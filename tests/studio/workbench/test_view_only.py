@@ -82,7 +82,8 @@ class Stage:
             "candidate": 0, "note": "", "origin": "human", "entry": GALLERY[0], "scopes": [EDITED], "step": 0,
             "experiment": self.tried, "base": self.run.id, "sessions": [self.session], "ids": [self.session],
             "texts": ["new"], "tag": "new", "title": "New", "prefix": "a", "search": "one", "moment": 0.0,
-            "limit": 8, "thumbs": "up", "name": "new", "id": self.token.id, "token": self.token,
+            "limit": 8, "containing": "a",
+            "thumbs": "up", "name": "new", "id": self.token.id, "token": self.token,
             "older_than": 0.0, "task": "tidy", "every": 0.0, "owner": "1-ab",
         }  # fmt: skip
         contender = Contender(self.session, STEPS, "As edited", self.head.id)

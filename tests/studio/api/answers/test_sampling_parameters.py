@@ -65,6 +65,20 @@ def test_what_a_computing_worker_cannot_take_is_listed_and_not_refused(stage: St
         assert answer.conductor["without_effect"] == list(FINE)
 
 
+def test_what_litellm_sends_back_with_an_answer_is_read_by_nobody(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, "So.")
+    added: list[Any] = [
+        {"role": "user", "content": "Why?"},
+        {"role": "assistant", "content": "So.", "provider_specific_fields": {"refusal": None}},
+        {"role": "user", "content": "And then?"},
+    ]
+    ignored = asked(client, "worker:alpha", added).conductor["without_effect"]
+    assert ignored == ["messages.provider_specific_fields"]
+    assert all("provider_specific_fields" not in message for message in bodies(fake_openai)[0]["messages"])
+
+
 def test_names_go_to_a_worker_alone(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "So.", "a draft", "So.")
     assert asked(client, "worker:alpha", NAMED).conductor["without_effect"] == []
