@@ -91,6 +91,8 @@ class Stage:
         ids = {"sessions": "session", "plans": "plan", "revisions": "revision", "runs": "run"}
         if parameter == "id" and (kind := part.removeprefix("store.")) != "tokens":
             return values[ids.get(kind, "experiment")]
+        if method == "answered" and parameter == "token":
+            return None
         if part == "workbench" and parameter == "run":
             return self.run
         if part == "runner" and parameter == "revision":
