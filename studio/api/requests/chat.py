@@ -72,7 +72,7 @@ class UserMessage(RequestPart):
 class AssistantMessage(RequestPart):
     """An earlier answer; the parameters that clients send back with it may be there, but empty.
 
-    LiteLLM adds what a provider sent beside it, which nobody reads here.
+    LiteLLM adds what a provider sent beside it, which is not read here.
     """
 
     role: Literal["assistant"]
