@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -124,17 +124,48 @@ def serving(*command: str) -> Iterator[Served]:
 
 @contextmanager
 def contenders(
-    tokens_per_second: float = TOKENS_PER_SECOND, *, processes: int = 1, database: str | None = None
+    tokens_per_second: float = TOKENS_PER_SECOND,
+    *,
+    processes: int = 1,
+    database: str | None = None,
+    pinned: bool = False,
 ) -> Iterator[Contenders]:
-    """Starts the endpoint, and the API over it with so many processes, on a new SQLite file or `database`."""
+    """Starts the endpoint, and the API over it with so many processes, on a new SQLite file or `database`.
+
+    `pinned`: the endpoint and this process share the last core, the API has the others.
+    """
     pace = Pace(latency=1 / tokens_per_second, tokens=TOKENS, tokens_per_second=tokens_per_second)
-    with tempfile.TemporaryDirectory() as folder, upstream(pace) as base_url:
+    *others, last = sorted(os.sched_getaffinity(0)) if pinned else (0,)
+    # What a process starts runs where it runs itself.
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _on([last], pinned),
+        upstream(pace) as base_url,
+        ExitStack() as starting,
+    ):
         pool = Path(folder) / "pool.toml"
         pool.write_text(POOL.format(url=base_url), encoding="utf-8")
         kept = ("--pool", str(pool), "--database", database or f"sqlite:///{folder}/conductor.db")
         many = ("--processes", str(processes))
-        with serving("serve", "--api-only", "--api-open", "--port", "0", *many, *kept) as api:
-            yield Contenders(straight=base_url, api=api)
+        with _on(others, pinned):
+            api = starting.enter_context(
+                serving("serve", "--api-only", "--api-open", "--port", "0", *many, *kept)
+            )
+        yield Contenders(straight=base_url, api=api)
+
+
+@contextmanager
+def _on(cores: Sequence[int], pinned: bool) -> Iterator[None]:
+    """In the block this process runs on these cores, where it is to be pinned at all."""
+    if not pinned:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 MODELS = {"straight": "any", "through the API": "worker:served"}
@@ -259,8 +290,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--size", type=int, default=Effort.size, help="how many are asked at once")
     parser.add_argument("--processes", type=int, default=1, help="how many processes of the API answer")
     parser.add_argument("--database", help="an empty PostgreSQL database, needed for several processes")
+    parser.add_argument("--pinned", action="store_true", help="the API on cores of its own (Linux)")
     options = parser.parse_args(arguments)
-    with contenders(processes=options.processes, database=options.database) as served:
+    with contenders(processes=options.processes, database=options.database, pinned=options.pinned) as served:
         report = asyncio.run(measured(served, Effort(size=options.size)))
     print(json.dumps(asdict(report), indent=2) if options.json else as_text(report))
     return 1 if report.errors else 0

@@ -196,15 +196,21 @@ async def test_requests_have_our_headers_and_one_connection_serves_many() -> Non
     assert b"accept-encoding: identity" in heads[0].lower()
 
 
-@pytest.mark.parametrize(("proxy", "direct"), [("", True), ("http://127.0.0.1:9", False)])
+@pytest.mark.parametrize(
+    ("name", "set_to", "direct"),
+    [
+        ("HTTPS_PROXY", "", True),
+        ("NO_PROXY", "localhost", True),
+        ("HTTPS_PROXY", "http://127.0.0.1:9", False),
+    ],
+)
 async def test_a_proxy_that_is_set_is_left_to_httpx(
-    monkeypatch: pytest.MonkeyPatch, proxy: str, direct: bool
+    monkeypatch: pytest.MonkeyPatch, name: str, set_to: str, direct: bool
 ) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    if proxy:
-        monkeypatch.setenv("HTTPS_PROXY", proxy)
+    for each in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(each, raising=False)
+        monkeypatch.delenv(each.upper(), raising=False)
+    monkeypatch.setenv(name, set_to)
     connected = Connections(endpoint("http://127.0.0.1:1/v1"))
     opened = await connected.client()
     assert isinstance(opened._transport, DirectTransport) is direct
