@@ -225,7 +225,8 @@ async def test_whatever_goes_wrong_is_a_finding_with_what_to_do(
     complaints = [finding.sentence for finding in health.complaints if finding.check == "answer"]
     assert [message in sentence for sentence in complaints] == ([True] if message else [])
     chats = [entry for entry in fake_openai.log.entries if entry.path.endswith("completions")]
-    assert len(chats) == (2 if "unknown-parameter" in model else 1)
+    # A connection that listed the models before may have been idle too long: a reset is tried again.
+    assert len(chats) == (2 if "unknown-parameter" in model or "reset" in model else 1)
 
 
 @pytest.mark.parametrize(
