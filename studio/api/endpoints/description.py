@@ -1,0 +1,69 @@
+"""How endpoints are described in the API's OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from studio.api.errors import ErrorBody
+from studio.api.requests.chat import ChatRequest
+from studio.api.requests.embeddings import EmbeddingsRequest
+from studio.api.requests.request import RequestBody
+from studio.api.requests.responses import ResponsesRequest
+from studio.api.stored_lists import MAX_LIMIT, StoredList
+
+
+class ApiApp(FastAPI):
+    """Describes the bodies, which FastAPI does not read, and none of its own errors, which never go out."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is not None:
+            return self.openapi_schema
+        document = super().openapi()
+        schemas = document["components"]["schemas"]
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        for path in document["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)
+        _, bodies = models_json_schema(
+            [(body, "validation") for body in (ChatRequest, ResponsesRequest, EmbeddingsRequest)],
+            ref_template="#/components/schemas/{model}",
+        )
+        schemas.update(bodies["$defs"])
+        return document
+
+
+def answering(
+    name: str, body: type[RequestBody], answer: type[BaseModel], *, streams: bool = True
+) -> dict[str, Any]:
+    """The description of an endpoint that answers a body, whole or as a stream as well."""
+    described = returning(name, answer, statuses=(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 502, 503))
+    if streams:
+        described["responses"][200] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    schema = {"$ref": f"#/components/schemas/{body.__name__}"}
+    content = {"application/json": {"schema": schema}}
+    return {**described, "openapi_extra": {"requestBody": {"required": True, "content": content}}}
+
+
+def returning(
+    name: str, answer: type[BaseModel], *, statuses: tuple[int, ...] = (400, 401, 403, 404, 429, 503)
+) -> dict[str, Any]:
+    """The description of an endpoint that returns what is there."""
+    errors = {status: {"model": ErrorBody, "description": "Why there is no answer."} for status in statuses}
+    return {"operation_id": name, "response_model": answer, "responses": errors}
+
+
+def listing(name: str, *, filters: bool = False) -> dict[str, Any]:
+    """The description of an endpoint that returns a page of a list."""
+    schemas: dict[str, Any] = {
+        "after": {"type": "string"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT},
+        "order": {"enum": ["asc", "desc"]},
+        **({"model": {"type": "string"}} if filters else {}),
+    }
+    parameters = [{"name": each, "in": "query", "schema": schema} for each, schema in schemas.items()]
+    return {**returning(name, StoredList), "openapi_extra": {"parameters": parameters}}

@@ -1,0 +1,146 @@
+"""The endpoints that answer: chat completions, responses and embeddings.
+
+Bodies are read by the requests' own schemas, because FastAPI would parse them before their values are counted
+and would answer with errors of its own shape.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from starlette.requests import Request
+from starlette.responses import Response
+
+from conductor.errors import ConductorError
+from studio.access.auth import Principal
+from studio.api import stored
+from studio.api.answers import chat, responses
+from studio.api.answers.response_run import ResponseRun
+from studio.api.answers.run_metadata import Shape
+from studio.api.answers.streaming import EventStream, until_disconnect
+from studio.api.endpoints.description import answering
+from studio.api.endpoints.service import Authenticated, headers_of, service_of
+from studio.api.errors import Json, api_error
+from studio.api.requests.body import read_json
+from studio.api.requests.chat import ChatRequest
+from studio.api.requests.embeddings import (
+    EmbeddingList,
+    EmbeddingsRequest,
+    embedding_worker,
+    embeddings,
+)
+from studio.api.requests.request import ApiRequest, Question
+from studio.api.requests.responses import ResponsesRequest
+from studio.api.requests.run_request import run_request
+
+router = APIRouter()
+
+
+async def _chat_request(http: Request, _: Authenticated) -> ChatRequest:
+    return ChatRequest.read(await read_json(http))
+
+
+async def _responses_request(http: Request, _: Authenticated) -> ResponsesRequest:
+    return ResponsesRequest.read(await read_json(http))
+
+
+async def _embeddings_request(http: Request, _: Authenticated) -> EmbeddingsRequest:
+    return EmbeddingsRequest.read(await read_json(http))
+
+
+@router.post("/chat/completions", **answering("createChatCompletion", ChatRequest, chat.ChatCompletion))
+async def create_chat_completion(
+    http: Request, principal: Authenticated, request: Annotated[ChatRequest, Depends(_chat_request)]
+) -> Response:
+    """Answer a conversation, whole or as a stream of chunks."""
+    run = await _started(http, principal, request, request.question)
+    if request.stream:
+        return _stream(chat.chunks(request, run), principal, run)
+    await _whole(http, run)
+    return Json(await chat.kept_completion(request, run), headers=headers_of(principal, run))
+
+
+@router.post("/responses", **answering("createResponse", ResponsesRequest, responses.ResponseObject))
+async def create_response(
+    http: Request, principal: Authenticated, request: Annotated[ResponsesRequest, Depends(_responses_request)]
+) -> Response:
+    """Answer a question, whole or as a stream of events."""
+    asked, earlier = request.question, request.previous_response_id
+    if earlier is not None:
+        backend = service_of(http).backend
+        asked = request.after(await backend.look_up(stored.messages_until, earlier, token=principal.token))
+    opening = responses.begun(request, started_at=time.time())
+    run = await _started(http, principal, request, asked, opening=opening)
+    return await answered(http, principal, request, run)
+
+
+async def answered(
+    http: Request, principal: Principal, request: ResponsesRequest, run: ResponseRun
+) -> Response:
+    """A response, whole, as a stream, or in the background as it begins."""
+    run.on_unread = partial(responses.outcome, request, run)
+    if request.stream:
+        return _stream(responses.events(request, run), principal, run)
+    if run.background:
+        run.leave()
+        return Json(responses.under_way(request, run), headers=headers_of(principal, run))
+    await _whole(http, run)
+    return Json(await responses.response(request, run), headers=headers_of(principal, run))
+
+
+async def _started(
+    http: Request,
+    principal: Principal,
+    request: ApiRequest,
+    asked: Question,
+    *,
+    opening: Shape | None = None,
+) -> ResponseRun:
+    """The request's run. From here on nothing may fail before the answer is read."""
+    service = service_of(http)
+    pool, app, stops = await service.backend.pool(), service.app_at(http), asked.stops
+    try:
+        wanted, stored_as = await run_request(request, asked, principal, pool, service.backend)
+        return await service.runs.start(
+            wanted,
+            stored_as,
+            principal,
+            pool=pool,
+            app=app,
+            stops=stops,
+            opening=opening,
+            events=request.steering.events,
+            background=opening is not None and bool(opening["background"]),
+        )
+    except ConductorError as error:
+        raise api_error(error, query_parameter=request.query_parameter) from error
+
+
+def _stream(pieces: AsyncGenerator[bytes, None], principal: Principal, run: ResponseRun) -> EventStream:
+    return EventStream(pieces, headers=headers_of(principal, run), on_end=run.leave, more=run.more)
+
+
+async def _whole(http: Request, run: ResponseRun) -> None:
+    """Wait for the whole answer; the run is stopped where the client leaves."""
+    try:
+        await until_disconnect(http.receive, run.whole())
+    finally:
+        run.leave()
+
+
+@router.post("/embeddings", **answering("createEmbedding", EmbeddingsRequest, EmbeddingList, streams=False))
+async def create_embedding(
+    http: Request,
+    principal: Authenticated,
+    request: Annotated[EmbeddingsRequest, Depends(_embeddings_request)],
+) -> Response:
+    """Pass texts on to the endpoint of one worker, which makes vectors of them."""
+    service = service_of(http)
+    worker = embedding_worker(request, await service.backend.pool(), principal)
+    answer, usage = await embeddings(request, worker)
+    await service.auth.record_usage(principal, usage)
+    return Json(answer, headers=dict(principal.headers))

@@ -1,0 +1,61 @@
+"""The endpoints of stored chat completions: list, read and delete them."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from storage.store import SessionStore
+from studio.api import stored
+from studio.api.answers import chat
+from studio.api.answers.run_metadata import Shape
+from studio.api.endpoints.description import listing, returning
+from studio.api.endpoints.service import Authenticated, StoredId, service_of
+from studio.api.errors import Json
+from studio.api.stored_lists import Page, chat_message
+
+router = APIRouter()
+
+
+@router.head("/chat/completions", include_in_schema=False)
+@router.get("/chat/completions", **listing("listChatCompletions", filters=True))
+async def list_chat_completions(http: Request, principal: Authenticated) -> Response:
+    """List the chat completions that were stored because their requests asked for it, the oldest first."""
+    page = Page.of(http.query_params.multi_items(), newest_first=False, filters=True)
+
+    def found(store: SessionStore) -> Shape:
+        every = stored.completions(
+            store, token=principal.token, after=page.after, newest_first=page.newest_first
+        )
+        return page.list(dict(one.shape) for one in every if page.admits(one.shape))
+
+    return Json(await service_of(http).backend.look_up(found), headers=dict(principal.headers))
+
+
+@router.head("/chat/completions/{id}", include_in_schema=False)
+@router.get("/chat/completions/{id}", **returning("getChatCompletion", chat.ChatCompletion))
+async def retrieve_chat_completion(http: Request, principal: Authenticated, id: StoredId) -> Response:
+    """Return a stored chat completion as it was answered."""
+    found = await service_of(http).backend.look_up(stored.completion, id, token=principal.token)
+    return Json(found.shape, headers=dict(principal.headers))
+
+
+@router.head("/chat/completions/{id}/messages", include_in_schema=False)
+@router.get("/chat/completions/{id}/messages", **listing("listChatCompletionMessages"))
+async def list_chat_completion_messages(http: Request, principal: Authenticated, id: StoredId) -> Response:
+    """List the messages that a stored chat completion answers, the oldest first."""
+    page = Page.of(http.query_params.multi_items(), newest_first=False)
+    backend = service_of(http).backend
+    found = await backend.look_up(stored.completion, id, token=principal.token)
+    turns = await backend.look_up(stored.messages_of, found)
+    items = [chat_message(turn, id=f"{id}-{at}") for at, turn in enumerate(turns)]
+    return Json(page.list(page.behind(items)), headers=dict(principal.headers))
+
+
+@router.delete("/chat/completions/{id}", **returning("deleteChatCompletion", chat.DeletedCompletion))
+async def delete_chat_completion(http: Request, principal: Authenticated, id: StoredId) -> Response:
+    """Delete a stored chat completion."""
+    await service_of(http).backend.look_up(stored.delete_completion, id, token=principal.token)
+    deleted = {"id": id, "object": "chat.completion.deleted", "deleted": True}
+    return Json(deleted, headers=dict(principal.headers))

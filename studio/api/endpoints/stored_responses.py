@@ -1,0 +1,98 @@
+"""The endpoints of stored responses: read, follow, stop, resume and delete one."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from storage.records import RequestSession
+from studio.api import stored
+from studio.api.answers import responses
+from studio.api.answers.followed_run import FollowedRun
+from studio.api.answers.streaming import EventStream
+from studio.api.endpoints.description import listing, returning
+from studio.api.endpoints.questions import answered
+from studio.api.endpoints.service import Authenticated, StoredId, service_of
+from studio.api.errors import Json
+from studio.api.requests.reading import Reading
+from studio.api.requests.resumed_request import resumed_request
+from studio.api.stored_lists import Page, input_items
+
+router = APIRouter()
+
+
+@router.head("/responses/{id}", include_in_schema=False)
+@router.get("/responses/{id}", **returning("getResponse", responses.ResponseObject))
+async def retrieve_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
+    """Return a stored response as it was answered, or follow one, whichever process makes it."""
+    reading = Reading.of(http.query_params.multi_items())
+    service, headers = service_of(http), dict(principal.headers)
+    backend = service.backend
+    found = await backend.look_up(stored.response, id, token=principal.token)
+    if found.ended and not reading.stream:
+        return Json(found.shape, headers=headers)
+    request = responses.request_of(found.shape)
+    run = FollowedRun(found, await backend.pool(), backend, service.app_at(http))
+    if reading.stream:
+        pieces = responses.events(request, run, after=reading.after(found))
+        return EventStream(pieces, headers=headers, on_end=lambda: None)
+    if await backend.look_up(stored.is_abandoned, found):
+        await run.whole()
+        return Json(await responses.outcome(request, run), headers=headers)
+    return Json(responses.under_way(request, run), headers=headers)
+
+
+@router.post("/responses/{id}/cancel", **returning("cancelResponse", responses.ResponseObject))
+async def cancel_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
+    """Stop a response that is under way, whichever process makes it; return it as it then is."""
+    service = service_of(http)
+    found = await service.backend.look_up(stored.response, id, token=principal.token)
+    if not found.ended:
+        run = FollowedRun(found, await service.backend.pool(), service.backend, service.app_at(http))
+        await run.stop()
+    return await retrieve_response(http, principal, id)
+
+
+@router.post(
+    "/responses/{id}/resume",
+    **returning("resumeResponse", responses.ResponseObject, statuses=(400, 401, 403, 404, 409, 429, 503)),
+)
+async def resume_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
+    """Go on with a response that broke off, in the background; no finished step is called again."""
+    service = service_of(http)
+    found = await service.backend.look_up(stored.response, id, token=principal.token)
+    request, pool = responses.request_of(found.shape), await service.backend.pool()
+    wanted, revision = await resumed_request(found, principal, pool, service.backend)
+    run = await service.runs.start(
+        wanted,
+        RequestSession(token=principal.token),
+        principal,
+        pool=pool,
+        app=service.app_at(http),
+        opening=responses.begun(request, started_at=found.shape["created_at"]),
+        background=True,
+        resumes=revision,
+        answer=found.answer,
+    )
+    return await answered(http, principal, request, run)
+
+
+@router.delete("/responses/{id}", **returning("deleteResponse", responses.DeletedResponse))
+async def delete_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
+    """Delete a stored response."""
+    await service_of(http).backend.look_up(stored.delete_response, id, token=principal.token)
+    return Json({"id": id, "object": "response", "deleted": True}, headers=dict(principal.headers))
+
+
+@router.head("/responses/{id}/input_items", include_in_schema=False)
+@router.get("/responses/{id}/input_items", **listing("listInputItems"))
+async def list_input_items(http: Request, principal: Authenticated, id: StoredId) -> Response:
+    """List the messages, calls and results that a stored response answers, the newest first."""
+    page = Page.of(http.query_params.multi_items(), newest_first=True)
+    backend = service_of(http).backend
+    found = await backend.look_up(stored.response, id, token=principal.token)
+    turns = await backend.look_up(stored.messages_of, found)
+    own = id.removeprefix(stored.RESPONSE)
+    items = [item for at, turn in enumerate(turns) for item in input_items(turn, id=f"{own}_in_{at}")]
+    return Json(page.list(page.behind(items)), headers=dict(principal.headers))
