@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 
-from studio.api.server import SharedListener
-
 ENDING_SECONDS = 20.0
 """How long a process may take to end its answers and close its store; after that it is killed."""
 
@@ -127,7 +125,7 @@ def _how(process: SpawnProcess) -> str:
 def _run(serve: Serve, listener: socket.socket) -> None:
     """What a process does: it also ends in order where its parent dies."""
     threading.Thread(target=_end_with_parent, name="parent-watch", daemon=True).start()
-    serve(SharedListener(listener))
+    serve(listener)
 
 
 def _end_with_parent() -> None:

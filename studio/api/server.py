@@ -80,7 +80,7 @@ class ApiServer(uvicorn.Server):
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            backlog=1 if isinstance(listener, SharedListener) else BACKLOG,
+            backlog=BACKLOG,
             timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
         super().__init__(config)
@@ -141,20 +141,6 @@ def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
         ) from error
     listener.listen(BACKLOG)
     return listener
-
-
-class SharedListener(socket.socket):
-    """A listening socket that other processes have, too, from which each takes one connection at a time.
-
-    asyncio takes as many at once as its backlog has, so the process that wakes first would take all of many.
-    Here that is 1, and the system's queue stays as long as it is.
-    """
-
-    def __init__(self, shared: socket.socket) -> None:
-        super().__init__(shared.family, shared.type, shared.proto, fileno=shared.detach())
-
-    def listen(self, backlog: int = 0, /) -> None:
-        """Does nothing: it listens already."""
 
 
 # -- connections -----------------------------------------------------------------------------------

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import socket
+import struct
+import sys
 from collections.abc import Iterator
+from threading import Thread
 
 import httpx
 import pytest
 from served_app import serving
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -33,6 +38,30 @@ def port(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[int]:
     monkeypatch.setattr(server, "HEADER_SECONDS", seconds)
     with serving(app) as port:
         yield port
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux reports how long the queue may be")
+def test_the_queue_of_a_listening_socket_that_the_server_is_given_stays_as_long_as_it_is() -> None:
+    """A short one loses connections of a crowd, which are tried again after one, three and seven seconds."""
+
+    class NoRuns:
+        async def stop(self) -> None: ...
+
+        async def settle(self) -> None: ...
+
+    api, listener = Starlette(), server.listen("127.0.0.1", 0, shared=True)
+    api.state.runs = NoRuns()
+    served = server.ApiServer(api, listener=listener)
+    thread = Thread(target=served.run)
+    thread.start()
+    try:
+        assert served.ready.wait(30)
+        state = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
+    finally:
+        served.should_exit = True
+        thread.join(30)
+    # `struct tcp_info`: of a listening socket, tcpi_sacked is the length of its queue.
+    assert struct.unpack_from("I", state, 28) == (server.BACKLOG,)
 
 
 @pytest.mark.slow
