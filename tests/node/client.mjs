@@ -74,7 +74,7 @@ console.log(
     model: (await client.models.retrieve("worker:alpha")).id,
     aborted: await aborted(),
     unknown: await refusal(() => client.chat.completions.create({ model: "nobody", messages })),
-    unsupported: await refusal(() => client.chat.completions.create({ model: "conductor", messages, n: 2 })),
+    unsupported: await refusal(() => client.chat.completions.create({ model: "conductor", messages, n: 5 })),
     keyless: await refusal(() =>
       new OpenAI({ baseURL: base, apiKey: "none", maxRetries: 0 }).models.list(),
     ),

@@ -35,6 +35,7 @@ class Answer:
         self.state = RequestState()
         self.verbatim = verbatim
         self.calls = GivenCalls(verbatim=verbatim)
+        self.stops = tuple(stops)
         self._rounds = rounds
         self._live = live
         self._stops = StopSequences(stops)

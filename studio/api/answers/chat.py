@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from conductor.runs.events import EVENT
+from studio.access.errors import ApiError
+from studio.api.answers.answer import Answer
+from studio.api.answers.choices import Choices
 from studio.api.answers.failure import no_answer
 from studio.api.answers.response_run import ResponseRun
-from studio.api.answers.run_metadata import Shape, chat_usage, run_metadata
+from studio.api.answers.run_metadata import Shape, chat_usage, choices_metadata
 from studio.api.answers.streaming import DONE, comment, data, progress_line
 from studio.api.requests.chat import ChatRequest
 from studio.api.stored import COMPLETION
@@ -35,47 +38,84 @@ class DeletedCompletion(BaseModel):
     deleted: Literal[True]
 
 
-def completion(request: ChatRequest, run: ResponseRun) -> Shape:
-    """The whole answer of a run that is over. Raises `ApiError` where there is none."""
-    answer = run.answer
-    if error := no_answer(run, query_parameter=request.query_parameter):
-        raise error
-    answer.end()
-    message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
-    if answer.calls:
-        message |= {"content": answer.given_out or None, "tool_calls": answer.calls.whole}
+def completion(request: ChatRequest, choices: Choices) -> Shape:
+    """The whole answer of runs that are over. Raises `ApiError` where one of them has none."""
+    for run in choices.runs:
+        if error := no_answer(run, query_parameter=request.query_parameter):
+            raise error
+        run.answer.end()
     kept = {"metadata": request.metadata or {}} if request.store else {}
     return {
-        **_head(request, run, kind="chat.completion"),
+        **_head(request, choices.runs[0], kind="chat.completion"),
         **kept,
-        "choices": [
-            {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(run)},
-        ],
-        "usage": chat_usage(answer),
-        "conductor": run_metadata(request, run),
+        "choices": [_choice(at, run.answer) for at, run in enumerate(choices.runs)],
+        "usage": chat_usage(*(run.answer for run in choices.runs)),
+        "conductor": choices_metadata(request, choices),
     }
 
 
-async def kept_completion(request: ChatRequest, run: ResponseRun) -> Shape:
+def _choice(index: int, answer: Answer) -> Shape:
+    message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
+    if answer.calls:
+        message |= {"content": answer.given_out or None, "tool_calls": answer.calls.whole}
+    reason = _finish_reason(answer)
+    return {"index": index, "message": message, "logprobs": None, "finish_reason": reason}
+
+
+async def kept_completion(request: ChatRequest, choices: Choices) -> Shape:
     """The same, stored where the request asks for it: then it can be read and listed."""
-    whole = completion(request, run)
-    return await run.store(whole) if request.store else whole
+    whole = completion(request, choices)
+    return await choices.runs[0].store(whole) if request.store else whole
 
 
-async def chunks(request: ChatRequest, run: ResponseRun) -> AsyncGenerator[bytes, None]:
-    """The answer piece by piece, with comments on the run's progress; an error is the last piece."""
-    head = _head(request, run, kind="chat.completion.chunk")
+async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[bytes, None]:
+    """The answers one after another, piece by piece, with comments on the progress of their runs; an error is
+    the last piece.
+    """
+    head = _head(request, choices.runs[0], kind="chat.completion.chunk")
     options = request.stream_options
     usage: Shape = {"usage": None} if options is not None and options.include_usage else {}
 
     def chunk(delta: Shape, *, finish_reason: str | None = None, **more: Any) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        index = len(choices.runs) - 1
+        choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
         return data({**head, "choices": [choice], **usage, **more})
 
-    yield chunk({"role": "assistant", "content": ""})
+    try:
+        async with aclosing(choices.progress()) as runs:
+            async for run in runs:
+                yield chunk({"role": "assistant", "content": ""})
+                async with aclosing(_written(request, run, chunk)) as written:
+                    async for piece in written:
+                        yield piece
+                if error := no_answer(run, query_parameter=request.query_parameter):
+                    raise error
+                if rest := run.answer.end():
+                    yield chunk({"content": rest})
+                for call in run.answer.calls.take():
+                    yield chunk({"tool_calls": [call]})
+                if not choices.complete:
+                    yield chunk({}, finish_reason=_finish_reason(run.answer))
+    except ApiError as error:
+        yield data(error.shape)
+        return
+    if request.store:
+        # Before the last piece, so that a client that has read it finds the completion.
+        await kept_completion(request, choices)
+    last = choices.runs[-1].answer
+    yield chunk({}, finish_reason=_finish_reason(last), conductor=choices_metadata(request, choices))
+    if usage:
+        answers = (run.answer for run in choices.runs)
+        yield data({**head, "choices": [], "usage": chat_usage(*answers)})
+    yield DONE
+
+
+async def _written(
+    request: ChatRequest, run: ResponseRun, chunk: Callable[..., bytes]
+) -> AsyncGenerator[bytes, None]:
+    """A piece for each of the run's events, also for one that adds nothing: see `EventStream`."""
     async with aclosing(run.progress()) as progress:
         async for event, text in progress:
-            # One piece for each event, also for one that adds nothing: see `EventStream`.
             piece = b""
             if line := progress_line(event, run.answer):
                 piece += comment(line)
@@ -86,20 +126,6 @@ async def chunks(request: ChatRequest, run: ResponseRun) -> AsyncGenerator[bytes
             for call in run.answer.calls.take():
                 piece += chunk({"tool_calls": [call]})
             yield piece
-    if error := no_answer(run, query_parameter=request.query_parameter):
-        yield data(error.shape)
-        return
-    if rest := run.answer.end():
-        yield chunk({"content": rest})
-    for call in run.answer.calls.take():
-        yield chunk({"tool_calls": [call]})
-    if request.store:
-        # Before the last piece, so that a client that has read it finds the completion.
-        await kept_completion(request, run)
-    yield chunk({}, finish_reason=_finish_reason(run), conductor=run_metadata(request, run))
-    if usage:
-        yield data({**head, "choices": [], "usage": chat_usage(run.answer)})
-    yield DONE
 
 
 def _head(request: ChatRequest, run: ResponseRun, *, kind: str) -> Shape:
@@ -113,6 +139,6 @@ def _head(request: ChatRequest, run: ResponseRun, *, kind: str) -> Shape:
     }
 
 
-def _finish_reason(run: ResponseRun) -> str:
-    reason = run.answer.finish_reason
+def _finish_reason(answer: Answer) -> str:
+    reason = answer.finish_reason
     return reason if reason in ("length", "tool_calls") else "stop"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conductor.errors import ConductorError
+from conductor.values.budget import Crossing
 from studio.access.errors import ApiError
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.errors import FAULT, NO_RETRY, api_error, failed_run
@@ -30,12 +31,7 @@ def _ended(run: AnsweredRun) -> ApiError:
     last = state.runs[-1] if state.runs else None
     crossing = state.over_budget if last is None else last.crossing
     if crossing is not None and (last is None or last.status == "over_budget"):
-        return ApiError(
-            f"The run was stopped at its budget: {crossing.words}. Raise the limit, or ask for less.",
-            param=f"conductor.budget.{crossing.limit}",
-            code="budget_exceeded",
-            headers=NO_RETRY,
-        )
+        return over_budget(crossing)
     if last is None and state.failure is not None:
         return failed_run(f"The Conductor gave no workflow: {state.failure}", code="no_workflow")
     if last is None or last.status == "cancelled":
@@ -49,3 +45,13 @@ def _ended(run: AnsweredRun) -> ApiError:
     if last.status == "finished":
         return failed_run(last.warning or "The run gave no answer.", code="no_answer")
     return failed_run("The run was interrupted; its finished steps are stored.", code="run_interrupted")
+
+
+def over_budget(crossing: Crossing) -> ApiError:
+    """The request was stopped at a limit of its budget."""
+    return ApiError(
+        f"The run was stopped at its budget: {crossing.words}. Raise the limit, or ask for less.",
+        param=f"conductor.budget.{crossing.limit}",
+        code="budget_exceeded",
+        headers=NO_RETRY,
+    )

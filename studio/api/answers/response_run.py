@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -18,12 +18,13 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from conductor.engine.scope import EDITED
+from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import ConductorError, SessionBusy, WorkflowError
 from conductor.planner.planner import MAX_QUERY, check_query
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
 from conductor.values.conversation import MAX_CONVERSATION
+from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
 from storage.database.encoding import plain
 from storage.records import RequestSession, Revision
@@ -41,6 +42,14 @@ _ANSWER_BYTES = 4
 
 SETTLE_SECONDS = 2.0
 """How long the work behind the last answers of a server may take."""
+
+
+class Resumption(NamedTuple):
+    """A workflow that runs once more in its session: see `SessionRunner.begin_run`."""
+
+    revision: Revision
+    scope: RunScope = EDITED
+    preloaded: Mapping[int, Output] = {}
 
 
 class ResponseRuns:
@@ -66,15 +75,15 @@ class ResponseRuns:
         opening: dict[str, Any] | None = None,
         events: bool = False,
         background: bool = False,
-        resumes: Revision | None = None,
+        resumes: Resumption | None = None,
         answer: str | None = None,
     ) -> ResponseRun:
         """Create the request's session and start; the answer ends before the first of the `stops`.
 
         `pool`, `app` and `background` are what `ResponseRun` has of them. `opening` is the response as far as
         it is known, to be stored from the start on; with `events` the client is sent the run's own, too.
-        Where it `resumes` a workflow, that runs once more in its session, and finished steps are kept; then
-        `answer` is the mark of the response among those of the session.
+        Where it `resumes` a workflow, that runs once more in its session, and `answer` is the mark of the
+        response among those of the session.
         What can be refused is refused before anything is stored: raises `ConductorError`. Raises `ApiError`
         once the server stops; then nothing was started or charged.
         """
@@ -112,6 +121,7 @@ class ResponseRuns:
             pool,
             queue,
             started.ended,
+            request=request,
             stored=stored_as.keep,
             app=app,
             continued=stored_as.continues is not None,
@@ -213,7 +223,7 @@ def _continue(
 
 
 def _resume(
-    revision: Revision,
+    resumes: Resumption,
     bench: Workbench,
     request: RunRequest,
     stored_as: RequestSession,  # noqa: ARG001 - as `_begin`
@@ -222,10 +232,10 @@ def _resume(
     opening: dict[str, Any] | None,
     begun: Begun,
 ) -> _Started:
-    session = revision.session
+    session = resumes.revision.session
     with _not_busy("The session of this response"):
         latest = bench.store.runs.latest(session)
-        bench.runner.begin_run(session, request, revision=revision, scope=EDITED, preloaded={}, listen=listen)
+        bench.runner.begin_run(session, request, listen=listen, **resumes._asdict())
     if opening is not None:
         before = None if latest is None else latest.id
         begun = begun.model_copy(update={"owner": bench.store.processes.owner, "run_before": before})
@@ -267,13 +277,14 @@ class ResponseRun:
     `continued`: the session is that of an earlier request, whose calls of tools this one has the results of.
     """
 
-    _runs: ResponseRuns
+    runs: ResponseRuns
     session: str
     answer: Answer
-    _principal: Principal
+    principal: Principal
     pool: Pool
     _queue: asyncio.Queue[Event | None]
     _ended: Future[None]
+    request: RunRequest
     stored: bool
     app: str | None
     continued: bool = False
@@ -319,12 +330,17 @@ class ResponseRun:
         while (event := await self._queue.get()) is not None:
             yield event, self.answer.add(event)
         self._over = True
-        await asyncio.shield(self._runs.follow_up(self._record_usage()))
+        await asyncio.shield(self.runs.follow_up(self._record_usage()))
 
     def more(self) -> bool:
         """Whether a reader of the `progress` need not wait for what comes next."""
         # Behind the last event is the mark of the end, which waits for the store.
         return self._over or self._queue.qsize() > self._ended.done()
+
+    @property
+    def over(self) -> bool:
+        """Whether its last event was read."""
+        return self._over
 
     async def whole(self) -> None:
         async for _ in self.progress():
@@ -340,7 +356,7 @@ class ResponseRun:
             return response
         body = self.begun.beside(response)
         try:
-            await self._runs.backend.look_up(lambda store: store.requests.keep_response(self.session, body))
+            await self.runs.backend.look_up(lambda store: store.requests.keep_response(self.session, body))
         except ConductorError:
             _log.exception("the response of the session %s was not stored", self.session)
         return response
@@ -355,13 +371,17 @@ class ResponseRun:
         """Stop what still runs, unless it is in the background: the client no longer reads. Must be called at
         least once.
         """
+        self.runs.follow_up(self.wind_up())
+
+    async def wind_up(self) -> None:
+        """As `leave`; returns once it has ended and what it leaves is stored."""
         if not self._left:
             self._left = True
-            self._runs.follow_up(self._wind_up())
+            await self._wind_up()
 
     async def _stop(self) -> None:
         """Stop it with all calls that it makes; it is over within a second."""
-        await self._runs.backend.call(lambda bench: bench.activities.stop(self.session))
+        await self.runs.backend.call(lambda bench: bench.activities.stop(self.session))
 
     async def _wind_up(self) -> None:
         if not self._over:
@@ -371,10 +391,10 @@ class ResponseRun:
                 self.answer.add(event)
             self._over = True
             # In a separate task, so that an error there does not keep the run open.
-            await self._runs.follow_up(self._record_usage())
+            await self.runs.follow_up(self._record_usage())
         if self.on_unread is not None and not self._answered:
-            await self._runs.follow_up(_awaited(self.on_unread))
-        await self._runs.backend.call(self._forget)
+            await self.runs.follow_up(_awaited(self.on_unread))
+        await self.runs.backend.call(self._forget)
 
     def _forget(self, bench: Workbench) -> None:
         bench.activities.forget(self.session)
@@ -383,4 +403,4 @@ class ResponseRun:
             bench.store.housekeeping.remove_session(self.session)
 
     async def _record_usage(self) -> None:
-        await self._runs.auth.record_usage(self._principal, self.answer.state.usage)
+        await self.runs.auth.record_usage(self.principal, self.answer.state.usage)

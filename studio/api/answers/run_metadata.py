@@ -17,6 +17,7 @@ from conductor.workflow.file import Origin, write_plan
 from conductor.workflow.model import Step
 from studio.api.answers.answer import Answer
 from studio.api.answers.answered_run import AnsweredRun
+from studio.api.answers.choices import Choices
 from studio.api.requests.request import ApiRequest
 
 Shape = dict[str, Any]
@@ -48,6 +49,30 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
         "counted": _counted(answer) is not None,
         "seconds": round(ended.seconds, 3),
         "without_effect": [*request.ignored, *_without_effect(request, ended)],
+    }
+
+
+def choices_metadata(request: ApiRequest, choices: Choices) -> Shape:
+    """As `run_metadata` of the first answer, with what all answers used; `choices` has the run of each."""
+    state, runs = choices.state, choices.runs
+    return {
+        **run_metadata(request, runs[0]),
+        "choices": [_choice(each.answer) for each in runs],
+        "calls": state.calls,
+        "tokens": state.usage.total,
+        "cost": state.usage.cost,
+        "known": _used(state.known_usage),
+        "seconds": round(runs[0].seconds, 3),
+    }
+
+
+def _choice(answer: Answer) -> Shape:
+    run = answer.state.run
+    return {
+        "run": None if run is None else run.run,
+        "answer_step": None if run is None else run.answer_step,
+        "answered": run is not None and run.answered,
+        "warning": warning_of(answer),
     }
 
 
@@ -139,8 +164,21 @@ def _own(output: Output | None, run: RunState | None) -> Usage:
     return output.usage
 
 
-def chat_usage(answer: Answer) -> Shape | None:
-    """`usage` of a chat completion: all calls together; None where a call's usage is unknown, or none ended.
+def chat_usage(*answers: Answer) -> Shape | None:
+    """`usage` of a chat completion with these answers; None where that of one is unknown."""
+    known = [used for answer in answers if (used := _chat_usage(answer)) is not None]
+    if len(known) < len(answers):
+        return None
+    read, written = (sum(used[name] for used in known) for name in ("prompt_tokens", "completion_tokens"))
+    apart = [
+        sum(used[f"{name}_tokens_details"]["orchestration_tokens"] for used in known)
+        for name in ("prompt", "completion")
+    ]
+    return _shape(read, written, apart=(apart[0], apart[1]))
+
+
+def _chat_usage(answer: Answer) -> Shape | None:
+    """Of one answer: all calls together; None where a call's usage is unknown, or none ended.
 
     Where experts alone answered, which call no model, it is what was counted of the question and the answer.
     OpenAI's clients accept null there, and calculate with the numbers where there is an object.

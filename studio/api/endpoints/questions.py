@@ -19,6 +19,7 @@ from conductor.errors import ConductorError
 from studio.access.auth import Principal
 from studio.api import stored
 from studio.api.answers import chat, responses
+from studio.api.answers.choices import Choices
 from studio.api.answers.response_run import ResponseRun
 from studio.api.answers.run_metadata import Shape
 from studio.api.answers.streaming import EventStream, until_disconnect
@@ -58,10 +59,13 @@ async def create_chat_completion(
 ) -> Response:
     """Answer a conversation, whole or as a stream of chunks."""
     run = await _started(http, principal, request, request.question)
+    choices = Choices(run, number=request.n or 1, query_parameter=request.query_parameter)
+    headers = headers_of(principal, run)
     if request.stream:
-        return _stream(chat.chunks(request, run), principal, run)
-    await _whole(http, run)
-    return Json(await chat.kept_completion(request, run), headers=headers_of(principal, run))
+        pieces = chat.chunks(request, choices)
+        return EventStream(pieces, headers=headers, on_end=choices.leave, more=choices.more)
+    await _whole(http, choices)
+    return Json(await chat.kept_completion(request, choices), headers=headers)
 
 
 @router.post("/responses", **answering("createResponse", ResponsesRequest, responses.ResponseObject))
@@ -124,7 +128,7 @@ def _stream(pieces: AsyncGenerator[bytes, None], principal: Principal, run: Resp
     return EventStream(pieces, headers=headers_of(principal, run), on_end=run.leave, more=run.more)
 
 
-async def _whole(http: Request, run: ResponseRun) -> None:
+async def _whole(http: Request, run: ResponseRun | Choices) -> None:
     """Wait for the whole answer; the run is stopped where the client leaves."""
     try:
         await until_disconnect(http.receive, run.whole())

@@ -10,6 +10,7 @@ from storage.records import RequestSession
 from studio.api import stored
 from studio.api.answers import responses
 from studio.api.answers.followed_run import FollowedRun
+from studio.api.answers.response_run import Resumption
 from studio.api.answers.streaming import EventStream
 from studio.api.endpoints.description import listing, returning
 from studio.api.endpoints.questions import answered
@@ -72,7 +73,7 @@ async def resume_response(http: Request, principal: Authenticated, id: StoredId)
         app=service.app_at(http),
         opening=responses.begun(request, started_at=found.shape["created_at"]),
         background=True,
-        resumes=revision,
+        resumes=Resumption(revision),
         answer=found.answer,
     )
     return await answered(http, principal, request, run)

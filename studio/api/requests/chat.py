@@ -154,9 +154,12 @@ def _check_form(wanted: AnswerFormat) -> None:
         raise ApiError(message, param="response_format.json_schema", code="invalid_value")
 
 
+MAX_CHOICES = 4
+"""Answers of one request: each after the first is one more run of the final step."""
+
 _REASONS = {
     **COMMON_REASONS,
-    "n": "a run gives one answer; send several requests for several.",
+    "n": f"a request gives 1 to {MAX_CHOICES} answers.",
     "stop": "it is a text or at most four, none of them empty.",
     "modalities": "an answer is text.",
     "audio": "an answer is text.",
@@ -198,7 +201,7 @@ class ChatRequest(ApiRequest):
     reasoning_effort: Effort | None = None
     tools: Tools | None = None
     tool_choice: Choice | None = None
-    n: Annotated[int, Field(ge=1, le=1)] | None = None
+    n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
     response_format: AnswerFormat | None = None
     modalities: Annotated[tuple[Literal["text"], ...], Field(min_length=1)] | None = None
     frequency_penalty: Penalty = None
@@ -226,6 +229,8 @@ class ChatRequest(ApiRequest):
         if self.max_tokens is not None and self.max_completion_tokens is not None:
             message = "Give one of 'max_completion_tokens' and 'max_tokens'; they mean the same."
             raise ApiError(message, param="max_tokens", code="invalid_value")
+        if (self.n or 1) > 1 and self.tools:
+            raise unsupported("n", "the next request goes on from the calls of one answer.")
         if self.response_format is not None:
             _check_form(self.response_format)
             if isinstance(last, AssistantMessage) and self.response_format.type != "text":
@@ -261,6 +266,7 @@ class ChatRequest(ApiRequest):
                 turns=tuple(turns[:asked]), following=tuple(turns[asked + 1 :]), speaker=turns[asked].name
             ),
             tools=self.offer,
+            answers=self.n or 1,
             seed=self.seed,
             frequency_penalty=self.frequency_penalty,
             presence_penalty=self.presence_penalty,

@@ -119,7 +119,7 @@ class Question:
     at most `token_limit` tokens, a limit that was given by the name `limit_parameter`, and ends before the
     first of the texts `stops`; it is sampled with the `seed` and the penalties. `effort` is how hard to
     think. The answer has the `form`, where one is asked for by the name `form_parameter`, and may call the
-    `tools`.
+    `tools`. So many `answers` are asked for.
     """
 
     query: str
@@ -131,6 +131,7 @@ class Question:
     form: ResponseFormat | None = None
     form_parameter: str = "response_format"
     tools: ToolOffer | None = None
+    answers: int = 1
     seed: int | None = None
     frequency_penalty: float | None = None
     presence_penalty: float | None = None

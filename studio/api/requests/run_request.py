@@ -78,6 +78,8 @@ async def run_request(
         if model.kind == "worker":
             history = history.model_copy(update={"verbatim": True})
         _check_runs(model, workflow, cards=cards, allowed=workers)
+        if asked.answers > 1 and workflow.final in workflow.pins:
+            raise unsupported("n", "the output of the final step is pinned, so every answer is the same.")
         if waiting is None:
             _check_unplanned(request)
         if request.steering.workflow is None:

@@ -74,7 +74,7 @@ CHAT: dict[str, Row] = {
     "max_tokens": ([1], [0, "4"]),
     "stop": (["END", ["a", "b", "c", "d"]], ["", ["a", ""], ["a"] * 5, [1]]),
     "reasoning_effort": (["minimal", "low", "medium", "high", "xhigh", "max"], ["none", "extreme"]),
-    "n": ([1], [2, 0, "1"]),
+    "n": ([1, 2, 4], [5, 0, "1"]),
     "response_format": (
         [
             {"type": "text"},
