@@ -29,6 +29,10 @@ class QueryError(ConductorError):
     """The query is empty or too long."""
 
 
+class NoteError(ConductorError):
+    """A note is empty or too long, or on nothing."""
+
+
 class PlanError(ConductorError):
     """A Conductor's completion holds no valid plan."""
 

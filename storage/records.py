@@ -14,7 +14,7 @@ from conductor.values.presets import Settings
 from conductor.values.total import Total
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Topology
-from storage.session_entries import ExperimentEntry, PlanEntry, RunEntry, SessionState
+from storage.session_entries import ExperimentEntry, NoteEntry, PlanEntry, RunEntry, SessionState
 from storage.session_entries import RevisionEntry as RevisionInFile
 
 SessionOrigin = Literal["app", "terminal", "import", "api", "fork", "evaluation"]
@@ -152,6 +152,13 @@ class ExperimentRecord(ExperimentEntry):
     """An experiment on the run `base`; its trials are separate runs, numbered from 0."""
 
     session: str
+
+
+class NoteRecord(NoteEntry):
+    """A person's note in a session; `deleted_at` is None unless it was deleted."""
+
+    session: str
+    deleted_at: float | None = None
 
 
 class EvaluationRecord(Value):

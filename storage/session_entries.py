@@ -17,6 +17,7 @@ from conductor.runs.events import EVENT, Event
 from conductor.runs.state import RunStatus
 from conductor.values.conversation import Conversation
 from conductor.values.messages import Usage, Value
+from conductor.values.note import Note
 from conductor.values.output import Output, WorkerKind
 from conductor.values.presets import Settings
 from conductor.workflow.file import Origin
@@ -122,12 +123,23 @@ class RatingEntry(Value):
     rated_at: Moment
 
 
+class NoteEntry(Note):
+    """A person's note. It is on a text of the run `run`, or where that is None on one of the revision
+    `revision`; on the question both are None.
+    """
+
+    revision: str | None = None
+    run: str | None = None
+
+
 NumberedEntry = PlanEntry | RevisionEntry | RunEntry | ExperimentEntry
 """Entries with an id and a number."""
 
-Entry = SessionEntry | NumberedEntry | CorrectionEntry | RatingEntry | Output | Event
+Entry = SessionEntry | NumberedEntry | CorrectionEntry | RatingEntry | NoteEntry | Output | Event
 
-Kind = Literal["session", "plan", "revision", "run", "experiment", "correction", "rating", "output", "event"]
+Kind = Literal[
+    "session", "plan", "revision", "run", "experiment", "correction", "rating", "note", "output", "event"
+]
 
 ENTRIES: Mapping[Kind, TypeAdapter[Any]] = {
     "session": TypeAdapter(SessionEntry),
@@ -137,6 +149,7 @@ ENTRIES: Mapping[Kind, TypeAdapter[Any]] = {
     "experiment": TypeAdapter(ExperimentEntry),
     "correction": TypeAdapter(CorrectionEntry),
     "rating": TypeAdapter(RatingEntry),
+    "note": TypeAdapter(NoteEntry),
     "output": TypeAdapter(Output),
     "event": EVENT,
 }
@@ -150,5 +163,6 @@ REFERENCES: Mapping[Kind, Mapping[str, Kind]] = {
     "experiment": {"base": "run"},
     "correction": {"revision": "revision", "plan": "plan", "planned": "revision"},
     "rating": {"run": "run"},
+    "note": {"revision": "revision", "run": "run"},
 }
 """Which fields of an entry hold the id of another one, and of which kind that is."""

@@ -17,6 +17,7 @@ from conductor.values.output import HandEdit
 from conductor.values.presets import Settings
 from storage import SessionStore
 from storage.records import RequestSession
+from storage.session_entries import NoteEntry
 from storage.tables.rows import new_id
 
 Act = tuple[str, int, str]
@@ -124,6 +125,23 @@ def _judge(store: SessionStore, session: str, number: int, text: str) -> None:
         store.corrections.rate(last.id, (None, "up", "down")[number % 3])
 
 
+def _note(store: SessionStore, session: str, number: int, text: str) -> None:
+    run = store.runs.latest(session)
+    on_run = {} if run is None else {"run": run.id, "revision": run.revision, "step": number, "start": 1}
+    note = NoteEntry(
+        id=new_id(),
+        part="output" if on_run else "question",
+        quote=text,
+        text=f"note {text}",
+        author="Ada" if number % 2 else None,
+        created_at=0,
+        **on_run,
+    )
+    store.notes.add(session, note)
+    if number % 3 == 2:
+        store.notes.delete(note.id)
+
+
 def _choose(store: SessionStore, session: str, number: int, text: str) -> None:
     store.sessions.set_settings(session, Settings(max_steps=number + 1, workers=(text, "w")))
 
@@ -143,6 +161,7 @@ _ACTS: dict[str, Callable[[SessionStore, str, int, str], None]] = {
     "run": _run,
     "try": _try,
     "judge": _judge,
+    "note": _note,
     "choose": _choose,
     "tag": _tag,
     "name": _name,

@@ -16,13 +16,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from conductor.drawing.layout import layouts
 from conductor.markdown import STYLES, with_mathml
 from conductor.report.pictures import ROW_HEIGHT, chart_of, picture
-from conductor.report.steps import steps_of
+from conductor.report.steps import note_of, steps_of
 from conductor.report.words import moment, outcome, output_notes, run_facts, session_facts
 from conductor.runs.events import Event
 from conductor.runs.state import RunState
 from conductor.runs.timeline import Moments, timeline_of
 from conductor.text.formatting import percent
 from conductor.text.json_text import joined
+from conductor.values.note import Note
 from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
 
@@ -59,12 +60,13 @@ def run_report(
     pool_label: str | None = None,
     used: Total | None = None,
     planning: Planning | None = None,
+    notes: Sequence[Note] = (),
 ) -> str:
     """The HTML of a run that has started; `events` give the moments that its state does not hold.
 
     `title` is its session's; `used` is the session's usage with planning and all runs, None where unknown;
     `pool_label` is set where no model answered, `written_at` is in Unix seconds; `planning` is None where
-    no Conductor planned the workflow.
+    no Conductor planned the workflow. `notes` are people's, on the question and on the steps of this run.
     """
     timeline = timeline_of(state, now=written_at, moments=Moments.of(events))
     html = _TEMPLATES.get_template("page.html").render(
@@ -82,7 +84,8 @@ def run_report(
         chart=chart_of(timeline),
         critical=bool(timeline.path),
         row_height=ROW_HEIGHT,
-        steps=steps_of(state),
+        steps=steps_of(state, notes),
+        notes=[note_of(note) for note in notes if note.step is None],
     )
     # A file can hold neither half a surrogate pair nor NUL.
     return joined(html).replace("\x00", "\ufffd")

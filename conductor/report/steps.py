@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from conductor.drawing.network import title_of
-from conductor.report.words import STATUSES, mark, output_notes, step_facts
+from conductor.report.words import STATUSES, mark, moment, output_notes, step_facts
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import counted
 from conductor.values.messages import Request
+from conductor.values.note import Note
 from conductor.values.provenance import Share, Shares, Source, SourceKind, source_of
 from conductor.workers.endpoint.tokens import request_shares
 from conductor.workflow.model import Step
@@ -45,7 +46,7 @@ class ReportStep:
     """A step as the report shows it; `number` counts from 1, as do `sees` and `hidden`.
 
     `title`, `body`, `mark` and `badges` are its card's. `inside` are the rounds of the workflow inside the
-    step, each with its steps.
+    step, each with its steps. `people` are the notes that people wrote on it.
     """
 
     number: int
@@ -64,16 +65,37 @@ class ReportStep:
     request: Sent | None
     problem: str
     notes: tuple[str, ...]
+    people: tuple[ReportNote, ...]
     inside: tuple[tuple[ReportStep, ...], ...]
 
 
-def steps_of(state: RunState) -> tuple[ReportStep, ...]:
+@dataclass(frozen=True, slots=True)
+class ReportNote:
+    """A person's note: on which words of which text, and who wrote it when."""
+
+    part: str
+    quote: str
+    text: str
+    by: str
+
+
+def note_of(note: Note) -> ReportNote:
+    """The note as the report shows it."""
+    by = f"{note.author}, {moment(note.created_at)}" if note.author else moment(note.created_at)
+    return ReportNote(note.part.capitalize(), note.quote, note.text, by)
+
+
+def steps_of(state: RunState, notes: Sequence[Note] = ()) -> tuple[ReportStep, ...]:
+    """A run's steps, each with the `notes` on it."""
     if state.workflow is None:
         return ()
-    return tuple(_step(at, state.workflow.steps[at], own) for at, own in enumerate(state.steps))
+    return tuple(
+        _step(at, state.workflow.steps[at], own, [note for note in notes if note.step == at])
+        for at, own in enumerate(state.steps)
+    )
 
 
-def _step(at: int, step: Step, own: StepState) -> ReportStep:
+def _step(at: int, step: Step, own: StepState, notes: Sequence[Note]) -> ReportStep:
     title, _, body = title_of(step.instruction)
     return ReportStep(
         number=at + 1,
@@ -92,6 +114,7 @@ def _step(at: int, step: Step, own: StepState) -> ReportStep:
         request=None if own.request is None else _sent(own.request, own),
         problem=_problem(own),
         notes=tuple(output_notes(step, own)),
+        people=tuple(map(note_of, notes)),
         inside=tuple(steps_of(inner) for inner in own.inner if inner.steps),
     )
 

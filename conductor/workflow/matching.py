@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from conductor.workflow.model import Step, Workflow
 
@@ -30,6 +31,14 @@ _READS = 10_000
 _READERS = 10_000
 _ALONE = 25_000
 _LEAST = 45_000
+
+
+@lru_cache(maxsize=64)
+def places_in(old: Workflow, new: Workflow) -> Mapping[int, int]:
+    """As `matching`; steps of workflows that differ at most in pins stay where they are. Cached."""
+    if old.unpinned == new.unpinned:
+        return {at: at for at in range(len(old))}
+    return matching(old, new)
 
 
 def matching(old: Workflow, new: Workflow) -> Matching:

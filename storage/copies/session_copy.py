@@ -22,6 +22,7 @@ from storage.database.schema import (
     CORRECTIONS,
     EVENTS,
     EXPERIMENTS,
+    NOTES,
     OUTPUT,
     OUTPUTS,
     PLANS,
@@ -38,6 +39,7 @@ from storage.session_entries import (
     Entry,
     ExperimentEntry,
     Kind,
+    NoteEntry,
     NumberedEntry,
     PlanEntry,
     RatingEntry,
@@ -64,6 +66,7 @@ _TABLES: Mapping[Kind, Table] = {
     "experiment": EXPERIMENTS,
     "correction": CORRECTIONS,
     "rating": RATINGS,
+    "note": NOTES,
     "output": OUTPUTS,
     "event": EVENTS,
 }
@@ -105,6 +108,8 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
     forms.append(("correction", CorrectionEntry, corrections.order_by(REVISIONS.c.number)))
     ratings = select(RATINGS).join(RUNS, RUNS.c.id == RATINGS.c.run).where(RUNS.c.session == session)
     forms.append(("rating", RatingEntry, ratings.order_by(RUNS.c.number)))
+    notes = _columns(NOTES, NoteEntry, session).where(NOTES.c.deleted_at.is_(None))
+    forms.append(("note", NoteEntry, notes.order_by(NOTES.c.created_at, NOTES.c.id)))
     for kind, form, query in forms:
         for rows in _batches(connection, query):
             for row in rows:
@@ -223,7 +228,7 @@ class _NewSession:
         match entry:
             case PlanEntry() | RevisionEntry() | RunEntry() | ExperimentEntry():
                 return self._numbered(entry, shared)
-            case CorrectionEntry():
+            case CorrectionEntry() | NoteEntry():
                 return {"session": self.id, **dict(entry)}
             case RatingEntry():
                 return dict(entry)

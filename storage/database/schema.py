@@ -84,7 +84,7 @@ class Stored(Json):
 
 METADATA = MetaData()
 
-_WHOLE = ("number", "round", "attempt", "steps", "trial", "tokens", "seq", "item", "repeat")
+_WHOLE = ("number", "round", "attempt", "step", "steps", "start", "trial", "tokens", "seq", "item", "repeat")
 _TYPES: dict[str, TypeEngine[Any]] = {
     **dict.fromkeys(_WHOLE, Integer()),
     **dict.fromkeys(("seconds", "cost"), Double()),
@@ -183,6 +183,14 @@ EXPERIMENTS = _table(
 CORRECTIONS = _table("corrections", key="revision", required="session plan planned created_at")
 
 RATINGS = _table("ratings", key="run", required="thumbs rated_at")
+
+# On words of a text of a run or a revision; `start` is a place in that text, see `Note`.
+NOTES = _table(
+    "notes",
+    key="id",
+    required="session part quote text created_at",
+    optional="revision run step start author deleted_at",
+)
 
 EVENTS = _table("events", key="run seq", required="event", event=Stored(EVENT))
 

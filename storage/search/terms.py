@@ -19,7 +19,7 @@ from storage.database.encoding import plain
 MAX_TERMS = 20
 """The most terms that are searched for; further ones are ignored."""
 
-TextKind = Literal["title", "query", "tag", "instruction", "answer"]
+TextKind = Literal["title", "query", "tag", "instruction", "answer", "note"]
 """What a text is in its session."""
 
 BEFORE, LENGTH = 40, 180
@@ -113,7 +113,7 @@ class Snippet:
 def snippet(texts: Sequence[tuple[TextKind, str]], terms: Sequence[Term]) -> Snippet | None:
     """The text that contains most of the terms, cut around them; None without one. Titles are left out.
 
-    Of texts that contain as many, the first of answer, instruction, query and tag counts.
+    Of texts that contain as many, the first of note, answer, instruction, query and tag counts.
     """
     order = get_args(TextKind)
     best: tuple[int, int] = (0, 0)

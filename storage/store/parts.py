@@ -29,6 +29,7 @@ from storage.tables import (
     api_requests,
     corrections,
     evaluations,
+    notes,
     plans,
     revisions,
     runs,
@@ -142,6 +143,17 @@ class Corrections(Part):
         """
         with self._transactions.reading() as connection:
             yield from corrections.read_judged(connection)
+
+
+class Notes(Part):
+    """People's notes on words of a session."""
+
+    add = dated(notes.add)
+    find = read(notes.find)
+    named = read(notes.named)
+    of_session = cached(notes.of_session)
+    delete = dated(notes.delete)
+    restore = write(notes.restore)
 
 
 class SessionFiles(Part):

@@ -21,6 +21,7 @@ from storage.store.parts import (
     Corrections,
     Evaluations,
     Experiments,
+    Notes,
     Plans,
     Requests,
     Revisions,
@@ -63,6 +64,7 @@ class SessionStore:
         self.experiments = Experiments(shared)
         self.evaluations = Evaluations(shared)
         self.corrections = Corrections(shared)
+        self.notes = Notes(shared)
         self.files = SessionFiles(shared)
         self.requests = Requests(shared, self.processes)
         self.tokens = Tokens(shared)

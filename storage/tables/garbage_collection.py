@@ -25,6 +25,7 @@ from storage.database.schema import (
     EXPERIMENTS,
     FRAGMENTS,
     LONG_TEXTS,
+    NOTES,
     OUTPUTS,
     PLANS,
     RATINGS,
@@ -86,7 +87,7 @@ def remove(connection: Connection, session: str, *, before: float | None) -> int
     for table in (RATINGS, EVENTS):
         connection.execute(table.delete().where(table.c.run.in_(own)))
     # Its texts are removed before the rows that contain them, so that no trigger searches for other uses.
-    for table in (TEXTS, TAGS, API_EARLIER_RESPONSES, API_REQUESTS, CORRECTIONS, EXPERIMENTS):
+    for table in (TEXTS, TAGS, API_EARLIER_RESPONSES, API_REQUESTS, NOTES, CORRECTIONS, EXPERIMENTS):
         connection.execute(table.delete().where(table.c.session == session))
     runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
     for table in (REVISIONS, PLANS, OUTPUTS, FRAGMENTS, LONG_TEXTS):

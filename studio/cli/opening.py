@@ -72,6 +72,11 @@ def run_of(store: SessionStore, given: str) -> str:
     return _one_of(given, store.runs.named, noun="run", shown_by="sessions show SESSION")
 
 
+def note_of(store: SessionStore, given: str) -> str:
+    """The id of the note that `given` names, as `session_of` does of sessions."""
+    return _one_of(given, store.notes.named, noun="note", shown_by="sessions notes SESSION")
+
+
 def _one_of(given: str, named: Callable[[str], Sequence[str]], *, noun: str, shown_by: str) -> str:
     found = named(given) if len(given) >= FEWEST_LETTERS else ()
     if given in found or len(found) == 1:

@@ -29,6 +29,7 @@ _KEYS: Mapping[Kind, str] = {
     "experiment": "id",
     "correction": "revision",
     "rating": "run",
+    "note": "id",
     "output": "fingerprint",
 }
 """The field that no two entries of a kind have in common."""

@@ -26,6 +26,7 @@ _IDS: Mapping[Kind, Mapping[str, str]] = {
     "experiment": {"id": "experiment", **REFERENCES["experiment"]},
     "correction": REFERENCES["correction"],
     "rating": REFERENCES["rating"],
+    "note": {"id": "note", **REFERENCES["note"]},
 }
 """Fields that get new ids, and of what."""
 

@@ -46,6 +46,7 @@ class SessionPreview(Value):
     outputs: int = 0
     output_characters: int = 0
     events: int = 0
+    notes: int = 0
     unknown_workers: tuple[str, ...] = ()
 
 
@@ -129,6 +130,7 @@ def _session(entries: Iterable[RawEntry], workers: Collection[str]) -> SessionPr
         outputs=check.counts["output"],
         output_characters=characters,
         events=check.counts["event"],
+        notes=check.counts["note"],
         unknown_workers=tuple(unknown),
     )
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from conductor.errors import StorageError
 from conductor.report import Planning, run_report
+from conductor.values.note import Note
+from conductor.workflow.model import Workflow
 from storage.records import Plan, Revision
 from storage.store import SessionStore
+from studio.sessions.notes import Notes
 
 
 def report_of(store: SessionStore, run: str, *, now: float) -> str:
@@ -25,7 +28,18 @@ def report_of(store: SessionStore, run: str, *, now: float) -> str:
         pool_label=record.pool_label,
         used=store.sessions.total(record.session),
         planning=_planning(store, record.revision),
+        notes=_notes(store, record.session, state.workflow),
     )
+
+
+def _notes(store: SessionStore, session: str, workflow: Workflow) -> list[Note]:
+    """The session's notes at the steps of the workflow that was run; those on other steps are left out."""
+    return [
+        note.model_copy(update={"step": step})
+        for step, notes in Notes(store).by_step(session, workflow).items()
+        for note in notes
+        if step is not None or note.part == "question"
+    ]
 
 
 def planned_by(store: SessionStore, revision: Revision) -> tuple[Revision, Plan] | None:

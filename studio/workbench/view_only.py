@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, cast
 
 from conductor.errors import ViewOnly
+from studio.sessions.notes import Notes
 from studio.workbench.editing import Editing
 from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
@@ -32,6 +33,7 @@ class ViewOnlyWorkbench(Workbench):
         self.running = Running(self)
         self.racing = Racing(self)
         self.experiments = Experiments(self, self.running)
+        self.notes = Notes(self.store)
         self.used_today = of.used_today
 
     def close(self) -> NoReturn:

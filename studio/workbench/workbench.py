@@ -19,6 +19,7 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from storage.records import Session, SessionOrigin
 from storage.store import SessionStore
+from studio.sessions.notes import Notes
 from studio.sessions.runner import SessionRunner
 from studio.telemetry.observer import Observer
 from studio.workbench.bench import Bench
@@ -45,6 +46,7 @@ class Workbench(Bench):
         self.running = Running(self)
         self.racing = Racing(self)
         self.experiments = Experiments(self, self.running)
+        self.notes = Notes(self.store)
         self.used_today = UsedToday(self.store)
 
     def on(self, runtimes: Runtimes) -> Workbench:

@@ -36,6 +36,7 @@ EVERYTHING: Sequence[Act] = [
     ("run", 1, "d" * LEAST),
     ("try", 1, "e"),
     ("judge", 1, "f"),
+    ("note", 1, "n"),
     ("plan", 1, "g"),
     ("run", 3, "h"),
     ("undo", 1, "i"),

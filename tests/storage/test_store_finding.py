@@ -18,6 +18,7 @@ from conductor.values.messages import Usage
 from conductor.workflow.model import Step, Workflow
 from storage import MAX_TAG, SessionFilter, SessionStore
 from storage.database.database import Database
+from storage.session_entries import NoteEntry
 
 
 def found(store: SessionStore, search: str = "", **wanted: Any) -> list[str]:
@@ -246,6 +247,7 @@ def remove(url: str, session: str, *, whole: bool) -> None:
         "DELETE FROM runs WHERE session = :session",
         "UPDATE revisions SET parent = NULL WHERE session = :session",
         "DELETE FROM corrections WHERE session = :session",
+        "DELETE FROM notes WHERE session = :session",
         "DELETE FROM revisions WHERE session = :session",
         "DELETE FROM sessions WHERE id = :session",
     )
@@ -259,7 +261,9 @@ def remove(url: str, session: str, *, whole: bool) -> None:
 
 _WORDS = st.sampled_from(["", "a", "b c", "É", 'd"e', "\x00", "数"])
 _DEEDS = st.lists(
-    st.tuples(st.sampled_from("create rename edit answer tag untag forget".split()), _WORDS, _WORDS),
+    st.tuples(
+        st.sampled_from("create rename edit answer tag untag note unnote forget".split()), _WORDS, _WORDS
+    ),
     max_size=12,
 )
 
@@ -286,6 +290,14 @@ def test_whatever_is_done_the_index_is_what_a_rebuild_would_make(
                 store.sessions.add_tag(session, f"#{one}")
             case "untag":
                 store.sessions.remove_tag(session, f"#{one}")
+            case "note":
+                note = NoteEntry(id=run, part="question", text=f"{one}!", created_at=0)
+                store.notes.add(session, note)
+            case "unnote":
+                for written in store.notes.of_session(session)[:1]:
+                    store.notes.delete(written.id)
+                    if other:
+                        store.notes.restore(written.id)
             case "forget":
                 remove(url, session, whole=False)
     assert drift(url) == []

@@ -268,5 +268,6 @@ def _holds(session: SessionPreview) -> list[str]:
         *([counted(session.trials, "trial")] if session.trials else []),
         f"{counted(session.outputs, 'output')} of {counted(session.output_characters, 'character')}",
         counted(session.events, "event"),
+        *([counted(session.notes, "note")] if session.notes else []),
         *([f"tagged {', '.join(session.tags)}"] if session.tags else []),
     ]

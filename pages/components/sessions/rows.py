@@ -28,7 +28,14 @@ _ORIGINS: Mapping[SessionOrigin, str] = {
     "evaluation": "of an evaluation",
 }
 
-_KINDS = {"query": "Query", "tag": "Tag", "instruction": "Instruction", "answer": "Answer", "title": "Title"}
+_KINDS = {
+    "query": "Query",
+    "tag": "Tag",
+    "instruction": "Instruction",
+    "answer": "Answer",
+    "note": "Note",
+    "title": "Title",
+}
 
 _ACTIONS = {
     "rename": ":material/edit: Rename",

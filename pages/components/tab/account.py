@@ -11,9 +11,7 @@ import streamlit as st
 
 from pages.components.tab.services import access
 from studio.access.login import VIEWED
-
-AUTHOR = "CONDUCTOR_AUTHOR"
-"""The environment variable with the name of the app's user, for apps without a login."""
+from studio.sessions.notes import AUTHOR
 
 _LINK = '<a href="./logout" target="_self">Log out</a>'
 

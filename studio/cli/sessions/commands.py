@@ -15,7 +15,7 @@ from storage.store.housekeeping import Cleaning
 from studio.cli.opening import SessionId, SessionIds, changed_line, session_of, stored
 from studio.cli.options import App, Stored, count, flag, option
 from studio.cli.output.terminal import agreed, one_line, print_remark
-from studio.cli.sessions import listing, show, transfer
+from studio.cli.sessions import listing, notes, show, transfer
 from studio.sessions.retention import DAY, DEFAULT_DAYS, VARIABLE, retention_days
 
 app = App()
@@ -32,6 +32,8 @@ def sessions() -> None:
 app.command("list")(listing.list_sessions)
 app.command()(listing.search)
 app.command()(show.show)
+app.command()(notes.note)
+app.command("notes")(notes.list_notes)
 app.command()(transfer.export)
 app.command("import")(transfer.import_file)
 app.command()(transfer.fork)

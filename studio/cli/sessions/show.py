@@ -14,6 +14,7 @@ from studio.cli.opening import SessionId, session_of, stored
 from studio.cli.options import Stored
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import UNKNOWN, amount, lines_of, moment, one_line, table, tokens_cell
+from studio.cli.sessions.notes import note_lines
 
 _WORDS: Mapping[str, str] = {"cancelled": "stopped", "unanswered": NO_ANSWER}
 """States whose name is not the word that people read."""
@@ -49,7 +50,7 @@ def _summary_of(store: SessionStore, session: Session) -> SessionSummary:
 
 
 def _shape(store: SessionStore, session: Session, summary: SessionSummary) -> Shape:
-    """`{"session", "answer", "no_plan", "plans", "revisions", "runs"}`; times in Unix seconds.
+    """`{"session", "answer", "no_plan", "plans", "revisions", "runs", "notes"}`; times in Unix seconds.
 
     What is unknown is null. `no_plan` is why the last planning gave no workflow. `used` is what planning
     and all runs, or a run, have used: tokens and US dollars, each with whether it is a lower bound. A run's
@@ -73,6 +74,7 @@ def _shape(store: SessionStore, session: Session, summary: SessionSummary) -> Sh
         "runs": [
             {**run.model_dump(mode="json"), "used": used.get(run.id, Total()).model_dump()} for run in runs
         ],
+        "notes": [note.model_dump(mode="json") for note in store.notes.of_session(session.id)],
     }
 
 
@@ -112,6 +114,9 @@ def _described(store: SessionStore, session: Session, summary: SessionSummary) -
         yield f"\n{counted(len(runs), 'run')}, newest first"
         numbers = {revision.id: revision.number for revision in revisions}
         yield _runs(runs, numbers, store.runs.totals(session.id))
+    if notes := store.notes.of_session(session.id):
+        yield f"\n{counted(len(notes), 'note')}"
+        yield from note_lines(notes)
     answer = _answer(runs)
     yield "\nNo answer yet." if answer is None else f"\nAnswer\n{lines_of(answer)}"
 

@@ -110,6 +110,7 @@ def _session_lines(session: SessionPreview) -> Iterator[str]:
     if session.called != session.title:
         yield f"  called {one_line(session.called)!r}, because that title is taken"
     amounts = {"revision": session.revisions, "run": session.runs, "output": session.outputs}
+    amounts |= {"note": session.notes} if session.notes else {}
     yield "  " + ", ".join(counted(number, noun) for noun, number in amounts.items())
     if session.live:
         yield f"  {counted(session.live, 'run')} without an end; imported, they read interrupted"

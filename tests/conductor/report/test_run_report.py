@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from typing import get_args
 
@@ -30,6 +31,7 @@ from conductor.runs.events import (
 from conductor.runs.state import fold
 from conductor.runs.step_state import StepStatus
 from conductor.values.messages import Message, Part, Request
+from conductor.values.note import Note
 from conductor.values.output import HandEdit, Output
 from conductor.values.total import Total
 from conductor.workflow.model import Step, Workflow
@@ -91,9 +93,11 @@ class Read(HTMLParser):
             self.texts[-1] += data
 
 
-def reported(events: list[Event], *, title: str = "Why?", pool_label: str | None = None) -> str:
+def reported(
+    events: list[Event], *, title: str = "Why?", pool_label: str | None = None, notes: Sequence[Note] = ()
+) -> str:
     """The report of these events."""
-    return run_report(fold(events), events, title=title, written_at=9.0, pool_label=pool_label)
+    return run_report(fold(events), events, title=title, written_at=9.0, pool_label=pool_label, notes=notes)
 
 
 def output(text: str, *, run: str = "run") -> Output:
@@ -312,3 +316,15 @@ def test_a_report_has_what_the_whole_session_used() -> None:
     assert "Session, with planning" in shown
     assert "at least 3,670 tokens, $0.2500" in shown
     assert "Session, with planning" not in run_report(state, title="T", written_at=99.0, used=Total())
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_notes_of_people_are_shown_letter_for_letter_at_their_step_and_the_question(text: str) -> None:
+    notes = [
+        Note(id="a", part="question", text=text, author=text, created_at=0),
+        Note(id="b", part="output", step=0, quote=text, text=text, created_at=0),
+    ]
+    html = reported(events_with("plain"), notes=notes)
+    assert Read(html).texts.count(text) == 2
+    assert html.count('<ul class="notes">') == 2
+    assert html.index('<ul class="notes">') < html.index('id="answer"') < html.rindex('<ul class="notes">')

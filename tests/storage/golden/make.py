@@ -33,6 +33,7 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from storage.records import RequestSession
 from studio.evaluation.evaluations import Evaluations
+from studio.sessions.notes import NotePlace
 from studio.workbench import Workbench
 
 HOST = "golden"
@@ -65,6 +66,7 @@ def main() -> None:
     requested(bench)
     lengthy(bench)
     evaluated(bench)
+    noted(bench)
     bench.close()
     subprocess.run([sys.executable, __file__, str(file), DIES], check=True)
     close(opened(file), file)
@@ -226,6 +228,20 @@ def evaluated(bench: Workbench) -> None:
     evaluations = Evaluations(bench)
     planners = ("worker:mathematics", "baseline:best-of:quick,n=2")
     evaluations.run(evaluations.add(DataSet("sums", items), planners, spec).id)
+
+
+def noted(bench: Workbench) -> None:
+    """Notes on a question and on words of an output, of which one is deleted."""
+    session = bench.ask("Which words have notes?").id
+    bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="quick")]), note="By hand")
+    run(bench, session)
+    ran = bench.store.runs.latest(session)
+    source = bench.store.runs.state(ran.id).steps[0].text
+    bench.notes.write(session, "On all of it", place=NotePlace(part="question"), source="", author="Ada")
+    place = NotePlace(part="output", step=0, revision=ran.revision, run=ran.id)
+    for text in ("On its beginning", "To be deleted"):
+        last = bench.notes.write(session, text, place=place, source=source, quote=source[:12])
+    bench.store.notes.delete(last.id)
 
 
 def run(bench: Workbench, session: str) -> str:

@@ -47,6 +47,7 @@ FULL: list[Act] = [
     ("run", 3, "two"),
     ("try", 1, "swap"),
     ("try", 2, "edge"),
+    ("note", 1, "two"),
     ("undo", 1, ""),
     ("choose", 2, "w"),
     ("tag", 0, "a"),
@@ -70,7 +71,7 @@ def without_ids(file: bytes) -> str:
         ((kind, entry),) = line.items() if len(line) == 1 else (("header", {}),)
         if kind == "session":
             entry["updated_at"] = None
-        if kind in ("session", "plan", "revision", "run", "experiment"):
+        if kind in ("session", "plan", "revision", "run", "experiment", "note"):
             names[entry["id"]] = f"{kind} {at}"
         if kind == "plan" and entry["alternative"]:
             names.setdefault(entry["alternative"], f"batch {at}")
@@ -350,6 +351,7 @@ def test_a_look_into_a_file_says_what_it_holds_and_what_is_unknown(store: Sessio
     assert (preview.format, preview.size) == ("conductor-session", len(file))
     assert (session.plans, session.revisions, session.runs, session.trials) == (3, 4, 2, 2)
     assert (session.outputs, session.output_characters, session.events) == (2, 6, 16)
+    assert session.notes == 1
     assert session.called == f"{session.title} (2)"
     assert session.unknown_workers == preview.unknown_workers == ("w",)
     assert previewed(file, workers=["w"]).unknown_workers == ()
@@ -392,6 +394,8 @@ def test_every_column_of_a_session_is_in_its_file_or_left_out_for_a_reason() -> 
         "experiment": ("experiments", {"session", "number"}),
         "correction": ("corrections", {"session"}),
         "rating": ("ratings", set()),
+        # Deleted ones are left out.
+        "note": ("notes", {"session", "deleted_at"}),
     }
     # The first three are in the file in forms of their own, four are made of what is, and whose token asked,
     # and what it was answered, is one store's.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.values.messages import PartKind, Request, Sampling
 from conductor.values.output import Output
 from conductor.values.provenance import Change, Source, changes
-from conductor.workflow.matching import matching
+from conductor.workflow.matching import places_in
 from conductor.workflow.model import Workflow
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.request_legend import Place, origin_notes, source_name
@@ -143,14 +142,6 @@ def asked_before(bench: Workbench, run: RunRecord, step: int) -> Sent | None:
             return Sent(before, state, there, number=numbers[before.id], places=places)
         before = known.get(before.parent or "")
     return None
-
-
-@lru_cache(maxsize=32)
-def places_in(old: Workflow, new: Workflow) -> Mapping[int, int]:
-    """The positions in `new` of the steps of `old` that are still there."""
-    if old.unpinned == new.unpinned:
-        return {at: at for at in range(len(old))}
-    return matching(old, new)
 
 
 def differences(before: Sent, request: Request, *, worker: str) -> tuple[str, ...]:

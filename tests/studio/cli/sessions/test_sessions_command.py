@@ -507,3 +507,40 @@ def test_listing_loads_neither_workers_nor_pages(folder: Path) -> None:
         "networkx",
         "tomlkit",
     }
+
+
+# -- notes -----------------------------------------------------------------------------------------
+
+
+def test_notes_are_written_listed_shown_and_deleted(line: Line, store: SessionStore, session: str) -> None:
+    made = shape(line("sessions", "note", session, "Which one?", "--author", "Ada", "--json").out)
+    assert (made["part"], made["author"], made["quote"]) == ("question", "Ada", "")
+    step = ("--step", "2", "--part", "instruction", "--quote", "merge")
+    assert "noted" in line("sessions", "note", session, "Of what?", *step).out
+    listed = line("sessions", "notes", session).out
+    assert "question  Ada\n  Which one?" in listed
+    assert "step 2, instruction\n  “merge”\n  Of what?" in listed
+    assert "2 notes" in line("sessions", "show", session).out
+    assert len(shape(line("sessions", "show", session, "--json").out)["notes"]) == 2
+    left = shape(line("sessions", "notes", session, "--delete", made["id"][:8], "--json").out)
+    assert [note["text"] for note in left["notes"]] == ["Of what?"]
+    line("sessions", "notes", session, "--restore", made["id"])
+    assert len(store.notes.of_session(session)) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--step", "3"], "2 steps"),
+        (["--step", "2", "--part", "instruction", "--quote", "zebra"], "zebra"),
+        (["--step", "1", "--part", "soul"], "choose one of"),
+        (["--author", "a" * 81], "limit is 80"),
+    ],
+)
+def test_a_note_on_what_is_not_there_is_refused(
+    line: Line, store: SessionStore, session: str, options: list[str], problem: str
+) -> None:
+    refused = line("sessions", "note", session, "Why?", *options)
+    assert refused.code != 0
+    assert problem in refused.err
+    assert store.notes.of_session(session) == ()
