@@ -246,6 +246,7 @@ class Requests(_Owned):
     response = read(api_requests.response)
     set_response_aside = write(api_requests.set_response_aside)
     earlier_response = read(api_requests.earlier_response)
+    keep_earlier_response = write(api_requests.keep_earlier_response)
     responses_of = read(api_requests.responses_of)
     answered = read(api_requests.answered)
 

@@ -217,6 +217,13 @@ def earlier_response(connection: Connection, session: str, *, answer: str) -> st
     return connection.scalar(select(table.response).where(*own))
 
 
+def keep_earlier_response(connection: Connection, session: str, *, answer: str, response: str) -> None:
+    """Put `response` in the place of the one that was kept under that name."""
+    table = API_EARLIER_RESPONSES.c
+    own = (table.session == session, table.answer == answer)
+    connection.execute(API_EARLIER_RESPONSES.update().where(*own).values(response=response))
+
+
 def responses_of(connection: Connection, session: str) -> tuple[str, ...]:
     """All responses to requests of the session."""
     columns = (API_EARLIER_RESPONSES.c, API_REQUESTS.c)

@@ -335,6 +335,20 @@ def completion(store: SessionStore, id: str, *, token: str | None) -> StoredResp
     return found
 
 
+def with_metadata(
+    store: SessionStore, id: str, metadata: Mapping[str, str], *, token: str | None
+) -> Mapping[str, Any]:
+    """The completion of that id, which has this metadata from now on. Raises as `completion`."""
+    found = completion(store, id, token=token)
+    shape = {**found.shape, "metadata": metadata}
+    body = (found.begun or Begun()).beside(shape)
+    if is_earlier(store, found):
+        store.requests.keep_earlier_response(found.session, answer=found.answer, response=body)
+    else:
+        store.requests.keep_response(found.session, body)
+    return shape
+
+
 def delete_completion(store: SessionStore, id: str, *, token: str | None) -> None:
     """Delete its session, which the app can restore. Raises as `completion`."""
     store.sessions.delete(completion(store, id, token=token).session)

@@ -127,6 +127,10 @@ def test_an_earlier_response_is_kept_beside_the_newest(store: SessionStore) -> N
     store.requests.keep_response(session, "second")
     kept = [store.requests.earlier_response(session, answer=each) for each in ("none yet", "1", "2")]
     assert (store.requests.response(session), kept) == ("second", [None, "first", None])
+    store.requests.keep_earlier_response(session, answer="1", response="changed")
+    store.requests.keep_earlier_response(session, answer="2", response="never was")
+    kept = [store.requests.earlier_response(session, answer=each) for each in ("1", "2")]
+    assert (store.requests.response(session), kept) == ("second", ["changed", None])
 
 
 def test_sessions_are_found_by_what_is_in_their_responses(store: SessionStore) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from studio.api.errors import ErrorBody
-from studio.api.requests.chat import ChatRequest
+from studio.api.requests.chat import ChatRequest, MetadataChange
 from studio.api.requests.embeddings import EmbeddingsRequest
 from studio.api.requests.request import RequestBody
 from studio.api.requests.responses import ResponsesRequest
@@ -30,7 +30,10 @@ class ApiApp(FastAPI):
             for operation in path.values():
                 operation["responses"].pop("422", None)
         _, bodies = models_json_schema(
-            [(body, "validation") for body in (ChatRequest, ResponsesRequest, EmbeddingsRequest)],
+            [
+                (body, "validation")
+                for body in (ChatRequest, ResponsesRequest, EmbeddingsRequest, MetadataChange)
+            ],
             ref_template="#/components/schemas/{model}",
         )
         schemas.update(bodies["$defs"])

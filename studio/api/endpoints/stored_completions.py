@@ -1,8 +1,11 @@
-"""The endpoints of stored chat completions: list, read and delete them."""
+"""The endpoints of stored chat completions: list, read, label and delete them."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -10,12 +13,18 @@ from storage.store import SessionStore
 from studio.api import stored
 from studio.api.answers import chat
 from studio.api.answers.run_metadata import Shape
-from studio.api.endpoints.description import listing, returning
+from studio.api.endpoints.description import answering, listing, returning
 from studio.api.endpoints.service import Authenticated, StoredId, service_of
 from studio.api.errors import Json
+from studio.api.requests.body import read_json
+from studio.api.requests.chat import MetadataChange
 from studio.api.stored_lists import Page, chat_message
 
 router = APIRouter()
+
+
+async def _metadata_change(http: Request, _: Authenticated) -> MetadataChange:
+    return MetadataChange.read(await read_json(http))
 
 
 @router.head("/chat/completions", include_in_schema=False)
@@ -39,6 +48,22 @@ async def retrieve_chat_completion(http: Request, principal: Authenticated, id: 
     """Return a stored chat completion as it was answered."""
     found = await service_of(http).backend.look_up(stored.completion, id, token=principal.token)
     return Json(found.shape, headers=dict(principal.headers))
+
+
+@router.post(
+    "/chat/completions/{id}",
+    **answering("updateChatCompletion", MetadataChange, chat.ChatCompletion, streams=False),
+)
+async def update_chat_completion(
+    http: Request,
+    principal: Authenticated,
+    id: StoredId,
+    change: Annotated[MetadataChange, Depends(_metadata_change)],
+) -> Response:
+    """Change the metadata of a stored chat completion; return it."""
+    change_metadata = partial(stored.with_metadata, metadata=change.metadata or {}, token=principal.token)
+    shape = await service_of(http).backend.look_up(change_metadata, id)
+    return Json(shape, headers=dict(principal.headers))
 
 
 @router.head("/chat/completions/{id}/messages", include_in_schema=False)

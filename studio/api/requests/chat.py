@@ -22,8 +22,10 @@ from studio.api.requests.request import (
     Effort,
     EmptyList,
     FormKind,
+    Metadata,
     NamedSchema,
     Question,
+    RequestBody,
     RequestPart,
     StreamOptions,
     Tokens,
@@ -276,3 +278,11 @@ class ChatRequest(ApiRequest):
             stops=(self.stop,) if isinstance(self.stop, str) else self.stop or (),
             form=None if self.response_format is None else self.response_format.form,
         )
+
+
+class MetadataChange(RequestBody):
+    """New metadata of a stored completion; null is none."""
+
+    reasons: ClassVar[Mapping[str, str]] = {"metadata": COMMON_REASONS["metadata"]}
+
+    metadata: Metadata | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import httpx
@@ -63,6 +64,38 @@ def test_the_messages_of_a_completion_are_listed(stage: Stage, client: OpenAI) -
     assert (newest.data[0].content, newest.data[0].name, newest.has_more) == ("When?", "ann", True)  # type: ignore[attr-defined]
 
 
+def test_the_metadata_of_a_completion_is_changed(stage: Stage, client: OpenAI) -> None:
+    plays(stage)
+    whole = completed(client, metadata={"team": "red", "case": "changed"})
+    changed: Any = client.chat.completions.update(whole.id, metadata={"case": "changed now"})
+    assert changed.metadata == {"case": "changed now"}
+    assert client.chat.completions.retrieve(whole.id) == changed
+    assert changed.choices == whole.choices
+    assert [each.id for each in client.chat.completions.list(metadata={"case": "changed now"})] == [whole.id]
+    emptied: Any = client.chat.completions.update(whole.id, metadata=None)
+    assert emptied.metadata == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "param"),
+    [
+        ({}, "metadata"),
+        ({"metadata": {"n": 1}}, "metadata.n"),
+        ({"metadata": {str(at): "" for at in range(17)}}, "metadata"),
+        ({"metadata": {}, "model": "conductor"}, "model"),
+    ],
+)
+def test_only_metadata_of_a_completion_can_be_changed(
+    stage: Stage, client: OpenAI, change: dict[str, Any], param: str
+) -> None:
+    plays(stage)
+    id = completed(client, metadata={"case": "kept"}).id
+    refused = httpx.post(f"{stage.base_url}/chat/completions/{id}", json=change)
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, param)
+    kept: Any = client.chat.completions.retrieve(id)
+    assert kept.metadata == {"case": "kept"}
+
+
 def test_completions_are_listed_by_age_model_and_metadata(stage: Stage, client: OpenAI) -> None:
     plays(stage)
     one, two, three = (
@@ -113,7 +146,7 @@ def test_another_tokens_completions_do_not_exist(stage: Stage, client: OpenAI) -
     stage.auth.principal = Principal(token=bob)
     assert not client.chat.completions.list(metadata={"case": "rights"}).data
     reads = client.chat.completions
-    for read in (reads.retrieve, reads.messages.list, reads.delete):
+    for read in (reads.retrieve, reads.messages.list, reads.delete, partial(reads.update, metadata={})):
         with pytest.raises(openai.NotFoundError):
             read(id)
 
