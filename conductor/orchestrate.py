@@ -302,6 +302,7 @@ def plan_request(request: RunRequest, *, pool: Pool, after: RunState | None = No
         responses=responses_of(after),
         economical=settings.economical,
         conversation=request.conversation,
+        tools=request.tools,
     )
 
 

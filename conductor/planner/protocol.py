@@ -10,6 +10,7 @@ from typing import Protocol
 
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
+from conductor.values.tools import ToolOffer
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Dialect, Form, HandedOver, PlanReport
@@ -31,7 +32,8 @@ class PlanRequest(Value):
     From `round` 2 on, `previous` is the workflow of the round before and `responses` what its steps
     answered. `rejected` are this round's earlier completions, none of them valid, oldest first.
     `economical` requires the cheapest of `workers` that can do a step. `conversation` holds the messages
-    before the query. With a `change` the Conductor writes no plan from nothing, but a changed one.
+    before the query, and the last step's worker may call the `tools`. With a `change` the Conductor writes no
+    plan from nothing, but a changed one.
     """
 
     query: str
@@ -43,6 +45,7 @@ class PlanRequest(Value):
     rejected: tuple[PlanReport, ...] = ()
     economical: bool = False
     conversation: Conversation = NO_CONVERSATION
+    tools: ToolOffer | None = None
     change: ChangeRequest | None = None
 
 

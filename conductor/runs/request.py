@@ -15,6 +15,7 @@ from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import Output
 from conductor.values.presets import Settings
+from conductor.values.tools import ToolOffer
 from conductor.workflow.model import Workflow
 
 
@@ -24,7 +25,8 @@ class RunRequest:
 
     `workflow` is run in the first round; where it is None, the Conductor plans one. `finish` is pure and
     returns what is stored and run instead of a planned workflow, in each round; what it raises ends the
-    request. `sent_on`: the answer is sent on while it is written, so no part of it can be withdrawn.
+    request. `tools` are those that a planned workflow's final step may call, by which `finish` has it call
+    them. `sent_on`: the answer is sent on while it is written, so no part of it can be withdrawn.
     """
 
     query: str
@@ -32,6 +34,7 @@ class RunRequest:
     conversation: Conversation = NO_CONVERSATION
     workflow: Workflow | None = None
     finish: Callable[[Workflow], Workflow] | None = None
+    tools: ToolOffer | None = None
     sent_on: bool = False
 
     def runnable(self, planned: Workflow) -> Workflow:

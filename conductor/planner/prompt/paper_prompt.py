@@ -17,6 +17,7 @@ from conductor.planner.prompt.sentences import (
     keep_answer,
     one_line,
     pool_lines,
+    tools_note,
 )
 from conductor.planner.protocol import ChangeRequest, PlanRequest
 from conductor.values.conversation import Conversation
@@ -49,6 +50,8 @@ def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     yield from _opening(request.conversation)
     yield Part("query", _defused(request.query))
     yield Part("frame", f"\n\nAVAILABLE LANGUAGE MODELS:\n{pool}")
+    if tools := tools_note(request, noun="model"):
+        yield Part("frame", f"\n\n{_defused(tools)}")
     if request.change is not None:
         yield from _change(request.change)
         return

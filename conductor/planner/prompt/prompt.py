@@ -11,7 +11,14 @@ from hashlib import sha256
 
 from conductor.planner.prompt.examples import Writing
 from conductor.planner.prompt.paper_prompt import PAPER
-from conductor.planner.prompt.sentences import CHANGE_ASKED, CHANGE_HOW, Layout, keep_answer, one_line
+from conductor.planner.prompt.sentences import (
+    CHANGE_ASKED,
+    CHANGE_HOW,
+    Layout,
+    keep_answer,
+    one_line,
+    tools_note,
+)
 from conductor.planner.protocol import ChangeRequest, PlanRequest
 from conductor.values.messages import Message, Part
 from conductor.workers.protocol import PromptStyle
@@ -92,6 +99,8 @@ def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     yield from request.conversation.opening(material, _INSTRUCTED, _EARLIER, task="question", mark=f"-{code}")
     yield Part("query", request.query)
     yield Part("frame", f"\n</question-{code}>\n\n")
+    if tools := tools_note(request, noun="worker"):
+        yield Part("frame", f"{tools}\n\n")
     if request.change is not None:
         yield from _change(request.change, code)
         return
@@ -154,8 +163,9 @@ def _code(request: PlanRequest) -> str:
     workflows = (request.previous, change and change.workflow)
     instructions = [step.instruction for workflow in workflows if workflow for step in workflow.steps]
     wish = [change.wish] if change else []
+    tools = [tool.description or "" for tool in request.tools.tools] if request.tools else []
     before = [request.conversation.system, *(turn.shown for turn in request.conversation.exchange)]
-    material = "\x1f".join((*filter(None, before), request.query, *instructions, *wish, *responses))
+    material = "\x1f".join((*filter(None, before), request.query, *instructions, *wish, *tools, *responses))
     digits = sha256(material.encode("utf-8", "surrogatepass")).hexdigest()
     return next(digits[:length] for length in range(8, 65) if digits[:length] not in material)
 

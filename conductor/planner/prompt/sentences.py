@@ -8,13 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from textwrap import shorten
 
 from conductor.planner.prompt.examples import KEPT, Writing, examples, written
 from conductor.planner.prompt.structured_output import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
 from conductor.planner.protocol import PlanRequest
-from conductor.values.messages import Message, Part
+from conductor.values.messages import Message, Part, Sampling
+from conductor.values.tools import Tool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.plan_report import Dialect
+
+MAX_DESCRIPTION = 200
+"""Characters of a tool's description: the Conductor needs to know what it is for, not how it is called."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -133,6 +138,24 @@ CHANGE_HOW = (
     "Write the whole workflow with this change. Copy word for word the instructions of all steps that the "
     "change does not concern, and leave their workers and access lists as they are."
 )
+
+
+def tools_note(request: PlanRequest, *, noun: str) -> str:
+    """Which tools the last step may call, and whose worker can; empty where none may be called."""
+    offer = request.tools
+    if offer is None or (offer.choice is not None and offer.choice.kind == "none"):
+        return ""
+    calling = Sampling(tools=offer)
+    able = [str(at) for at, card in enumerate(request.workers) if card.refusal(calling) is None]
+    all_can = len(able) == len(request.workers)
+    who = "" if all_can else f" Of the {noun}s only {', '.join(able) or 'none'} can do that."
+    lines = [f"- {tool.name}{_described(tool)}" for tool in offer.tools]
+    return "\n".join((f"The last step, and no other, can call tools of the user's program:{who}", *lines))
+
+
+def _described(tool: Tool) -> str:
+    line = one_line(tool.description or "")
+    return f": {shorten(line, MAX_DESCRIPTION, placeholder='...')}" if line else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ async def run_request(
         settings=settings if waiting is None else settings.model_copy(update={"rounds": 1}),
         workflow=workflow,
         finish=partial(with_sampling, sampling=sampling, cards=cards, asked=asked),
+        tools=asked.tools,
         sent_on=bool(request.stream),
     )
     keep = request.store is not False

@@ -7,7 +7,7 @@ from typing import Any
 
 import openai
 import pytest
-from conductor_cases import plan_text
+from conductor_cases import ScriptedConductor, plan_text
 from fake_openai import Served
 from openai import OpenAI
 from stage import UPSTREAM_KEY, Stage, model
@@ -22,9 +22,9 @@ from conductor.workers.simulated import SimulatedWorker
 TWO = plan_text((0, "look it up", "[]"), (1, "answer", "[0]"))
 
 
-def plays(stage: Stage, served: Served, *texts: Any) -> None:
-    stage.plays(model("alpha", served.base_url), model("beta", served.base_url), plans=(TWO,))
+def plays(stage: Stage, served: Served, *texts: Any) -> ScriptedConductor:
     served.fake.texts += texts
+    return stage.plays(model("alpha", served.base_url), model("beta", served.base_url), plans=(TWO,))
 
 
 def called(message: Any) -> list[tuple[str, str]]:
@@ -97,10 +97,13 @@ def test_a_stream_has_the_pieces_of_the_calls(
 def test_the_final_steps_worker_alone_is_offered_them(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
-    plays(stage, fake_openai, "a look", [{"content": "Let me see."}, *BOTH])
+    conductor = plays(stage, fake_openai, "a look", [{"content": "Let me see."}, *BOTH])
     answer: Any = client.chat.completions.create(model="conductor", messages=WHERE, tools=[TOOL])
     first, last = (entry.body or {} for entry in fake_openai.log.entries)
     assert ("tools" in first, last["tools"]) == (False, [TOOL])
+    (planning,) = conductor.requests
+    assert planning.tools is not None
+    assert [tool.function for tool in planning.tools.tools] == [TOOL["function"]], "the Conductor knows them"
     message = answer.choices[0].message
     assert (message.content, called(message)) == ("Let me see.", [("weather", OSLO), ("weather", ROME)])
     assert answer.conductor["answer_step"] == 1
