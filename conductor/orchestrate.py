@@ -15,7 +15,6 @@ from uuid import uuid4
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
-from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import ConductorError, PoolError
 from conductor.planner.planner import STOPPED, PlanningEnd, plan
 from conductor.planner.prompt.prompt import plan_messages
@@ -31,6 +30,7 @@ from conductor.runs.events import (
     WorkflowPlanned,
 )
 from conductor.runs.request import RunRequest
+from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, advance
 from conductor.values.budget import Crossing
 from conductor.values.messages import SeenResponse

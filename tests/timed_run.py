@@ -13,8 +13,8 @@ import pytest
 from simulated_time import in_simulated_time, now
 from worker_cases import events_of, run_of
 
-from conductor.engine.scope import EDITED, RunScope
 from conductor.runs.events import Event
+from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, fold
 from conductor.runs.timeline import Moments, Timeline, timeline_of
 from conductor.values.output import Output

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
-from conductor.engine.scope import EDITED, RunScope
 from conductor.runs.events import Event
+from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, fold
 from conductor.values.messages import Completion, Delta, Request, Retried, Thought, Usage
 from conductor.values.output import Output

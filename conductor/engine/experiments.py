@@ -12,8 +12,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkflowError
+from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.text.word_diff import compare_texts
 from conductor.values.messages import Value

@@ -16,7 +16,6 @@ from functools import partial
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter, Reservation
 from conductor.engine.schedule import Schedule, answer_of, kept_outputs
-from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkerError, WorkflowError
 from conductor.runs.event_queue import Record
 from conductor.runs.events import (
@@ -35,11 +34,13 @@ from conductor.runs.events import (
     StepFinished,
     StepInner,
     StepKept,
+    StepPaused,
     StepRetried,
     StepReused,
     StepStarted,
     StepThought,
 )
+from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Crossing
 from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Request, Retried, Usage
 from conductor.values.output import Output
@@ -116,6 +117,9 @@ class WorkflowRun:
         self._covers = scope.covers(bound.workflow)
         self._forced = scope.forced(bound.workflow)
         self._goal = scope.goal(bound.workflow)
+        self._scope = scope
+        self._gates = scope.holds(bound.workflow)
+        self._held: set[int] = set()
         self._sent_on = bound.workflow.final if sent_on else None
         self._kept = kept_outputs(bound.workflow, covers=self._covers, preloaded=preloaded or {})
         self._check_inputs()
@@ -157,6 +161,7 @@ class WorkflowRun:
                 budget=self._meter.budget,
                 used=self._meter.used,
                 covers=None if len(self._covers) == len(self._workflow) else tuple(sorted(self._covers)),
+                scope=self._scope,
             )
         )
         watched = self._meter.watch(self._over_budget)
@@ -237,6 +242,8 @@ class WorkflowRun:
                 self._record.add(StepReused(**self._record.stamp(), step=step, output=known, request=request))
                 self._outputs[step] = known
                 waiting.extend(self._schedule.done(step))
+            elif step in self._gates:
+                self._hold(step, worker.card, address=address, request=request)
             elif (room := self._room(worker.card, request)) is not None:
                 call = self._start(step, worker, address=address, request=request, room=room)
                 if task is not None and continued is None:
@@ -245,6 +252,15 @@ class WorkflowRun:
                     call.task = asyncio.create_task(self._work(call))
         self._finish_if_idle()
         return continued
+
+    def _hold(self, step: int, card: WorkerCard, *, address: str, request: Request) -> None:
+        """Leave a step at its gate; what does not read it goes on."""
+        self._held.add(step)
+        stamp = self._record.stamp()
+        event = StepPaused(
+            **stamp, step=step, worker=card.name, worker_kind=card.kind, fingerprint=address, request=request
+        )
+        self._record.add(event)
 
     def _room(self, card: WorkerCard, request: Request) -> Reservation | None:
         """What a call takes of the budget; None, and the run is over its budget, where that has no room."""
@@ -446,6 +462,8 @@ class WorkflowRun:
             outcome = "over_budget"
         elif not done and self._cancelled:
             outcome = "cancelled"
+        elif self._held and self._goal not in self._lost:
+            outcome = "paused"
         step, warning = answer_of(self._workflow, self._outputs, goal=self._goal, lost=self._lost)
         given = self._outputs.get(self._goal if step is None else step)
         self._record.add(

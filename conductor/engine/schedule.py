@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.scope import EDITED, RunScope
+from conductor.runs.scope import EDITED, RunScope
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
 
@@ -58,7 +58,8 @@ class BlastRadius:
     stays the same, they are reused after all.
     `known`: the outputs that steps have without a call. `kept` are those of them that are pinned or
     preloaded; the others are `reused`.
-    `edited`: differ from the old workflow's step at that position.
+    `edited`: differ from the old workflow's step at that position, in more than a gate. `held`: those of
+    `runs` at whose gate the run may have to wait.
     """
 
     runs: frozenset[int]
@@ -66,6 +67,7 @@ class BlastRadius:
     spared: frozenset[int]
     edited: frozenset[int]
     kept: frozenset[int] = frozenset()
+    held: frozenset[int] = frozenset()
 
     @property
     def reused(self) -> frozenset[int]:
@@ -107,7 +109,7 @@ def blast_radius(
     edited = {
         step
         for step, own in enumerate(new.steps)
-        if old is None or step >= len(old.steps) or old.steps[step] != own
+        if old is None or step >= len(old.steps) or old.steps[step].ungated != own.ungated
     }
     return BlastRadius(
         runs=frozenset(runs),
@@ -115,6 +117,7 @@ def blast_radius(
         spared=frozenset(spared),
         edited=frozenset(edited),
         kept=frozenset(kept),
+        held=scope.holds(new) & runs,
     )
 
 

@@ -36,7 +36,7 @@ class FixedPlan(Value):
 
     @classmethod
     def of(cls, name: str, source: str, workflow: Workflow) -> FixedPlan:
-        return cls(name=name, source=source, workflow=workflow.unpinned)
+        return cls(name=name, source=source, workflow=workflow.unpinned.ungated)
 
     @property
     def title(self) -> str:

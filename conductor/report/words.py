@@ -19,6 +19,7 @@ OUTCOMES: Mapping[RunStatus, str] = {
     "cancelled": "stopped",
     "interrupted": "interrupted",
     "over_budget": "stopped at its budget",
+    "paused": "waits at a gate",
 }
 
 STATUSES: Mapping[StepStatus, str] = {
@@ -31,6 +32,7 @@ STATUSES: Mapping[StepStatus, str] = {
     "blocked": "blocked",
     "cancelled": "stopped",
     "interrupted": "interrupted",
+    "paused": "held at its gate",
 }
 
 

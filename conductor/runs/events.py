@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Request, SeenResponse, Usage, Value
@@ -105,7 +106,7 @@ class RunStarted(_Event):
     `previous` holds the responses of the previous round's steps, for steps that may see them. `used` is what
     planning and earlier rounds have taken of the `budget` that they share with this run. `covers` are the
     steps (0-based, ascending) that the run is to give an output, None for all of them. `conversation` holds
-    the messages before the query.
+    the messages before the query. `scope` is what the run was to do.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -118,6 +119,7 @@ class RunStarted(_Event):
     used: Used = Used()
     covers: tuple[int, ...] | None = None
     conversation: Conversation = NO_CONVERSATION
+    scope: RunScope = EDITED
 
 
 KeptBecause = Literal["pinned", "preloaded"]
@@ -243,6 +245,17 @@ class StepBlocked(_Event):
     by: tuple[int, ...]
 
 
+class StepPaused(_Event):
+    """A step's gate was reached: its worker would be sent the request now, and is not called in this run."""
+
+    type: Literal["step_paused"] = "step_paused"
+    step: int
+    worker: str
+    worker_kind: WorkerKind
+    fingerprint: str
+    request: Request
+
+
 class StepCancelled(_Event):
     """A step was stopped while it ran; its deltas hold what it had written."""
 
@@ -265,7 +278,7 @@ class BudgetExceeded(Crossing, _Event):
     stopped: bool = True
 
 
-RunOutcome = Literal["finished", "failed", "cancelled", "interrupted", "over_budget"]
+RunOutcome = Literal["finished", "failed", "cancelled", "interrupted", "over_budget", "paused"]
 
 
 class RunFinished(_Event):
@@ -274,7 +287,8 @@ class RunFinished(_Event):
     `answer` is the response of step `answer_step` as people read it, None when no step has a response.
     `warning` is the reason why the answer is not the final step's response. The outcome `interrupted` is
     written by the process that finds a run whose own process died. `answered` is False where the step that
-    the run was for declined to answer, or gave nothing.
+    the run was for declined to answer, or gave nothing. `paused`: nothing is left to do but what a gate holds
+    back; where a person stops such a run, a second end follows, which is `cancelled`.
     """
 
     type: Literal["run_finished"] = "run_finished"
@@ -307,6 +321,7 @@ Event = Annotated[
     | StepFinished
     | StepFailed
     | StepBlocked
+    | StepPaused
     | StepCancelled
     | BudgetExceeded
     | RunFinished,

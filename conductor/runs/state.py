@@ -33,6 +33,7 @@ from conductor.runs.events import (
     StepFinished,
     StepInner,
     StepKept,
+    StepPaused,
     StepRetried,
     StepReused,
     StepStarted,
@@ -40,7 +41,16 @@ from conductor.runs.events import (
     TextPiece,
     WorkflowPlanned,
 )
-from conductor.runs.step_state import Retry, StepEvent, StepState, advance_step, fast_replace, retry
+from conductor.runs.scope import EDITED, RunScope
+from conductor.runs.step_state import (
+    Retry,
+    StepEvent,
+    StepState,
+    StepStatus,
+    advance_step,
+    fast_replace,
+    retry,
+)
 from conductor.values.budget import NO_BUDGET, Budget, Used
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import NOTHING_USED, SeenResponse, Usage
@@ -59,8 +69,9 @@ class RunState:
     of the previous round's steps. `planner_kind` is None where no Conductor was called. `kept_reason` is why
     the Conductor returned the previous answer as it is. `crossing` is the limit of the `budget` that was
     crossed, `used_before` what of it was taken before the run. `covers` are the steps that the run is to give
-    an output, None for all; the others stay waiting to the end. `answered`: a finished run gave what it was
-    for; False where the worker declined to answer, or wrote nothing.
+    an output, None for all; the others stay waiting to the end. `scope` is what the run was to do. A `paused`
+    run is over, and waits at the gates of its `held` steps for a person. `answered`: a finished run gave what
+    it was for; False where the worker declined to answer, or wrote nothing.
     """
 
     run: str = ""
@@ -85,6 +96,7 @@ class RunState:
     workflow: Workflow | None = None
     steps: tuple[StepState, ...] = ()
     covers: tuple[int, ...] | None = None
+    scope: RunScope = EDITED
     answer: str | None = None
     answer_step: int | None = None
     answered: bool = False
@@ -104,6 +116,17 @@ class RunState:
         if self.planning_failure is not None or self.report is None or self.report.ok:
             return self.planning_failure
         return " ".join(problem.message for problem in self.report.problems)
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The steps before which the run waits, or will: their gate was reached."""
+        return tuple(at for at, step in enumerate(self.steps) if step.status == "paused")
+
+    @property
+    def open_gates(self) -> tuple[int, ...]:
+        """The steps whose gate stopped nothing, because their output was known already."""
+        steps = () if self.workflow is None else self.workflow.steps
+        return tuple(at for at, step in enumerate(steps) if step.gate and self.steps[at].reused)
 
     @property
     def calls_tools(self) -> bool:
@@ -136,13 +159,15 @@ class RunState:
         return self.covers is None or step in self.covers or self.steps[step].kept is not None
 
     def is_run_of(self, workflow: Workflow) -> bool:
-        """Whether this is a run of `workflow`, be it that it was pinned meanwhile at just what it gave."""
+        """Whether this is a run of `workflow`, be it that it has other gates by now, or was pinned
+        meanwhile at just what it gave.
+        """
         if self.workflow is None:
             return False
         if self.workflow == workflow:
             return True
         outputs = self.outputs
-        return self.workflow.unpinned == workflow.unpinned and all(
+        return self.workflow.unpinned.ungated == workflow.unpinned.ungated and all(
             at in outputs and outputs[at].text == pin.text and outputs[at].hand == pin.hand
             for at, pin in (*workflow.pins.items(), *self.workflow.pins.items())
         )
@@ -249,7 +274,7 @@ def _texts(pieces: Iterable[Sequence[TextPiece]]) -> list[TextPiece]:
     return sorted(whole, key=lambda piece: piece.seq)
 
 
-_OF_A_RUN = ("query", "conversation", "parent", "workflow", "round", "previous", "budget", "covers")
+_OF_A_RUN = ("query", "conversation", "parent", "workflow", "round", "previous", "budget", "covers", "scope")
 
 
 def advance(state: RunState, event: Event) -> RunState:
@@ -265,6 +290,7 @@ def advance(state: RunState, event: Event) -> RunState:
             | StepKept()
             | StepFailed()
             | StepBlocked()
+            | StepPaused()
             | StepCancelled()
             | StepThought()
             | StepCallDelta()
@@ -354,9 +380,16 @@ def advance_rounds(rounds: tuple[RunState, ...], event: Event) -> tuple[RunState
 
 
 def _finished(state: RunState, event: RunFinished) -> RunState:
-    """The end; a step that was running when its process died reads interrupted, never running."""
+    """The end; a step that was running when its process died reads interrupted, never running.
+
+    A run that waited at a gate may be stopped much later; it was over when its last call was.
+    """
+    after: dict[StepStatus, StepStatus] = {"running": "interrupted"}
+    if event.outcome != "paused":
+        after["paused"] = "waiting"
     steps = tuple(
-        fast_replace(step, status="interrupted") if step.status == "running" else step for step in state.steps
+        fast_replace(step, status=after[step.status]) if step.status in after else step
+        for step in state.steps
     )
     return fast_replace(
         state,
@@ -368,5 +401,5 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
         answer_step=event.answer_step,
         answered=event.outcome == "finished" and event.answered,
         warning=event.warning,
-        finished_at=event.at,
+        finished_at=state.finished_at if state.status == "paused" else event.at,
     )

@@ -19,6 +19,7 @@ from conductor.runs.events import (
     StepFellBack,
     StepFinished,
     StepKept,
+    StepPaused,
     StepRetried,
     StepReused,
     StepStarted,
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 StepStatus = Literal[
-    "waiting", "running", "finished", "refused", "empty", "failed", "blocked", "cancelled", "interrupted"
-]
+    "waiting", "running", "finished", "refused", "empty", "failed", "blocked", "cancelled", "interrupted",
+    "paused",
+]  # fmt: skip
 """Where a step is. `finished`, `refused` and `empty` steps have an output: an answer, a text in which the
-worker declines to answer, or nothing."""
+worker declines to answer, or nothing. `paused`: the run waits at its gate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ class StepState:
     @property
     def done(self) -> bool:
         """Whether nothing more will happen to this step in this run."""
-        return self.status not in ("waiting", "running")
+        return self.status not in ("waiting", "running", "paused")
 
     def answered_by(self, worker: str) -> str:
         """The worker that answers this step, which was given to `worker`."""
@@ -131,6 +133,7 @@ StepEvent = (
     | StepFinished
     | StepFailed
     | StepBlocked
+    | StepPaused
     | StepCancelled
 )
 
@@ -184,6 +187,8 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             )
         case StepBlocked():
             return fast_replace(step, status="blocked", blocked_by=event.by)
+        case StepPaused():
+            return fast_replace(step, status="paused", worker_kind=event.worker_kind, request=event.request)
         case StepCancelled():
             return fast_replace(step, status="cancelled", finished_at=event.at, usage=event.usage)
         case _:

@@ -54,6 +54,9 @@ class PlanStep(Value):
     pin: Output | None = Field(
         default=None, description="an output used in place of a call; `hand` marks one that a person wrote"
     )
+    gate: bool = Field(
+        default=False, strict=True, description="a run waits before this step until a person continues it"
+    )
 
 
 class PlanPool(Value):
@@ -103,6 +106,8 @@ def write_plan(
         for optional in ("prompt_style", "pin"):
             if step[optional] is None:
                 del step[optional]
+        if not step["gate"]:
+            del step["gate"]
     return json.dumps(content, indent=2, ensure_ascii=True) + "\n"
 
 

@@ -34,7 +34,8 @@ class Step(Value):
 
     `sees_previous`: it also sees all steps of the round before, where its run is a later round. `pin` is an
     output that stays the same whatever changes above the step; a pinned step is never called. `prompt_style`
-    is how its request is laid out, None: as its worker's requests are.
+    is how its request is laid out, None: as its worker's requests are. `gate`: a run waits before it calls
+    the step, until a person continues it; a gate never changes what the step answers.
     """
 
     instruction: str
@@ -44,6 +45,11 @@ class Step(Value):
     sampling: Sampling = Sampling()
     prompt_style: RequestStyle | None = None
     pin: Output | None = None
+    gate: bool = False
+
+    @property
+    def ungated(self) -> Step:
+        return self.model_copy(update={"gate": False}) if self.gate else self
 
 
 class Workflow(Value):
@@ -156,6 +162,18 @@ class Workflow(Value):
             return self
         return Workflow.of(step.model_copy(update={"pin": None}) for step in self.steps)
 
+    @cached_property
+    def gates(self) -> frozenset[int]:
+        """The steps before which a run waits; a pinned one is never called, so its gate stops nothing."""
+        return frozenset(i for i, step in enumerate(self.steps) if step.gate and step.pin is None)
+
+    @property
+    def ungated(self) -> Workflow:
+        """The workflow without gates: what the same answers come of, without anyone who continues it."""
+        if not any(step.gate for step in self.steps):
+            return self
+        return Workflow.of(step.ungated for step in self.steps)
+
     # -- edits: each returns a new workflow ------------------------------------------------------
 
     def with_worker(self, step: int, worker: str) -> Workflow:
@@ -178,6 +196,10 @@ class Workflow(Value):
     def with_pin(self, step: int, output: Output | None) -> Workflow:
         """The workflow with `output` as the fixed answer of `step`; None unpins it."""
         return self._replace(step, pin=output)
+
+    def with_gate(self, step: int, gate: bool = True) -> Workflow:
+        """Let a run wait before `step`, or not."""
+        return self._replace(step, gate=gate)
 
     def add_step(self, step: Step, at: int | None = None) -> Workflow:
         """Insert `step` before position `at` (at the end when None).

@@ -85,8 +85,9 @@ def _read(diff: PlanDiff, row: int, read: int, place: dict[int, int], *, taken: 
 
 
 def with_own_settings(old: Workflow, new: Workflow) -> Workflow:
-    """`new` with what a Conductor's plan does not state, from `old`: sampling, layout of the prompt and sight
-    of the round before of each step that has its worker or its instruction still, the pin where it has both.
+    """`new` with what a Conductor's plan does not state, from `old`: sampling, layout of the prompt, sight
+    of the round before and gate of each step that has its worker or its instruction still, the pin where it
+    has both.
     """
     came_from = {pair.new: old.steps[pair.old] for pair in plan_diff(old, new).pairs}
     return Workflow.of(_settled(step, came_from.get(at)) for at, step in enumerate(new.steps))
@@ -101,5 +102,6 @@ def _settled(step: Step, before: Step | None) -> Step:
         "prompt_style": before.prompt_style,
         "sees_previous": before.sees_previous,
         "pin": before.pin if same else None,
+        "gate": before.gate,
     }
     return step.model_copy(update=kept)

@@ -284,6 +284,7 @@ class Runs(_Owned):
     outputs = cached(runs.outputs_of)
     totals = read(spending.run_totals)
     events = read(runs.events_of)
+    stop_waiting = dated(runs.stop_waiting)
 
     def start(self, **new: Unpack[runs.NewRun]) -> RunRecord:
         """Record that this process now runs `revision` under the id `run`; `append` its events next.

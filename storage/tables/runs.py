@@ -18,7 +18,7 @@ from conductor.runs.state import RunState, advance, joined
 from conductor.values.output import Output
 from storage import fragments
 from storage.database.compiled_statement import Insertion
-from storage.database.schema import EVENTS, EXPERIMENTS, OUTPUT, OUTPUTS, RUNNING, RUNS
+from storage.database.schema import EVENTS, EXPERIMENTS, OUTPUT, OUTPUTS, RUNNING, RUNS, SESSIONS
 from storage.fragments import Fragments
 from storage.records import ExperimentRecord, RunRecord
 from storage.tables import events as journal
@@ -178,6 +178,28 @@ def interrupt(connection: Connection, now: float, run: str) -> None:
         outcome="interrupted",
         answer=state.steps[-1].text if answered else None,
         answer_step=len(state.steps) - 1 if answered else None,
+    )
+    journal.keep(connection, [end], now=now)
+
+
+def stop_waiting(connection: Connection, now: float, run: str) -> None:
+    """End a run that waits at a gate as stopped; any other stays as it is."""
+    found = find(connection, run)
+    if found.status != "paused":
+        return
+    state = state_of(events_of(connection, run))
+    # Events are added to runs without an end only.
+    connection.execute(RUNS.update().where(RUNS.c.id == run).values(status="running"))
+    waits = (SESSIONS.c.id == found.session) & (SESSIONS.c.state == "paused")
+    connection.execute(SESSIONS.update().where(waits).values(state="running"))
+    end = RunFinished(
+        run=run,
+        seq=state.seq + 1,
+        at=now,
+        outcome="cancelled",
+        answer=state.answer,
+        answer_step=state.answer_step,
+        warning=state.warning,
     )
     journal.keep(connection, [end], now=now)
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
-from conductor.engine.scope import EDITED, RunScope
 from conductor.orchestrate import (
     new_id,
     orchestrate,
@@ -27,6 +26,7 @@ from conductor.orchestrate import (
 from conductor.recorder import RunHistory
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
+from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.runtime import Runtime, Runtimes
 from conductor.values.messages import SeenResponse

@@ -86,12 +86,15 @@ class Experiments:
         self._beginning = Lock()
 
     def base(self, session: str) -> Base | None:
-        """The newest finished run of all steps of the current workflow; None where it has none."""
+        """The newest finished run of all steps of the current workflow; None where it has none.
+
+        Trials wait at no gate.
+        """
         head = self._bench.required_head(session)
         for run, state in self._running.recent_states(session):
             if state.status == "finished" and state.whole and state.is_run_of(head.workflow):
                 assert state.workflow is not None, "it has finished"
-                return Base(run, state, state.workflow, previous=self._bench.runner.previous(head))
+                return Base(run, state, state.workflow.ungated, previous=self._bench.runner.previous(head))
         return None
 
     def estimate(self, experiment: Experiment, base: Base) -> Estimate:

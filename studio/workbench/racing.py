@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate
-from conductor.engine.scope import FORCE
 from conductor.errors import WorkflowError
 from conductor.orchestrate import plan_request
 from conductor.planner.rule_planner import plan_by_rules
+from conductor.runs.scope import FORCE
 from conductor.workflow.model import Workflow
 from storage.records import Revision
 from studio.sessions.background_runs import LiveRun
@@ -79,7 +79,8 @@ class Racing:
             head.session,
             self._bench.request(head.session, settings),
             revision=head,
-            scope=FORCE,
+            # A race waits at no gate: no person is asked to continue it.
+            scope=FORCE.model_copy(update={"passes": tuple(sorted(head.workflow.gates))}),
             preloaded={},
         )
 

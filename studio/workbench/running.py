@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.continuation import continuation
 from conductor.engine.estimate import Estimate, estimate
 from conductor.engine.schedule import BlastRadius, blast_radius, changed_pins
-from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkflowError
+from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
@@ -112,8 +113,25 @@ class Running:
             listen=listen,
         )
 
+    def waiting(self, session: str) -> RunState | None:
+        """The session's newest run where it waits at gates, else None."""
+        last = self._bench.store.runs.latest(session)
+        return None if last is None or last.status != "paused" else self._bench.state(last)
+
+    def way_on(self, session: str) -> RunScope:
+        """What `start` is to do to pass the gates at which the session's newest run waits: the current
+        workflow as far as that run was to go.
+
+        What that run finished is reused, also where it was to call every step. Raises `WorkflowError` where
+        no run waits.
+        """
+        paused = self.waiting(session)
+        if paused is None:
+            raise WorkflowError("No run of this session waits at a gate; run its workflow instead.")
+        return continuation(paused, self._bench.required_head(session).workflow)
+
     def stop(self, session: str) -> None:
-        """Stop the session's activity; finished results are kept.
+        """Stop the session's activity; finished results are kept. A run that waits at a gate ends as stopped.
 
         A run or a planning of another process is over within a second.
         """
@@ -128,6 +146,8 @@ class Running:
             self._bench.background.cancel(last.id)
         elif last.status == "running":
             self._bench.store.processes.ask_to_stop(last.id)
+        elif last.status == "paused":
+            self._bench.store.runs.stop_waiting(last.id)
 
     def bound_workflow(self, session: str) -> BoundWorkflow:
         """The current workflow set to the session's query. Raises `WorkflowError` as `start` does."""

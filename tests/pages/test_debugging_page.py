@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conductor.engine.experiments import EdgeTest, Swap
-from conductor.engine.scope import RunScope
 from conductor.planner.rule_planner import OfflineConductor
+from conductor.runs.scope import RunScope
 from conductor.values.output import HandEdit
 from conductor.workers.pool.pool import configured_pool
 from pages.components.tab.account import AUTHOR

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tokenizer_cases import write_tokenizer
 
-from conductor.engine.scope import FORCE
 from conductor.errors import PoolError, WorkflowError
+from conductor.runs.scope import FORCE
 from conductor.values.output import OFFLINE_LABEL
 from conductor.workers.health.probe import targets, unconfirmed
 from conductor.workers.keys.hosts import confirm

@@ -4,6 +4,7 @@ const STATUS_WORDS = {
   waiting: "not run yet", running: "running", finished: "finished", empty: "finished with an empty answer",
   refused: "no answer",
   failed: "failed", blocked: "blocked by a failed step", cancelled: "stopped", interrupted: "interrupted",
+  paused: "the run waits before this step",
   stale: "will run again", thinking: "thinking", retrying: "waiting to ask again",
 };
 
@@ -41,6 +42,7 @@ const STATUS_SHAPES = {
   blocked: (ctx, x, y) => { ring(ctx, x, y, 6); line(ctx, [x - 3, y], [x + 3, y]); },
   cancelled: (ctx, x, y) => ctx.strokeRect(x - 4.5, y - 4.5, 9, 9),
   interrupted: (ctx, x, y) => line(ctx, [x + 2, y - 6], [x - 3, y + 1], [x + 3, y - 1], [x - 2, y + 6]),
+  paused: (ctx, x, y) => { line(ctx, [x - 3, y - 5.5], [x - 3, y + 5.5]); line(ctx, [x + 3, y - 5.5], [x + 3, y + 5.5]); },
   stale: (ctx, x, y) => {
     ring(ctx, x, y, 5.5, 0.4, 5.4);
     line(ctx, [x + 0.6, y - 6.4], [x + 4.4, y - 3.8], [x + 5.2, y - 8]);

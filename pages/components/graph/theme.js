@@ -46,7 +46,7 @@ function readTheme(element) {
     status: {
       waiting: quiet, running: state("blue"), finished: state("green"), empty: state("orange"),
       refused: state("orange"),
-      failed: state("red"), blocked: state("red"), cancelled: quiet, interrupted: state("orange"),
+      failed: state("red"), blocked: state("red"), cancelled: quiet, interrupted: state("orange"), paused: state("orange"),
       stale: state("orange"), thinking: state("blue"), retrying: state("orange"),
     },
   };

@@ -26,6 +26,7 @@ CHANGE_NAMES: Mapping[Change, str] = {
     "prompt_style": "prompt style",
     "pin": "pin",
     "sees_previous": "view of the round before",
+    "gate": "gate",
 }
 """What changed of a step, in a word or few."""
 
@@ -126,6 +127,8 @@ def _of_change(diff: PlanDiff, pair: StepPair, change: Change) -> list[str]:
             return ["Pinned." if old.pin is None else "Pinned at another text."]
         case "sees_previous":
             return ["Sees the round before." if new.sees_previous else "No longer sees the round before."]
+        case "gate":
+            return ["Waits before it is called." if new.gate else "No longer waits before it is called."]
 
 
 def _lost_name(diff: PlanDiff, step: int) -> str:
@@ -161,6 +164,7 @@ _BOTH: Mapping[Kind, str] = {
     "prompt_style": "the prompt style",
     "pin": "the pinned output",
     "sees_previous": "the view of the round before",
+    "gate": "the gate",
 }
 
 _OF_STEP: Mapping[Kind, str] = {

@@ -26,6 +26,7 @@ STATE_ICONS: Mapping[SessionState, str] = {
     "cancelled": ":material/stop_circle:",
     "interrupted": ":material/power_off:",
     "over_budget": ":material/savings:",
+    "paused": ":material/front_hand:",
 }
 """An icon for each state of a session; shown with the state's word, never by colour alone."""
 
@@ -33,6 +34,7 @@ _WORDS: Mapping[SessionState, str] = {
     "unanswered": NO_ANSWER,
     "cancelled": "stopped",
     "over_budget": "stopped at its budget",
+    "paused": "waits at a gate",
 }
 
 

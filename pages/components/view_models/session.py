@@ -22,7 +22,7 @@ from pages.components.view_models.run_text import progress_text, run_label, used
 from storage import ExperimentRecord, Plan, Revision, RunRecord, Session
 from studio.workbench import Outlook, Workbench
 
-_BROKEN_OFF = ("failed", "cancelled", "interrupted", "over_budget")
+_BROKEN_OFF = ("failed", "cancelled", "interrupted", "over_budget", "paused")
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,8 @@ def _never_began(row: Row, own: StepState, timeline: Timeline) -> str:
         return f"Never began, because it reads {_steps(own.blocked_by)}"
     if row.part == "left out":
         return "Not part of this run"
+    if own.status == "paused":
+        return "Held at its gate"
     return "Has not begun yet" if timeline.live else "The run ended before its turn"
 
 

@@ -32,6 +32,7 @@ _STATUS: dict[str, tuple[str, str, str]] = {
     "blocked": (":material/block:", "orange", "blocked"),
     "cancelled": (":material/stop_circle:", "orange", "stopped"),
     "interrupted": (":material/power_off:", "orange", "interrupted"),
+    "paused": (":material/front_hand:", "orange", "held at its gate"),
 }
 
 _KEPT_IN_PART: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")

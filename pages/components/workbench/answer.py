@@ -177,6 +177,9 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
         case "cancelled":
             on = "; a rerun continues from there" if not when else ""
             st.info(f"{when}Stopped. {kept} kept{on}.", icon=":material/stop_circle:")
+        case "paused":
+            names = ", ".join(str(step + 1) for step in state.held)
+            st.info(f"{when}Waiting before step {names}. {kept} kept.", icon=STATE_ICONS["paused"])
         case "interrupted":
             st.warning(
                 f"{when}Interrupted: the process that ran this ended before the run did. "

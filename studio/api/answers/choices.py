@@ -10,9 +10,9 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import replace
 
-from conductor.engine.scope import RunScope
 from conductor.errors import ConductorError
 from conductor.runs.request import RequestState, RunRequest
+from conductor.runs.scope import RunScope
 from conductor.values.budget import Budget, Crossing, Limit
 from storage.records import RequestSession, Revision
 from studio.api.answers.failure import over_budget

@@ -18,11 +18,11 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import ConductorError, SessionBusy, WorkflowError
 from conductor.planner.planner import MAX_QUERY, check_query
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
+from conductor.runs.scope import EDITED, RunScope
 from conductor.values.conversation import MAX_CONVERSATION
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from conductor.engine.scope import EDITED
+from conductor.runs.scope import EDITED
 from studio.cli.opening import confirm_keys, opened
 from studio.cli.options import App, Configured, Shared
 from studio.cli.output.terminal import print_remark

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from conductor.engine.scope import EDITED, FORCE, RunScope, RunScopeKind
 from conductor.runs.events import Event
+from conductor.runs.scope import EDITED, FORCE, RunScope, RunScopeKind
 from conductor.runs.state import RunState, RunStatus
 from conductor.text.named_file import read_bounded
 from conductor.workers.offline.questions.nearby import offered
@@ -44,10 +44,13 @@ _ENDS: dict[RunStatus, str] = {
     "cancelled": "the run was stopped",
     "interrupted": "the run was interrupted",
     "over_budget": "the run was stopped at its budget",
+    "paused": "the run waits",
 }
-_EXIT_CODES: dict[RunStatus, int] = {"finished": 0, "cancelled": 130}
+_EXIT_CODES: dict[RunStatus, int] = {"finished": 0, "cancelled": 130, "paused": 4}
 UNANSWERED = 3
 """The exit code of a run that finished where the worker declined to answer, or wrote nothing."""
+PAUSED = 4
+"""The exit code of a run that waits at a gate."""
 
 Listening = Callable[[Event], None] | None
 """What prints events as they happen, where anything does."""
@@ -75,6 +78,13 @@ def run(
     to: Annotated[int | None, _step("Run what it needs, and no more.")] = None,
     only: Annotated[int | None, _step("Run it alone, on the outputs that are there.")] = None,
     every: Annotated[bool, flag("--all", "Run every step, reusing nothing.", panel=_PANEL)] = False,
+    pause_before: Annotated[
+        list[int] | None,
+        _step("Wait before it, until --continue; once for each such step.", names=["--pause-before"]),
+    ] = None,
+    proceed: Annotated[
+        bool, flag("--continue", "Pass the gates at which the session's run waits.", panel=_PANEL)
+    ] = False,
     events: Annotated[bool, flag("--events", "Print events as JSON lines as they happen.")] = False,
     choice: Choice,
     options: Configured,
@@ -90,6 +100,8 @@ def run(
     if options.json and events:
         ctx.fail("choose one of --json and --events")
     scope = _scope(ctx, {"from": first, "to": to, "only": only}, every=every)
+    if proceed and (session is None or scope != EDITED):
+        ctx.fail("--continue goes on with the run of a --session as far as that was to go; give nothing else")
     output: Output = "events" if events else "json" if options.json else "text"
     confirm_keys(options.pool, ask=True)
     with listening(output) as listen, opened(options) as workbench:
@@ -107,11 +119,25 @@ def run(
             print_problems(report)
             if not report.ok:
                 return 1
+        if pause_before:
+            _set_gates(workbench, found.id, pause_before)
         if session is not None and output != "json":
             resumption = workbench.running.resumption(found.id, scope)
             if resumption is not None:
                 print(f"resumes: {resumption.words}", file=sys.stderr)
-        return run_session(workbench, found, scope, listen=listen, output=output)
+        return run_session(workbench, found, None if proceed else scope, listen=listen, output=output)
+
+
+def _set_gates(workbench: Workbench, session: str, steps: Collection[int]) -> None:
+    """Let the workflow wait before these steps, which people count from 1. Raises `WorkflowError`."""
+    head = workbench.store.revisions.head(session)
+    assert head is not None, "planned or imported by now"
+    workflow = head.workflow
+    for step in steps:
+        workflow = workflow.with_gate(step - 1)
+    if workflow != head.workflow:
+        names = ", ".join(map(str, sorted(set(steps))))
+        workbench.editing.edit(session, workflow, note=f"Gate before step {names}", head=head)
 
 
 def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:
@@ -148,9 +174,12 @@ def _imported(workbench: Workbench, file: Path, query: str | None, choice: Choic
 
 
 def run_session(
-    workbench: Workbench, session: Session, scope: RunScope, *, listen: Listening, output: Output
+    workbench: Workbench, session: Session, scope: RunScope | None, *, listen: Listening, output: Output
 ) -> int:
-    """Run a session's workflow as far as `scope`, and print what came of it. Returns the exit code."""
+    """Run a session's workflow as far as `scope`, None: on past the gates at which its run waits; print what
+    came of it. Returns the exit code.
+    """
+    scope = workbench.running.way_on(session.id) if scope is None else scope
     if output == "text":
         outlook = workbench.running.outlooks(session.id, [scope]).get(scope)
         print_estimate(None if outlook is None else outlook.estimate)
@@ -228,6 +257,10 @@ def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, l
         print_remark(f"{_ENDS[state.status]}; there is no answer.")
     if state.warning:
         print_remark(state.warning)
+    for step in state.open_gates:
+        print_remark(f"step {step + 1} was reused, so the run did not wait before it.")
+    if state.status == "paused":
+        _print_gates(state, session)
     if last is not state:
         print_remark(f"in round {last.round} {_ENDS[last.status]}; this is an earlier answer.")
     for step in sorted(_changed_pins(workbench, session, state)):
@@ -237,6 +270,18 @@ def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, l
         words = f"{used.token_words}, {used.cost_words}" if used.cost is not None else used.token_words
         print_remark(f"this session has used {words}, planning included.")
     print_label(workbench.pool.label)
+
+
+def _print_gates(state: RunState, session: Session) -> None:
+    """Print before which steps the run waits, what these would be sent, and how to go on."""
+    for step in state.held:
+        request = state.steps[step].request
+        assert state.workflow is not None, "it ran"
+        assert request is not None, "its gate was reached"
+        sent = "\n\n".join(message.content for message in request.messages)
+        worker = state.workflow.steps[step].worker
+        print_remark(f"waiting before step {step + 1}; {worker} would be sent:\n\n{sent}\n")
+    print_remark(f"continue with: conductor run --session {session.id[:8]} --continue")
 
 
 def _print_part(state: RunState, scope: RunScope) -> None:

@@ -21,8 +21,8 @@ from conductor.engine.experiments import (
     frozen_outputs,
     trials_of,
 )
-from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkflowError
+from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, RunStatus
 from conductor.values.messages import Request
 from conductor.values.output import HandEdit

@@ -25,7 +25,6 @@ from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
-from conductor.engine.scope import RunScope
 from conductor.errors import WorkerError, WorkflowError
 from conductor.runs.events import (
     EVENT,
@@ -41,6 +40,7 @@ from conductor.runs.events import (
     StepStarted,
     StepThought,
 )
+from conductor.runs.scope import RunScope
 from conductor.runs.state import RunState, advance, fold
 from conductor.values.messages import Delta, Thought, Usage
 from conductor.workers.pool.pool import Pool

@@ -16,8 +16,8 @@ from workflow_cases import WORKERS, Edit, edits, workflow_of, workflows
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.schedule import BlastRadius, Schedule, blast_radius, changed_pins
-from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkflowError
+from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.values.messages import Request
 from conductor.values.output import HandEdit, Output

@@ -31,12 +31,14 @@ from conductor.runs.events import (
     StepFinished,
     StepInner,
     StepKept,
+    StepPaused,
     StepRetried,
     StepReused,
     StepStarted,
     StepThought,
     WorkflowPlanned,
 )
+from conductor.runs.scope import RunScope
 from conductor.values.budget import Budget
 from conductor.values.messages import Message, Part, Request, SeenResponse, Usage
 from conductor.values.output import HandEdit, Output
@@ -76,6 +78,7 @@ EVENTS: list[Event] = [
         previous=(SeenResponse(step=0, worker="alpha", instruction="do", response="said", round=1),),
         budget=Budget(tokens=9),
         covers=(0,),
+        scope=RunScope(kind="to", step=0, passes=(0,)),
     ),
     StepKept(**STAMP, step=0, output=OUTPUT.by_hand("mine", edit=HandEdit(at=1.5)), because="pinned"),
     StepReused(**STAMP, step=0, output=OUTPUT, request=REQUEST),
@@ -90,6 +93,7 @@ EVENTS: list[Event] = [
     StepFinished(**STAMP, step=0, output=OUTPUT),
     StepFailed(**STAMP, step=0, message="broke", usage=Usage(), seconds=0.1),
     StepBlocked(**STAMP, step=1, by=(0,)),
+    StepPaused(**STAMP, step=0, worker="alpha", worker_kind="simulated", fingerprint="f", request=REQUEST),
     StepCancelled(**STAMP, step=0, usage=Usage(), seconds=0.1),
     RunFinished(**STAMP, outcome="finished", answer="said", answer_step=0),
 ]

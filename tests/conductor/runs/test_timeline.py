@@ -10,7 +10,6 @@ from timed_run import measured, timed_events, timed_workflow
 from worker_cases import outputs_of
 from workflow_cases import workflow_of, workflows
 
-from conductor.engine.scope import RunScope
 from conductor.runs.events import (
     Event,
     RunFinished,
@@ -20,6 +19,7 @@ from conductor.runs.events import (
     StepRetried,
     StepStarted,
 )
+from conductor.runs.scope import RunScope
 from conductor.runs.state import RunState, fold
 from conductor.runs.timeline import Moments, seconds_of, timeline_of, without_edges
 from conductor.workflow.model import Workflow

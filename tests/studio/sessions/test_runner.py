@@ -14,10 +14,10 @@ import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 from opened_benches import Opened
 
-from conductor.engine.scope import FORCE
 from conductor.errors import PlanError, StorageError, WorkflowError
 from conductor.planner.protocol import PlanRequest
 from conductor.runs.events import Event as RunEvent
+from conductor.runs.scope import FORCE
 from conductor.runtime import Runtime
 from conductor.values.budget import Budget
 from conductor.values.messages import Completion, Delta

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from conductor.engine.experiments import Swap
-from conductor.engine.scope import RunScope
 from conductor.planner.rule_planner import OfflineConductor
+from conductor.runs.scope import RunScope
 from conductor.values.messages import Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from conductor.engine.experiments import EdgeTest
-from conductor.engine.scope import EDITED, FORCE
 from conductor.errors import ConductorError, UnknownId, ViewOnly
 from conductor.planner.rule_planner import OfflineConductor
+from conductor.runs.scope import EDITED, FORCE
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.file import write_plan
@@ -31,7 +31,7 @@ EDGES = EdgeTest(edges=((0, 1),))
 
 FILE = write_plan(STEPS, query="Why?", origin="human", workers=("alpha", "beta"), label=None)
 
-REFUSED_ANYWAY = {"planning.ask_again", "planning.take_over_limit"}
+REFUSED_ANYWAY = {"planning.ask_again", "planning.take_over_limit", "running.way_on"}
 """What is refused for this session in the first place, for whoever asks."""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from conductor.engine.scope import EDITED, FORCE, RunScope
 from conductor.errors import ConductorError
+from conductor.runs.scope import EDITED, FORCE, RunScope
 from conductor.text.formatting import counted, estimated
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView

@@ -7,7 +7,7 @@ import pytest
 from timed_run import measured, timed_events, timed_workflow
 from worker_cases import outputs_of
 
-from conductor.engine.scope import RunScope
+from conductor.runs.scope import RunScope
 from conductor.runs.state import fold
 from conductor.runs.timeline import timeline_of, without_edges
 from conductor.workflow.model import Workflow

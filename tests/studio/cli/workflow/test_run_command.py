@@ -436,3 +436,38 @@ def test_a_worker_without_its_key_stops_only_what_uses_it(line: Line, folder: Pa
     failed = line("run", "--workflow", written(assigned, folder), "--pool", str(pool))
     assert failed.code == 1
     assert f"keyless: {UNSET}" in failed.err
+
+
+def test_a_run_waits_at_a_gate_and_goes_on_later(line: Line, simulated: str, folder: Path) -> None:
+    trio = workflow_of((), (0,), (0, 1))
+    result = line("run", "--workflow", written(trio, folder), "--pause-before", "2", "--pool", simulated)
+    assert result.code == 4
+    assert result.out == ""
+    assert "waiting before step 2; alpha would be sent:" in result.err
+    assert "task 2" in result.err
+    session = re.search(r"run --session (\w+) --continue", result.err)
+    assert session is not None
+    again = line("run", "--session", session[1], "--pool", simulated)
+    assert again.code == 4
+    done = line("run", "--session", session[1], "--continue", "--pool", simulated)
+    assert done.code == 0, done.err
+    assert done.out
+    known = line("run", "--session", session[1], "--pool", simulated)
+    assert known.code == 0
+    assert "step 2 was reused, so the run did not wait before it" in known.err
+    none = line("run", "--session", session[1], "--continue", "--pool", simulated)
+    assert none.code == 1
+    assert "No run of this session waits at a gate" in none.err
+
+
+@pytest.mark.parametrize("arguments", [["why?", "--continue"], ["--session", "abcd", "--continue", "--all"]])
+def test_continue_is_for_a_session_alone(line: Line, arguments: list[str]) -> None:
+    result = line("run", *arguments)
+    assert result.code == 2
+    assert "--continue goes on" in result.err
+
+
+def test_a_gate_before_a_step_that_is_not_there_is_refused(line: Line, simulated: str, folder: Path) -> None:
+    result = line("run", "--workflow", written(PAIR, folder), "--pause-before", "7", "--pool", simulated)
+    assert result.code == 1
+    assert "There is no step 7; this workflow has 2." in result.err

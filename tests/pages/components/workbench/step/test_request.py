@@ -9,8 +9,8 @@ import pytest
 from fake_openai import FakeOpenAI, serving
 from tokenizer_cases import whole_count, write_tokenizer
 
-from conductor.engine.scope import FORCE, RunScope
 from conductor.planner.rule_planner import OfflineConductor
+from conductor.runs.scope import FORCE, RunScope
 from conductor.values.messages import Sampling
 from conductor.values.output import HandEdit
 from conductor.values.response_format import ResponseFormat

@@ -1,6 +1,6 @@
 """The part of a workflow that a run covers: what an edit touched, all of it, or the part around a step. Pure.
 
-Knows workflows; `schedule` decides which outputs are reused.
+Knows workflows; the engine's `schedule` decides which outputs are reused.
 """
 
 from __future__ import annotations
@@ -24,10 +24,15 @@ class RunScope(Value):
     `edited`: every step that has no output under its fingerprint. `force`: every step. `from`: as `edited`,
     and `step` (0-based) with all that its output reaches. `to`: as `edited`, and nothing that `step` does
     not need. `only`: `step` alone, whether or not it has an output, on outputs that are there already.
+
+    `passes` are the steps (0-based) whose gate does not stop it, `done` those that are not called again
+    although they would be: a run that waited at a gate has called them.
     """
 
     kind: RunScopeKind = "edited"
     step: int | None = None
+    passes: tuple[int, ...] = ()
+    done: tuple[int, ...] = ()
 
     @model_validator(mode="after")
     def _name_a_step(self) -> Self:
@@ -66,12 +71,17 @@ class RunScope(Value):
 
     def forced(self, workflow: Workflow) -> frozenset[int]:
         """Steps that are called although their output may be known; pinned ones are never called."""
+        spared = workflow.pins.keys() | set(self.done)
         if self.kind == "force":
-            return frozenset(range(len(workflow))) - workflow.pins.keys()
+            return frozenset(range(len(workflow))) - spared
         if self.step is None or self.kind == "to":
             return frozenset()
         reached = workflow.descendants(self.step) if self.kind == "from" else frozenset()
-        return (reached | {self.step}) - workflow.pins.keys()
+        return (reached | {self.step}) - spared
+
+    def holds(self, workflow: Workflow) -> frozenset[int]:
+        """Steps at whose gate the run waits, where they would be called."""
+        return workflow.gates - set(self.passes)
 
     def goal(self, workflow: Workflow) -> int:
         """The step whose output the run is for."""

@@ -6,9 +6,9 @@ import pytest
 from worker_cases import events_of, outputs_of, played, run_of
 from workflow_cases import workflow_of
 
-from conductor.engine.scope import FORCE, RunScope
 from conductor.errors import WorkflowError
 from conductor.runs.events import RunFinished, RunStarted, StepKept
+from conductor.runs.scope import FORCE, RunScope
 from conductor.runs.state import RunState, fold
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
