@@ -104,6 +104,11 @@ class Notes:
             found[self._step_now(note, workflow)].append(note)
         return {step: tuple(notes) for step, notes in found.items()}
 
+    def counts(self, session: str, workflow: Workflow) -> Mapping[int, int]:
+        """How many notes there are on each step of `workflow` that has some."""
+        found = self.by_step(session, workflow)
+        return {step: len(notes) for step, notes in found.items() if step is not None}
+
     def _step_now(self, note: NoteRecord, workflow: Workflow) -> int | None:
         if note.step is None or note.revision is None:
             return None

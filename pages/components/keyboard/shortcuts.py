@@ -62,6 +62,10 @@ SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
         Shortcut("0", "Fit the graph to its pane"),
         Shortcut("F", "Fill the screen with it"),
     ),
+    "Texts": (
+        Shortcut("N", "Write a note on the selected words, or on the text that has the focus"),
+        Shortcut("Ctrl+Enter", "Save the note"),
+    ),
     "Presented": (
         Shortcut("Space", "Play and pause the replay"),
         Shortcut("← → Home End", "Go to the moment before or next, to the beginning or end"),

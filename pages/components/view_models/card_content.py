@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from conductor.drawing.network import CardContent, CardStatus, title_of
 from conductor.engine.schedule import BlastRadius
@@ -39,12 +40,14 @@ def card_contents(
     cards: Mapping[str, WorkerCard],
     now: float,
     pin_changed: Collection[int] = (),
+    notes: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[CardContent, ...]:
     """One content a step.
 
     While the workflow is the one last run, a card shows what happened; after an edit, and where that run
     left the step out, it shows what a rerun would do. `now` (Unix seconds) gives running steps their time.
-    `pin_changed` are the pinned steps that would be asked something else by now.
+    `pin_changed` are the pinned steps that would be asked something else by now; `notes` counts those that
+    people wrote, by step.
     """
     as_run = run if run is not None and run.is_run_of(workflow) else None
     return tuple(
@@ -56,6 +59,7 @@ def card_contents(
             card=cards.get(step.worker),
             now=now,
             pin_changed=at in pin_changed,
+            notes=notes.get(at, 0),
         )
         for at, step in enumerate(workflow.steps)
     )
@@ -76,6 +80,7 @@ def _content(
     card: WorkerCard | None,
     now: float,
     pin_changed: bool,
+    notes: int,
 ) -> CardContent:
     title, _, body = title_of(step.instruction)
     pin = step.pin
@@ -88,6 +93,7 @@ def _content(
         "pinned": pin is not None and note != "pinned",
         "by hand": by_hand,
         "sees the round before": step.sees_previous,
+        counted(notes, "note"): notes > 0,
     }
     remarks = [PIN_CHANGED] if pin_changed else []
     if state is not None:

@@ -29,6 +29,7 @@ class RenderedText {
     this.views = [...root.querySelectorAll(".rendered-view")];
     this.views.forEach((button, at) => { button.onclick = () => choose(at ? "source" : "rendered"); });
     this.copy.onclick = () => copy(this.data.text, this.copy);
+    this.notable = new Notable(root, this.body);
     this.changed = () => this.show();
     window.addEventListener(CHOICE, this.changed);
     this.atEnd = true;                                      // a stream is followed unless the reader scrolls up
@@ -48,10 +49,12 @@ class RenderedText {
   destroy() {
     window.removeEventListener(CHOICE, this.changed);
     this.growth.disconnect();
+    this.notable.destroy();
   }
 
-  update({ data }) {
-    this.data = data;
+  update(component) {
+    const data = this.data = component.data;
+    this.component = component;
     this.streamed ||= data.live;
     this.root.classList.toggle("framed", data.framed);
     this.head.hidden = !data.heading && !data.copy && !data.notes.length && !data.marked;
@@ -77,6 +80,7 @@ class RenderedText {
     this.views.forEach((button, at) => button.setAttribute("aria-pressed", String(source === Boolean(at))));
     if (source) this.writeSource(data.text);
     else this.writeBlocks(data.blocks, data.katex);
+    this.notable.update(this.component);
   }
 
   writeSource(text) {

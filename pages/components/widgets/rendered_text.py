@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from conductor.markdown import STYLES, Growing, rendered
 from pages.components.streamlit_patches.component import component
 from pages.components.streamlit_patches.katex import katex_script
+from pages.components.widgets.notable import Notable, notable_data, on_noted
 
 HTML = """<div class="text-block rendered">
 <div class="text-block-head"><span class="text-block-heading"></span><span class="text-block-notes"></span>
@@ -21,7 +22,8 @@ class="rendered-view" type="button">Source</button></span>
 <div class="text-block-body" tabindex="0" role="region"></div>
 </div>"""
 
-SHEETS, SCRIPTS = "text_block.css rendered_text.css", "copy_text.js mathematics.js rendered_text.js"
+SHEETS = "text_block.css notable.css rendered_text.css"
+SCRIPTS = "copy_text.js mathematics.js notable.js rendered_text.js"
 
 _component = component(
     "conductor_rendered_text",
@@ -47,10 +49,11 @@ def rendered_text(
     live: bool = False,
     height: int | None = None,
     steady: bool = False,
+    notable: Notable | None = None,
 ) -> None:
     """Show `text` under its `label` and `notes` (such as "offline"); see `text_block` for the rest.
 
-    `live`: it is still being written.
+    `live`: it is still being written. `notable` is what people write on its words.
     """
     shown = _growing.rendered(key, text) if live else rendered(text)
     data = {
@@ -67,5 +70,6 @@ def rendered_text(
         "live": live,
         "height": height,
         "steady": steady,
+        "notable": notable_data(notable, key=key),
     }
-    _component(key=key, data=data)
+    _component(key=key, data=data, on_noted_change=on_noted(notable, key=key))

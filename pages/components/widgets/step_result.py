@@ -18,6 +18,7 @@ from pages.components.tab.state import plain
 from pages.components.view_models.card_content import asked_again_in, phase
 from pages.components.view_models.run_text import by_hand, kind_notes, stand_in
 from pages.components.widgets.controls import expander
+from pages.components.widgets.notable import Notable
 from pages.components.widgets.rendered_text import rendered_text
 
 _STATUS: dict[str, tuple[str, str, str]] = {
@@ -89,8 +90,8 @@ def retries(state: StepState, *, key: str) -> None:
                 st.caption(plain(retry_text(retry)))
 
 
-def reasoning_view(state: StepState | None, *, key: str) -> None:
-    """What the model thought before its answer."""
+def reasoning_view(state: StepState | None, *, key: str, notable: Notable | None = None) -> None:
+    """What the model thought before its answer; `notable` is what people write on its words."""
     if state is None or not state.reasoning:
         st.caption("The worker has shown no reasoning.")
         return
@@ -101,6 +102,7 @@ def reasoning_view(state: StepState | None, *, key: str) -> None:
         label="Reasoning",
         heading=False,
         live=state.status == "running",
+        notable=notable,
     )
 
 
@@ -114,8 +116,17 @@ def retry_text(retry: Retry) -> str:
     return f"Attempt {retry.attempt} gave nothing: {message}; asked again {after}"
 
 
-def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str] = ()) -> None:
-    """The output of a step of `worker`, or why there is none, with `notes` on it."""
+def step_output(
+    state: StepState,
+    *,
+    worker: str,
+    key: str,
+    notes: Sequence[str] = (),
+    notable: Notable | None = None,
+) -> None:
+    """The output of a step of `worker`, or why there is none, with `notes` on it; `notable` is what people
+    write on its words.
+    """
     if state.message:
         st.error(plain(state.message), icon=":material/error:")
     if state.status == "blocked":
@@ -138,6 +149,7 @@ def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str]
             label="Output",
             notes=[*output_notes(state), *notes],
             live=state.status == "running",
+            notable=notable,
         )
     if facts := [*step_facts(state), *request_name(state)]:
         st.caption(plain(" · ".join(facts)))

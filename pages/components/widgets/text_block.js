@@ -1,6 +1,6 @@
 // Untrusted text on the page: every character goes through textContent, never through HTML.
 
-const shown = new WeakMap();
+const shown = new WeakMap(), notables = new WeakMap();
 
 export default function (component) {
   const { data, parentElement } = component;
@@ -22,6 +22,12 @@ export default function (component) {
   button.hidden = !data.copy;
   button.setAttribute("aria-label", `Copy ${data.label.toLowerCase()}`);
   button.onclick = () => copy(body.textContent, button);
+  if (!notables.has(root)) notables.set(root, new Notable(root, body));
+  notables.get(root).update(component);
+  return () => {
+    notables.get(root)?.destroy();
+    notables.delete(root);
+  };
 }
 
 function write(body, parts, live) {

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from pages.components.streamlit_patches.component import component
+from pages.components.widgets.notable import Notable, notable_data, on_noted
 
 _HTML = """<div class="text-block">
 <div class="text-block-head"><span class="text-block-heading"></span><span class="text-block-notes"></span>
@@ -59,8 +60,8 @@ _block = component(
     "conductor_passage",
     __file__,
     html=_HTML,
-    css="text_block.css text_block_legend.css",
-    js="copy_text.js text_block_legend.js text_block.js",
+    css="text_block.css notable.css text_block_legend.css",
+    js="copy_text.js notable.js text_block_legend.js text_block.js",
 )
 
 
@@ -77,12 +78,14 @@ def text_block(
     live: bool = False,
     height: int | None = None,
     steady: bool = False,
+    notable: Notable | None = None,
 ) -> None:
     """Show `text` under its `label` and `notes` (such as "offline").
 
     A `legend` above it shows how much of the text comes from where. Without `heading` the label is for
     screen readers only. `height` (pixels) makes the text scroll inside; `steady` gives it
-    that height from its first word on, so that what stands below stays where it is.
+    that height from its first word on, so that what stands below stays where it is. `notable` is what people
+    write on its words.
     """
     parts = [Stretch(text)] if isinstance(text, str) else text
     data = {
@@ -96,5 +99,6 @@ def text_block(
         "live": live,
         "height": height,
         "steady": steady,
+        "notable": notable_data(notable, key=key),
     }
-    _block(key=key, data=data)
+    _block(key=key, data=data, on_noted_change=on_noted(notable, key=key))

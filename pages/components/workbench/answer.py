@@ -29,6 +29,7 @@ from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.no_answer import no_answer
 from pages.components.workbench.plan import plan_facts
 from pages.components.workbench.question.settings import open_settings
+from pages.components.workbench.step.notes import step_notes
 from storage import Plan, Revision
 from studio.workbench import Workbench
 
@@ -74,7 +75,7 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         if state.status == "finished" and not state.answered:
             no_answer(bench, tab, view, state, notes)
         else:
-            rendered_text(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
+            _noted_answer(bench, tab, view, state, notes)
         if state.warning:
             st.caption(plain(state.warning))
         if not tab.watched:
@@ -85,6 +86,25 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         _kept(view.kept_answer)
     if state.status == "finished" and not tab.watched:
         _another_round(bench, tab, view, state)
+
+
+def _noted_answer(
+    bench: Workbench, tab: TabState, view: SessionView, state: RunState, notes: Sequence[str]
+) -> None:
+    """The answer, with what people wrote on the output that it is."""
+    at = state.answer_step
+    written = None
+    if view.as_run and at is not None and state.steps[at].text == state.answer:
+        written = step_notes(bench, tab, view, "output", state.answer, step=at)
+    rendered_text(
+        state.answer or "",
+        key=f"answer-{state.run}",
+        label="Answer",
+        notes=notes,
+        notable=None if written is None else written.notable(),
+    )
+    if written is not None:
+        written.draw("answer")
 
 
 def _earlier_answer(bench: Workbench, view: SessionView, state: RunState) -> None:

@@ -63,6 +63,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
         cards=bench.pool.cards,
         now=time.time(),
         pin_changed=view.pin_changed,
+        notes={} if tab.presents else bench.notes.counts(view.session.id, workflow),
     )
     result = workflow_graph(
         draw(workflow, shown, pictures),

@@ -23,6 +23,7 @@ from pages.components.workbench.live_refresh import CurrentView
 from pages.components.workbench.plan import no_plan, plan_panel, why_this_plan
 from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.step.inspector import inspector, preview_steps
+from pages.components.workbench.step.notes import loose_notes
 from pages.components.workbench.step.watched import watched_step
 from studio.workbench import Workbench
 
@@ -83,6 +84,7 @@ def _answer(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     earlier_rounds(bench, tab, view.session.id)
     if view.plan is not None:
         (why_this_plan if ran else plan_panel)(view.plan, view.planned)
+    loose_notes(bench, tab, view)
     conversation_view(view.session)
     if not tab.watched:
         session_comparison(bench.store, view.session.id)

@@ -4,6 +4,8 @@ and access, what it saw, and its reasoning.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from conductor.runs.step_state import StepState, status_of
@@ -29,6 +31,7 @@ from pages.components.workbench.editor import Editor, same_text
 from pages.components.workbench.step.fields import StepField, step_fields, take_over, worker_field
 from pages.components.workbench.step.nested import inside_button
 from pages.components.workbench.step.nested_path import with_kept_inside
+from pages.components.workbench.step.notes import step_notes
 from pages.components.workbench.step.request_view import sight
 from studio.workbench import Workbench
 
@@ -107,12 +110,21 @@ def _parts(
     with instruction, st.container(gap="small"):
         fields = step_fields(editor, shown, step, cards=editor.bench.pool.cards, locked=view.live)
         _step_buttons(editor, step, locked=view.live)
+        asked = editor.workflow.steps[step].instruction
+        if (on_it := step_notes(editor.bench, tab, view, "instruction", asked, step=step)) is not None:
+            on_it.draw()
     if part == _SAW:
         with saw:
             sight(editor, view, step, state)
     if part == _REASONING:
         with reasoning:
-            reasoning_view(state, key=f"{editor.session}-{step}")
+            written = "" if state is None else state.reasoning
+            notes = step_notes(editor.bench, tab, view, "reasoning", written, step=step)
+            reasoning_view(
+                state, key=f"{editor.session}-{step}", notable=None if notes is None else notes.notable()
+            )
+            if notes is not None:
+                notes.draw()
     return fields
 
 
@@ -134,7 +146,7 @@ def _output(editor: Editor, view: SessionView, step: int, state: StepState | Non
     if draft is not None:
         output_form(editor, view, step, state, draft)
     else:
-        output_view(view, step, state)
+        output_view(editor, view, step, state)
 
 
 def state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None:
@@ -182,7 +194,7 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
             action(name, icon, do, key=f"step-{icon}", help=tip, disabled=locked or disabled)
 
 
-def output_view(view: SessionView, step: int, state: StepState | None) -> None:
+def output_view(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
     """The output, or why there is none yet."""
     if state is None or (not state.text and state.status in ("waiting", "running")):
         st.caption(f"Output: {_why_no_output(view, state)}")
@@ -192,7 +204,30 @@ def output_view(view: SessionView, step: int, state: StepState | None) -> None:
         own = view.head.workflow.steps[step]
         since = ["pinned"] if own.pin is not None and state.kept is None else []
         since += ["inputs changed"] if step in view.pin_changed else []
-        step_output(state, worker=own.worker, key=f"{view.session.id}-{step}", notes=since)
+        noted_output(editor.bench, editor.tab, view, step, state, worker=own.worker, notes=since)
+
+
+def noted_output(
+    bench: Workbench,
+    tab: TabState,
+    view: SessionView,
+    step: int,
+    state: StepState,
+    *,
+    worker: str,
+    notes: Sequence[str] = (),
+) -> None:
+    """The output of a step with what people wrote on its words; `notes` are the app's own."""
+    written = step_notes(bench, tab, view, "output", state.text, step=step)
+    step_output(
+        state,
+        worker=worker,
+        key=f"{view.session.id}-{step}",
+        notes=notes,
+        notable=None if written is None else written.notable(),
+    )
+    if written is not None:
+        written.draw()
 
 
 def _why_no_output(view: SessionView, state: StepState | None) -> str:

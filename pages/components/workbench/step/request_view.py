@@ -33,6 +33,7 @@ from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import diff_notes
 from pages.components.widgets.text_diff import stretches as diff_stretches
 from pages.components.workbench.editor import Editor
+from pages.components.workbench.step.notes import StepNotes, step_notes
 from pages.components.workbench.step.request import (
     Sent,
     asked_before,
@@ -42,6 +43,7 @@ from pages.components.workbench.step.request import (
     request_sent,
     unchanged,
 )
+from studio.sessions.notes import step_text
 
 _compared = lru_cache(maxsize=16)(compare_texts)
 """A redraw of a run under way asks again four times a second."""
@@ -63,10 +65,11 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
         st.caption("What this step saw is shown here as soon as it was sent: nothing was yet.")
         return
 
+    own_step = sent.workflow.steps[sent.step]
     request_view(
         sent.request,
         key=f"{editor.session}-{step}",
-        reader=reader(bench.pool.cards, sent.workflow.steps[sent.step].worker, sent.own),
+        reader=reader(bench.pool.cards, own_step.worker, sent.own),
         hidden=unseen(editor, step),
         origins=origins(bench, view, sent),
         let_see=None if editor.tab.watched else partial(_grant, editor, step),
@@ -74,6 +77,9 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
         notes=sent.notes,
         before=lambda: asked_before(bench, sent.run, sent.step),
         boxed=False,
+        noted=step_notes(
+            bench, editor.tab, view, "request", step_text("request", own_step, sent.own), step=step, sent=sent
+        ),
     )
 
 
@@ -127,8 +133,9 @@ def request_view(
     notes: Sequence[str] = (),
     before: Callable[[], Sent | None] | None = None,
     boxed: bool = True,
+    noted: StepNotes | None = None,
 ) -> None:
-    """Draw it with `notes` on it, `boxed` in a box that is closed at first.
+    """Draw it with `notes` on it, `boxed` in a box that is closed at first; `noted` are those of people.
 
     `hidden` is what the step could not see, each with a button where `let_see` grants it. `origins` is what
     is noted on the outputs that were sent; `before` finds what the step was sent in an earlier run.
@@ -141,7 +148,9 @@ def request_view(
             st.caption(plain(" ".join(notes)))
         if beside := asked_for(request.sampling):
             st.caption(plain(beside))
-        _as_sent(request, reader, origins or {}, key=key)
+        _as_sent(request, reader, origins or {}, noted, key=key)
+        if noted is not None:
+            noted.draw()
         _unseen(hidden, let_see, locked=locked, key=key)
         if before is not None:
             _against(before(), request, reader, key=key)
@@ -167,7 +176,14 @@ def hidden_from(workflow: Workflow, step: int) -> list[Hidden]:
     return [Hidden(read, step_name(workflow, read)) for read in range(step) if read not in access]
 
 
-def _as_sent(request: Request, reader: Reader, origins: Mapping[Place, tuple[str, ...]], *, key: str) -> None:
+def _as_sent(
+    request: Request,
+    reader: Reader,
+    origins: Mapping[Place, tuple[str, ...]],
+    noted: StepNotes | None,
+    *,
+    key: str,
+) -> None:
     shares = _shares(request, reader)
     st.caption(plain(how_counted(shares, reader.kind, unreported=reader.unreported)))
     text_block(
@@ -176,6 +192,7 @@ def _as_sent(request: Request, reader: Reader, origins: Mapping[Place, tuple[str
         label="Request",
         legend=legend(shares, origins),
         height=320,
+        notable=None if noted is None else noted.notable(),
     )
 
 

@@ -9,9 +9,10 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.rendered_text import rendered_text
-from pages.components.widgets.step_result import reasoning_view, retries, status_badge, step_output
+from pages.components.widgets.step_result import reasoning_view, retries, status_badge
 from pages.components.workbench.editor import Editor
-from pages.components.workbench.step.inspector import PARTS, state_of
+from pages.components.workbench.step.inspector import PARTS, noted_output, state_of
+from pages.components.workbench.step.notes import step_notes
 from pages.components.workbench.step.request_view import sight
 from studio.workbench import Workbench
 
@@ -28,11 +29,11 @@ def watched_step(bench: Workbench, tab: TabState, view: SessionView) -> None:
             st.subheader(plain(step_name(head.workflow, at), limit=80), anchor=False)
             st.caption(plain(step.worker), width="content")
         if tab.presents:
-            _output(bench, view, at, step, key=key)
+            _output(bench, tab, view, at, step)
             return
         output, instruction, saw, reasoning = st.tabs(list(PARTS), key=f"watched-parts-{key}")
         with output:
-            _output(bench, view, at, step, key=key)
+            _output(bench, tab, view, at, step)
         with instruction:
             rendered_text(step.instruction, key=f"instruction-{key}", label="Instruction", heading=False)
             reads = ", ".join(step_name(head.workflow, read) for read in step.access)
@@ -41,14 +42,20 @@ def watched_step(bench: Workbench, tab: TabState, view: SessionView) -> None:
             editor = Editor(bench, tab, view.session.id, head)
             sight(editor, view, at, state_of(bench, view, at))
         with reasoning:
-            reasoning_view(state_of(bench, view, at), key=key)
+            state = state_of(bench, view, at)
+            notes = step_notes(
+                bench, tab, view, "reasoning", "" if state is None else state.reasoning, step=at
+            )
+            reasoning_view(state, key=key, notable=None if notes is None else notes.notable())
+            if notes is not None:
+                notes.draw()
 
 
-def _output(bench: Workbench, view: SessionView, at: int, step: Step, *, key: str) -> None:
+def _output(bench: Workbench, tab: TabState, view: SessionView, at: int, step: Step) -> None:
     state = state_of(bench, view, at)
     if state is None:
         st.caption("Not run yet.")
         return
     status_badge(state)
-    retries(state, key=key)
-    step_output(state, worker=step.worker, key=key)
+    retries(state, key=f"{view.session.id}-{at}")
+    noted_output(bench, tab, view, at, state, worker=step.worker)
