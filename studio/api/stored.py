@@ -36,6 +36,9 @@ LATE_SECONDS = 30.0
 IN_PROGRESS = "in_progress"
 """The status of a response that has not ended."""
 
+WAITS = "paused"
+"""Why a response is incomplete whose run waits at a gate."""
+
 LISTED = 50
 """Stored workflows in the list of models."""
 

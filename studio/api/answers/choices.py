@@ -122,7 +122,7 @@ def _again(bench: Workbench, first: ResponseRun) -> Resumption:
     revision = bench.store.revisions.find(bench.store.runs.find(run.run).revision)
     final = revision.workflow.final
     outputs = {at: step.output for at, step in enumerate(run.steps) if step.output is not None}
-    return Resumption(revision, RunScope(kind="only", step=final), outputs)
+    return Resumption(revision, RunScope(kind="only", step=final, passes=(final,)), outputs)
 
 
 def _once(request: RunRequest, revision: Revision, budget: Budget) -> RunRequest:

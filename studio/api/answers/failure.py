@@ -8,6 +8,9 @@ from studio.access.errors import ApiError
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.errors import FAULT, NO_RETRY, api_error, failed_run
 
+PAUSED = "run_paused"
+"""The error's code where the run waits at a gate."""
+
 
 def no_answer(run: AnsweredRun, *, query_parameter: str) -> ApiError | None:
     """Why a run that is over has no answer; None where it has one."""
@@ -37,6 +40,13 @@ def _ended(run: AnsweredRun) -> ApiError:
     if last is None or last.status == "cancelled":
         message = "The run was stopped; its finished steps are stored."
         return ApiError(message, status=409, code="run_stopped", headers=NO_RETRY)
+    if last.status == "paused":
+        steps = " and ".join(f"step {at + 1}" for at in last.held)
+        message = (
+            f"The run waits before {steps}, by its workflow; what it finished is stored. Continue it "
+            f"in the app, with `conductor run --session {run.session} --continue`, or resume the response."
+        )
+        return ApiError(message, status=409, code=PAUSED, headers=NO_RETRY)
     if last.status == "failed":
         reasons = [
             f"Step {at}: {step.message}" for at, step in enumerate(last.steps, start=1) if step.message

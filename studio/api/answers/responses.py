@@ -16,12 +16,12 @@ from pydantic import BaseModel
 from conductor.runs.events import EVENT
 from studio.access.errors import ApiError
 from studio.api.answers.answered_run import AnsweredRun
-from studio.api.answers.failure import no_answer
+from studio.api.answers.failure import PAUSED, no_answer
 from studio.api.answers.response_items import OutputStream, output
 from studio.api.answers.run_metadata import Shape, response_usage, run_metadata
 from studio.api.answers.streaming import comment, data, progress_line
 from studio.api.requests.responses import ResponsesRequest
-from studio.api.stored import IN_PROGRESS, RESPONSE
+from studio.api.stored import IN_PROGRESS, RESPONSE, WAITS
 
 _ECHOED = (
     "background", "instructions", "max_output_tokens", "metadata", "model", "parallel_tool_calls",
@@ -50,9 +50,12 @@ class DeletedResponse(BaseModel):
 
 
 async def response(request: ResponsesRequest, run: AnsweredRun) -> Shape:
-    """The whole answer of a run that is over, which is stored. Raises `ApiError` where there is none."""
+    """The whole answer of a run that is over, which is stored. Raises `ApiError` where there is none, unless
+    the run waits at a gate.
+    """
     ended = await outcome(request, run)
-    if error := no_answer(run, query_parameter=request.query_parameter):
+    error = no_answer(run, query_parameter=request.query_parameter)
+    if error is not None and error.code != PAUSED:
         raise error
     return ended
 
@@ -112,7 +115,8 @@ async def events(
             yield b"".join([*pieces, *items.pieces(text)])
     if error := no_answer(run, query_parameter=request.query_parameter):
         # Before the last event, so that a client that has read it finds the response.
-        yield event("response.failed", response=await run.store(_failed(request, run, error)))
+        kind = "response.incomplete" if error.code == PAUSED else "response.failed"
+        yield event(kind, response=await run.store(_failed(request, run, error)))
         return
     for piece in items.pieces(run.answer.end()):
         yield piece
@@ -138,6 +142,12 @@ def _ended(request: ResponsesRequest, run: AnsweredRun) -> Shape:
 
 
 def _failed(request: ResponsesRequest, run: AnsweredRun, error: ApiError) -> Shape:
+    if error.code == PAUSED:
+        return {
+            **_shape(request, run, status="incomplete"),
+            "incomplete_details": {"reason": WAITS},
+            "conductor": run_metadata(request, run),
+        }
     stopped = error.code == "run_stopped"
     return {
         **_shape(request, run, status="cancelled" if stopped else "failed"),

@@ -41,6 +41,7 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
         "answered": run is not None and run.answered,
         "nearby": [] if run is None else offered(run),
         "answer_step": None if run is None else run.answer_step,
+        "waits_before": [] if run is None else list(run.held),
         "warning": warning_of(answer),
         "calls": answer.state.calls,
         "tokens": usage.total,

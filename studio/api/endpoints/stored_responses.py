@@ -60,11 +60,13 @@ async def cancel_response(http: Request, principal: Authenticated, id: StoredId)
     **returning("resumeResponse", responses.ResponseObject, statuses=(400, 401, 403, 404, 409, 429, 503)),
 )
 async def resume_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
-    """Go on with a response that broke off, in the background; no finished step is called again."""
+    """Go on with a response that broke off or waits at a gate, in the background, without calling a finished
+    step again.
+    """
     service = service_of(http)
     found = await service.backend.look_up(stored.response, id, token=principal.token)
     request, pool = responses.request_of(found.shape), await service.backend.pool()
-    wanted, revision = await resumed_request(found, principal, pool, service.backend)
+    wanted, revision, scope = await resumed_request(found, principal, pool, service.backend)
     run = await service.runs.start(
         wanted,
         RequestSession(token=principal.token),
@@ -73,7 +75,7 @@ async def resume_response(http: Request, principal: Authenticated, id: StoredId)
         app=service.app_at(http),
         opening=responses.begun(request, started_at=found.shape["created_at"]),
         background=True,
-        resumes=Resumption(revision),
+        resumes=Resumption(revision, scope),
         answer=found.answer,
     )
     return await answered(http, principal, request, run)

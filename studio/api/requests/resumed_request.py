@@ -1,4 +1,4 @@
-"""A response that broke off, as a request that goes on from its finished steps.
+"""A response that broke off or waits at a gate, as a request that goes on from its finished steps.
 
 Knows the session and the token that asks; the run's process need not be this one.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conductor.runs.request import RunRequest
+from conductor.runs.scope import EDITED, RunScope
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from storage.records import Revision
@@ -22,13 +23,14 @@ from studio.workbench import Workbench
 
 async def resumed_request(
     found: StoredResponse, principal: Principal, pool: Pool, backend: Backend
-) -> tuple[RunRequest, Revision]:
-    """What runs, within the limits of the token that asks, and its workflow.
+) -> tuple[RunRequest, Revision, RunScope]:
+    """What runs, within the limits of the token that asks, its workflow, and how much of that: where the run
+    waits at gates, it passes them.
 
     Raises `ApiError` where the response is under way or has its answer, where there is no workflow yet, and
     where this token may not use its workers.
     """
-    request, head = await backend.call(_request, found)
+    request, head, scope = await backend.call(_request, found)
     cards = pool.cards
     head.workflow.check_workers(cards)
     if not principal.may_run(head.workflow, cards):
@@ -39,7 +41,7 @@ async def resumed_request(
     if principal.workers is not None:
         settings = _without_others(settings, principal, pool)
     # Those who follow it are sent the text as it is written.
-    return replace(request, settings=settings, sent_on=True), head
+    return replace(request, settings=settings, sent_on=True), head, scope
 
 
 def _without_others(settings: Settings, principal: Principal, pool: Pool) -> Settings:
@@ -51,11 +53,12 @@ def _without_others(settings: Settings, principal: Principal, pool: Pool) -> Set
     )
 
 
-def _request(bench: Workbench, found: StoredResponse) -> tuple[RunRequest, Revision]:
+def _request(bench: Workbench, found: StoredResponse) -> tuple[RunRequest, Revision, RunScope]:
     status = found.shape["status"]
     if not found.ended and not stored.is_abandoned(bench.store, found):
         raise _conflict("It is under way; follow it with stream=true.", "response_in_progress")
-    if status in ("completed", "incomplete"):
+    waits = (found.shape["incomplete_details"] or {}).get("reason") == stored.WAITS
+    if status in ("completed", "incomplete") and not waits:
         raise _conflict("It has its answer.", "nothing_to_resume")
     if stored.is_earlier(bench.store, found):
         raise _conflict("Another one of its session went on since; resume that.", "nothing_to_resume")
@@ -63,7 +66,8 @@ def _request(bench: Workbench, found: StoredResponse) -> tuple[RunRequest, Revis
     if head is None:
         message = "It broke off before it had a workflow, so no step of it is finished; ask once more."
         raise _conflict(message, "nothing_to_resume")
-    return bench.request(found.session), head
+    scope = bench.running.way_on(found.session) if bench.running.waiting(found.session) else EDITED
+    return bench.request(found.session), head, scope
 
 
 def _conflict(message: str, code: str) -> ApiError:

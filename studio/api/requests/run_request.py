@@ -80,6 +80,8 @@ async def run_request(
         _check_runs(model, workflow, cards=cards, allowed=workers)
         if asked.answers > 1 and workflow.final in workflow.pins:
             raise unsupported("n", "the output of the final step is pinned, so every answer is the same.")
+        if workflow.gates and request.store is False:
+            raise unsupported("store", "the workflow waits at a gate; what is not stored cannot go on.")
         if waiting is None:
             _check_unplanned(request)
         if request.steering.workflow is None:

@@ -22,6 +22,8 @@ from stage import model as endpoint_worker
 from tool_cases import BOTH, TOOL
 
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.file import write_plan
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.access.auth import Principal
 
@@ -351,3 +353,75 @@ def test_a_token_resumes_with_its_own_workers_and_its_own_budget_only(servers: t
     assert resume(other, id).status_code == 200
     eventually(lambda: httpx.get(f"{other.base_url}/responses/{id}").json()["status"] == "completed")
     other.settle()
+
+
+# -- at a gate -------------------------------------------------------------------------------------
+
+GATED = json.loads(
+    write_plan(
+        Workflow.of(
+            [
+                Step(instruction="draft", worker="alpha"),
+                Step(instruction="polish", worker="beta", access=(0,), gate=True),
+            ]
+        ),
+        query=None,
+        origin="human",
+        workers=("alpha", "beta"),
+        label=None,
+    )
+)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_response_waits_at_a_gate_and_another_server_goes_on_with_it(
+    servers: tuple[Stage, Stage], streamed: bool
+) -> None:
+    one, other = servers
+    for stage in servers:
+        answers = {"alpha": "Facts.", "beta": "Fine."}
+        stage.plays(*(SimulatedWorker(name=name, answer=text) for name, text in answers.items()))
+    with one.client() as client, other.client() as theirs:
+        asked: Any = client.responses.create(
+            model="conductor",
+            input="Why?",
+            stream=streamed,
+            extra_body={"conductor": {"workflow": GATED}},
+        )
+        if streamed:
+            last = list(asked)[-1]
+            assert last.type == "response.incomplete"
+            asked = last.response
+        assert (asked.status, asked.incomplete_details.reason, asked.output) == ("incomplete", "paused", [])
+        assert asked.conductor["waits_before"] == [1]
+        assert theirs.responses.retrieve(asked.id).to_dict() == asked.to_dict()
+        resumed = resume(other, asked.id)
+        assert (resumed.status_code, resumed.json()["status"]) == (200, "in_progress")
+        eventually(lambda: client.responses.retrieve(asked.id).status == "completed")
+        ended: Any = client.responses.retrieve(asked.id)
+    assert ended.output_text == "Fine."
+    assert [step["reused"] for step in ended.conductor["steps"]] == [True, False]
+    assert ended.conductor["waits_before"] == []
+    assert resume(one, asked.id).status_code == 409
+
+
+def test_a_chat_completion_that_comes_to_a_gate_names_its_session(stage: Stage, client: OpenAI) -> None:
+    stage.plays(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta"))
+
+    def ask(**more: Any) -> Any:
+        return client.chat.completions.create(
+            model="conductor",
+            messages=[{"role": "user", "content": "Why?"}],
+            extra_body={"conductor": {"workflow": GATED}},
+            **more,
+        )
+
+    with pytest.raises(openai.APIStatusError) as refused:
+        ask()
+    session = stage.workbench.store.sessions.listed()[0]
+    assert (refused.value.status_code, refused.value.code, session.state) == (409, "run_paused", "paused")
+    assert "waits before step 2" in str(refused.value)
+    assert f"--session {session.id} --continue" in str(refused.value)
+    with pytest.raises(openai.APIStatusError) as refused:
+        ask(store=False)
+    assert (refused.value.status_code, refused.value.param) == (400, "store")
