@@ -22,6 +22,7 @@ from pages.components.workbench.bar.bar import bar
 from pages.components.workbench.canvas import graph
 from pages.components.workbench.conflicts import conflicts, show_news
 from pages.components.workbench.drawer.panels import panels
+from pages.components.workbench.find import find_in_session
 from pages.components.workbench.live import live_planning
 from pages.components.workbench.live_refresh import CurrentView, watch
 from pages.components.workbench.other_plans import other_plans
@@ -91,6 +92,8 @@ def page() -> None:
                 watch(tab, seen)
             else:
                 current.watch(seen)
+                if not tab.presents:
+                    current.fragment("find", partial(find_in_session, bench, tab))
         view = None if current is None else current.of_page
         if tab.watched:
             watched(bench, tab, current)

@@ -29,10 +29,12 @@ class Shortcut:
 
 
 SHEET = Shortcut("?", "Show these keys")
+PALETTE = Shortcut("Ctrl+K", "Find words in the session, or do what a button does")
 
 SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
     "Everywhere": (
         SHEET,
+        PALETTE,
         Shortcut("Tab Shift+Tab", "Next and previous thing that can be used"),
         Shortcut("Esc", "Close what is open"),
         Shortcut("P", "Present the session, and end that", presses="present"),
@@ -79,6 +81,32 @@ SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
     ),
 }
 """By where they count, in the order in which they are shown."""
+
+COMMANDS: Mapping[str, str] = {
+    "Run the workflow": ".st-key-run button",
+    "Stop what runs": ".st-key-stop button",
+    "Compare with the run or revision before": '.st-key-read-answer a[href*="compare"]',
+    "Another round": ".st-key-another-round button",
+    "Plan again": ".st-key-plan-again button",
+    "Begin a new session": ".st-key-new button",
+    **{
+        f"Open {page.capitalize()}": f'[data-testid="stSidebarNav"] a[href$="{page}"]'
+        for page in ("compare", "sessions", "evaluation", "learning", "pool")
+    },
+}
+"""What has no key of its own and can be done by name: the selector of its button or link."""
+
+
+def commands() -> list[tuple[str, str, str]]:
+    """What can be done by name: what it does, its keys ("" for none), and the selector of its button."""
+    keyed = [
+        (one.does, one.keys, f".st-key-{one.presses} button")
+        for group in SHORTCUTS.values()
+        for one in group
+        if one.presses is not None and one.within is None
+    ]
+    return [*((does, "", selector) for does, selector in COMMANDS.items()), *keyed]
+
 
 _KEYS = {"Esc": "escape"}
 """What the browser calls a key, where a keyboard has another name for it."""

@@ -16,6 +16,7 @@ from streamlit.errors import StreamlitAPIException
 
 from conductor.drawing.layout import Direction
 from conductor.runs.replay import Replay
+from conductor.values.note import NotePart
 from conductor.values.presets import Settings
 from pages.components.tab.account import viewable
 from pages.components.tab.download import Download
@@ -36,6 +37,20 @@ class Notice:
     place: str
 
 
+@dataclass(frozen=True, slots=True)
+class FoundWords:
+    """Words that a person looked for, in the `part` of the step `step` (from 0).
+
+    `near` is how much of the text is before them (0 to 1), `moment` when it was (Unix seconds).
+    """
+
+    step: int
+    part: NotePart
+    words: str
+    near: float
+    moment: float
+
+
 class TabState(EditMemory):
     """One tab's state."""
 
@@ -51,6 +66,8 @@ class TabState(EditMemory):
     """The position of the step that the graph selects; `select` has the graph follow."""
     selection_revision = Remembered[int]("selection_revision", 0)
     """Grows whenever Python moves the selection."""
+    found = Remembered[FoundWords | None]("found", None)
+    """The words that were looked for last, which their text marks."""
     part = Remembered[str | None]("step-part", None)
     """The part of a step that a person chose to see, by its name; None before."""
     panel_selects = Remembered[bool]("panel_selects", False)
@@ -125,6 +142,7 @@ class TabState(EditMemory):
         self.select(None)
         self.leave_replay()
         self.rewrites = False
+        self.found = None
         for name in ("download", "export_asked"):
             st.session_state.pop(name, None)
 

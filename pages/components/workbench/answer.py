@@ -101,7 +101,7 @@ def _noted_answer(
         key=f"answer-{state.run}",
         label="Answer",
         notes=notes,
-        notable=None if written is None else written.notable(),
+        notable=None if written is None else written.notable(shows_found=False),
     )
     if written is not None:
         written.draw("answer")

@@ -37,6 +37,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
     def selected() -> None:
         tab.selected = st.session_state[key].selected["step"]
+        tab.found = None
         tab.redraw(tab.shows_selection)
 
     def edited() -> None:

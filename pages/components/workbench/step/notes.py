@@ -15,7 +15,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander
-from pages.components.widgets.notable import Marked, Notable, Written
+from pages.components.widgets.notable import Found, Marked, Notable, Written
 from pages.components.workbench.step.request import Sent
 from storage.records import NoteRecord
 from studio.sessions.notes import NotePlace
@@ -24,21 +24,27 @@ from studio.workbench import Workbench
 
 @dataclass(frozen=True, slots=True)
 class StepNotes:
-    """The notes on one text of a step, as it is shown: `source` at `place`."""
+    """The notes on one text of the step `step` (as the page counts), as it is shown: `source` at `place`."""
 
     bench: Workbench
     tab: TabState
     session: str
     place: NotePlace
     source: str
+    step: int
     notes: tuple[NoteRecord, ...]
 
-    def notable(self) -> Notable | None:
-        """What the text component marks and offers; nothing before an audience."""
+    def notable(self, *, shows_found: bool = True) -> Notable | None:
+        """What the text component marks and offers, and where `shows_found` the words that were looked for;
+        nothing before an audience.
+        """
         if self.tab.presents:
             return None
         length = max(1, len(self.source))
+        found = self.tab.found
+        here = shows_found and found is not None and (found.step, found.part) == (self.step, self.place.part)
         return Notable(
+            found=Found(found.words, found.near, found.moment) if found is not None and here else None,
             quotes=[Marked(note.quote, (note.start or 0) / length) for note in self.notes if note.quote],
             write=None if self.tab.watched else self._write,
             asks_name=author() is None,
@@ -92,6 +98,7 @@ def step_notes(
         view.session.id,
         NotePlace(part=part, step=at, revision=revision, run=run),
         source,
+        step,
         tuple(note for note in notes if note.part == part),
     )
 
