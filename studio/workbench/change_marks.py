@@ -38,11 +38,12 @@ def _session_mark(bench: Workbench, session: str | None) -> str:
     try:
         found = bench.store.sessions.find(session)
         run = bench.store.runs.latest(session)
+        notes = [note.id for note in bench.store.notes.of_session(session)]
     except StorageError:
         return "gone"
     ran = None if run is None else (run.id, run.status)
     # Planning leaves no trace in the store before it ends; elsewhere it is shown then.
-    return _digest(found.model_dump_json(), ran, bench.activities.busy(session))
+    return _digest(found.model_dump_json(), ran, notes, bench.activities.busy(session))
 
 
 def _recent_mark(bench: Workbench) -> str:

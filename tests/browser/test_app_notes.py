@@ -61,8 +61,22 @@ def test_a_note_is_written_on_selected_words_counted_on_the_card_and_deleted(vis
     expect(desk.graph.cards.nth(0)).to_contain_text("2 notes")
     expect(step.get_by_text("All of it is rude.")).to_be_visible()
 
-    for left in ("1 note", ""):
-        step.get_by_role("button", name="Delete").first.click()
-        expect(desk.graph.cards.nth(0)).to_contain_text(left)
+    step.get_by_role("button", name="Delete", exact=True).first.click()
+    expect(desk.graph.cards.nth(0)).to_contain_text("1 note")
+    step.get_by_role("button", name="Restore the deleted note").click()
+    expect(desk.graph.cards.nth(0)).to_contain_text("2 notes")
+
+    # Those who look on read notes and write none.
+    watched = WorkbenchPage(visit(paced_app, f"/?session={desk.session}&view=1")).settled()
+    seen = watched.select(0)
+    expect(seen.get_by_text("All of it is rude.")).to_be_visible()
+    expect(seen.get_by_role("button", name="Delete", exact=True)).to_have_count(0)
+    watched.region("Output").press("n")
+    expect(watched.page.get_by_role("dialog", name="Write a note")).to_be_hidden()
+    watched.page.close()
+
+    step.get_by_role("button", name="Delete", exact=True).first.click()
+    expect(desk.graph.cards.nth(0)).to_contain_text("1 note")
+    step.get_by_role("button", name="Delete", exact=True).first.click()
     expect(step.get_by_text("Ada · ")).to_have_count(0)
     expect(desk.graph.cards.nth(0)).not_to_contain_text("note")

@@ -11,7 +11,10 @@ from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
+from storage.session_entries import NoteEntry
 from studio.workbench import Workbench, marks
+
+NOTE = NoteEntry(id="n", part="question", text="Vague", created_at=0)
 
 
 @pytest.fixture
@@ -29,9 +32,10 @@ def bench(store: SessionStore) -> Iterator[Workbench]:
         (lambda store, session: store.revisions.undo(session), False),
         (lambda store, session: store.sessions.rename(session, "Another name"), True),
         (lambda store, session: begin(store, session, "r"), True),
+        (lambda store, session: store.notes.add(session, NOTE), False),
         (lambda store, session: store.sessions.delete(session), True),
     ],
-    ids=["edit", "undo", "name", "run", "deletion"],
+    ids=["edit", "undo", "name", "run", "note", "deletion"],
 )
 def test_a_change_of_a_session_is_seen_in_its_mark(
     store: SessionStore, bench: Workbench, change: Callable[[SessionStore, str], object], listed: bool

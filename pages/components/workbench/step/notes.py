@@ -21,6 +21,8 @@ from storage.records import NoteRecord
 from studio.sessions.notes import NotePlace
 from studio.workbench import Workbench
 
+_DELETED = "note-deleted"
+
 
 @dataclass(frozen=True, slots=True)
 class StepNotes:
@@ -52,9 +54,36 @@ class StepNotes:
 
     def draw(self, where: str = "step") -> None:
         """The notes below the text; `where` names the place that shows them."""
-        if not self.tab.presents:
-            for note in self.notes:
-                note_view(self.bench, self.tab, note, where=where, on=_on(note, self.source))
+        if self.tab.presents:
+            return
+        if not self.tab.watched:
+            self._restorable(where)
+        for note in self.notes:
+            note_view(self.bench, self.tab, note, where=where, on=_on(note, self.source))
+
+    def _restorable(self, where: str) -> None:
+        """A way back for the note on this text that was deleted last."""
+        self.tab.show_notice("notes")
+        gone: NoteRecord | None = st.session_state.get(_DELETED)
+        if gone is None or gone.session != self.session or (gone.part, gone.step) != self._text:
+            return
+
+        def restore() -> None:
+            self.bench.store.notes.restore(gone.id)
+            del st.session_state[_DELETED]
+
+        action(
+            "Restore the deleted note",
+            "undo",
+            restore,
+            key=f"note-restore-{where}-{gone.id}",
+            type="tertiary",
+            place="notes",
+        )
+
+    @property
+    def _text(self) -> tuple[NotePart, int | None]:
+        return self.place.part, self.place.step
 
     def _write(self, written: Written) -> None:
         self.bench.notes.write(
@@ -118,6 +147,11 @@ def loose_notes(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def note_view(bench: Workbench, tab: TabState, note: NoteRecord, *, where: str, on: str = "") -> None:
     """One note: the words that it is about, itself, who wrote it when, and what can be done with it."""
+
+    def delete() -> None:
+        bench.store.notes.delete(note.id)
+        st.session_state[_DELETED] = note
+
     with st.container(key=f"note-{where}-{note.id}", gap=None):
         if note.quote:
             st.caption(f"“{plain(note.quote, limit=300)}”")
@@ -130,8 +164,7 @@ def note_view(bench: Workbench, tab: TabState, note: NoteRecord, *, where: str, 
                 action(
                     "Delete",
                     None,
-                    bench.store.notes.delete,
-                    note.id,
+                    delete,
                     key=f"note-delete-{where}-{note.id}",
                     help="Delete this note",
                     type="tertiary",

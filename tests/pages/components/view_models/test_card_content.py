@@ -53,6 +53,16 @@ def test_a_card_shows_its_step_of_the_run(run, status, note):
     assert (shown.status, shown.note) == (status, note)
 
 
+def test_a_card_counts_the_notes_on_its_step():
+    def badges(**notes):
+        (only,) = card_contents(ONE, run=None, radius=None, cards={}, now=0.0, **notes)
+        return only.badges
+
+    assert badges() == badges(notes={1: 3}) == ()
+    assert badges(notes={0: 1}) == ("1 note",)
+    assert badges(notes={0: 2, 1: 1}) == ("2 notes",)
+
+
 def test_a_card_says_that_its_worker_has_no_answer():
     assert content(run=run_of(status="refused", reused=True)).remark == "no answer"
 
