@@ -52,3 +52,15 @@ def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit,
     expect(page.get_by_text("No text or note of this session has these words.")).to_be_visible()
     page.keyboard.press("Escape")
     expect(box).to_be_hidden()
+
+    # What only an earlier run has opens beside the run of now.
+    desk.field("Instruction").fill("Find the lion in it.")
+    desk.field("Instruction").press("Control+Enter")
+    expect(desk.graph.cards.nth(0)).to_contain_text("will run")
+    desk.run()
+    expect(desk.graph.cards.nth(0)).to_contain_text("finished")
+    expect(desk.keyed("stop")).to_have_count(0)
+    page.keyboard.press("Control+k")
+    box.fill("zebra")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Compare", level=1)).to_be_visible()

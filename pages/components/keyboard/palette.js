@@ -15,7 +15,9 @@ class Palette {
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     document.addEventListener("keydown", (event) => this.pressed(event), { signal });
-    dialog.addEventListener("click", ({ target }) => { if (target === dialog) dialog.close(); }, { signal });
+    // What is not looked at is not looked for. A choice ends the search by itself.
+    dialog.addEventListener("cancel", () => this.ask(""), { signal });
+    dialog.addEventListener("click", ({ target }) => { if (target === dialog) this.leave(); }, { signal });
     dialog.addEventListener("keydown", (event) => this.key(event), { signal });
     this.field.addEventListener("input", () => this.typed(), { signal });
   }
@@ -30,17 +32,27 @@ class Palette {
     if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
     if (document.querySelector('[role="dialog"], dialog.shortcuts[open]')) return;
     event.preventDefault();
-    if (this.dialog.open) return this.dialog.close();
+    if (this.dialog.open) return this.leave();
     this.dialog.showModal();
     this.field.select();
+    if (this.field.value) this.ask();
     this.draw();
   }
 
-  typed() {
+  leave() {
+    this.dialog.close();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.component.setTriggerValue("typed", this.field.value), TYPING);
+    this.ask("");
+  }
+
+  typed() {
+    this.entered = false;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ask(), TYPING);
     this.draw();
   }
+
+  ask(words = this.field.value) { this.component.setTriggerValue("typed", words); }
 
   key(event) {
     // Keys that are typed here mean nothing to the page behind.
@@ -49,16 +61,18 @@ class Palette {
     if (step && length) {
       event.preventDefault();
       this.mark((this.at + step + length) % length);
-    } else if (event.key === "Enter" && length) {
+    } else if (event.key === "Enter") {
       event.preventDefault();
-      this.options[this.at].choose();
+      // What was found for other words is no answer to these: the first place is chosen when it is there.
+      if (this.waits && !this.options[this.at]?.command) this.entered = true;
+      else this.options[this.at]?.choose();
     }
   }
 
   draw() {
     const { query, rows, commands } = this.data, typed = this.field.value.trim(), words = typed.toLowerCase();
     // Until the answer is there, the rows before it stay.
-    const waits = typed !== query && typed !== "";
+    const waits = this.waits = typed !== query && typed !== "";
     const places = typed ? rows.map((row, at) => this.place(row, () => this.component.setTriggerValue("chosen", { query, at }))) : [];
     const usable = commands.filter(([does, , selector]) => does.toLowerCase().includes(words) && button(selector));
     const named = (first) => usable.filter(([does]) => does.toLowerCase().startsWith(words) === first)
@@ -75,6 +89,9 @@ class Palette {
     this.state.textContent = waits ? "Searching…" : !this.options.length ? "No text or note of this session has these words." : "";
     this.mark(Math.min(this.typedAt === typed ? this.at ?? 0 : 0, Math.max(0, this.options.length - 1)));
     this.typedAt = typed;
+    if (waits || !this.entered) return;
+    this.entered = false;
+    this.options[this.at]?.choose();
   }
 
   mark(at, scrolls = true) {
@@ -87,13 +104,13 @@ class Palette {
   place({ where, before, words, after }, send) {
     const node = element("div", { role: "option", class: "palette-place" }, element("span", "palette-where", where),
       element("span", "palette-words", before, element("mark", {}, words), after));
-    return { node, choose: () => { this.dialog.close(); send(); } };
+    return { node, choose: () => { this.dialog.close(); clearTimeout(this.timer); send(); } };
   }
 
   command(does, keys, selector) {
     const caps = keys.split(" ").filter(Boolean).map((key) => element("kbd", {}, key));
     const node = element("div", { role: "option", class: "palette-command" }, element("span", {}, does), ...caps);
-    return { node, choose: () => { this.dialog.close(); button(selector)?.click(); } };
+    return { node, command: true, choose: () => { this.leave(); button(selector)?.click(); } };
   }
 
   destroy() {

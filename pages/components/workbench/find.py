@@ -46,6 +46,7 @@ def find_in_session(bench: Workbench, tab: TabState, view: SessionView) -> None:
     def chosen() -> None:
         wanted = st.session_state[_KEY].chosen
         at = wanted.get("at") if isinstance(wanted, dict) and wanted.get("query") == query else None
+        st.session_state[_QUERY] = ""
         if isinstance(at, int) and 0 <= at < len(places):
             _go(tab, places[at])
 
