@@ -13,6 +13,7 @@ from conductor.engine.prompt_layouts import (
     STYLES,
     VERBATIM,
     PromptContext,
+    behind,
     moa_messages,
     paper_parts,
     tagged_parts,
@@ -31,8 +32,8 @@ class BoundWorkflow:
     """A workflow with its query and its workers: all that decides the steps' requests, except the outputs.
 
     `identities` and `styles` hold each step's worker identity and the style of its request. `previous` holds
-    the responses of the previous round's steps, `conversation` the messages before the query. Methods take
-    outputs by step position.
+    the responses of the previous round's steps, `conversation` the messages before the query. The steps in
+    `sighted` have workers that see images. Methods take outputs by step position.
     """
 
     workflow: Workflow
@@ -41,6 +42,7 @@ class BoundWorkflow:
     styles: tuple[RequestStyle, ...]
     previous: tuple[SeenResponse, ...] = ()
     conversation: Conversation = NO_CONVERSATION
+    sighted: frozenset[int] = frozenset()
 
     @classmethod
     def of(
@@ -64,6 +66,7 @@ class BoundWorkflow:
             ),
             previous=previous,
             conversation=conversation,
+            sighted=frozenset(at for at, name in enumerate(names) if pool.cards[name].vision),
         )
 
     @cached_property
@@ -100,17 +103,23 @@ class BoundWorkflow:
         own = self.workflow.steps[step]
         sampling = own.sampling if defaults is None else own.sampling.over(defaults)
         if self.verbatim:
-            return Request(messages=verbatim_messages(self.conversation, self.query), sampling=sampling)
+            messages = verbatim_messages(self._conversation_of(step), self.query)
+            return Request(messages=messages, sampling=sampling)
         context = self._prompt_context(step, outputs, nonce=address[:8])
         if self.styles[step] == "moa":
             return Request(messages=moa_messages(context), sampling=sampling)
         parts = paper_parts(context) if self.styles[step] == "paper" else tagged_parts(context)
         following = [turn.message for turn in context.conversation.following]
-        return Request(messages=(Message("user", tuple(parts)), *following), sampling=sampling)
+        images = behind(parts, context.conversation.pictures)
+        own_message = Message("user", tuple(parts), images=images)
+        return Request(messages=(own_message, *following), sampling=sampling)
 
     def _conversation_of(self, step: int) -> Conversation:
-        """What follows the query are results for the final step, which leave the others as they were."""
-        return self.conversation if step == self.workflow.final else self.conversation.before
+        """What follows the query are results for the final step, which leave the others as they were; so do
+        other images those whose workers see none.
+        """
+        own = self.conversation if step == self.workflow.final else self.conversation.before
+        return own if step in self.sighted else own.without_images
 
     def _names_final(self, step: int) -> bool:
         """Whether the step's request names it the last one; so a proposer's is the same in any workflow."""

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from conductor.text.formatting import counted
 from conductor.values.conversation import NO_CONVERSATION, Conversation
+from conductor.values.images import Image
 from conductor.values.messages import Message, Part, RequestStyle, SeenResponse
 
 STYLES: Mapping[RequestStyle, str] = {"ours": "steps-1", "paper": "paper-1", "moa": "moa-1"}
@@ -45,7 +47,7 @@ def tagged_parts(context: PromptContext) -> list[Part]:
     """Our layout: everything between tags with a nonce, earlier steps by number and worker."""
     nonce = context.nonce
     parts = context.conversation.opening(_ROLE, _KEEP_TO, _EARLIER, task="overall_task", mark=f"-{nonce}")
-    parts.append(Part("query", context.query))
+    parts += [Part("query", context.query), *_attached(context.conversation)]
     between = f"\n</overall_task-{nonce}>\n\n"
     for done in context.seen:
         name = done.worker.replace("&", "&amp;").replace('"', "&quot;")
@@ -73,7 +75,7 @@ def paper_parts(context: PromptContext) -> list[Part]:
     defused = partial(_defused, tags=(*_PLAIN_TAGS, *spoken))
     texts = (_ROLE, _KEEP_TO, _EARLIER)
     parts = context.conversation.opening(*texts, task="overall_task", mark="", written=defused)
-    parts.append(Part("query", defused(context.query)))
+    parts += [Part("query", defused(context.query)), *_attached(context.conversation)]
     between = "\n</overall_task>\n\n"
     for done in context.seen:
         parts += (
@@ -93,7 +95,17 @@ def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, 
     if conversation.instructions:
         messages.insert(0, Message(role="system", parts=(Part("system", conversation.instructions),)))
     following = [turn.message for turn in conversation.following]
-    return (*messages, Message("user", (Part("query", query),), name=conversation.speaker), *following)
+    unseen = _attached(conversation) if conversation.unseen else ()
+    parts, images = (Part("query", query), *unseen), conversation.images
+    return (*messages, Message("user", parts, name=conversation.speaker, images=images), *following)
+
+
+def behind(parts: Sequence[Part], images: Sequence[Image]) -> tuple[Image, ...]:
+    """The images at the end of the message that has these parts."""
+    if not images:
+        return ()
+    end = sum(len(part.text) for part in parts)
+    return tuple(image.model_copy(update={"at": end}) for image in images)
 
 
 def moa_messages(context: PromptContext) -> tuple[Message, ...]:
@@ -114,6 +126,19 @@ def moa_messages(context: PromptContext) -> tuple[Message, ...]:
         return (Message(role="system", parts=tuple(parts)), *messages)
     first = (*messages[0].parts, Part("frame", "\n\n"), *parts)
     return (Message(role="system", parts=first), *messages[1:])
+
+
+def _attached(conversation: Conversation) -> tuple[Part, ...]:
+    """What is written behind the query of the images that belong to it, or to the messages before it."""
+    if conversation.unseen:
+        images = counted(conversation.unseen, "image")
+        return (Part("frame", f"\n\n[The user sent {images} with this, which you are not shown.]"),)
+    if not conversation.pictures:
+        return ()
+    earlier = len(conversation.pictures) - len(conversation.images)
+    images = counted(len(conversation.pictures), "image")
+    of = f", the first {earlier} with earlier messages" if earlier else ""
+    return (Part("frame", f"\n\n[The user sent {images} with this{of}: see the end of this message.]"),)
 
 
 def _closing(context: PromptContext, between: str) -> tuple[Part, Part]:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from conductor.values.images import Image
 from conductor.values.messages import Message, Part, Value
 from conductor.values.tools import ToolCall
 
@@ -19,7 +20,7 @@ class Turn(Value):
     """One message of a conversation, as it came.
 
     An assistant's may have `tool_calls`; a tool's is the result of the call `tool_call_id`. `name` is the
-    speaker's, where the client gives one.
+    speaker's, where the client gives one. `images` stand in the text, each at its place.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -27,6 +28,7 @@ class Turn(Value):
     tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
     tool_call_id: str | None = Field(default=None, exclude_if=lambda call: call is None)
     name: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    images: tuple[Image, ...] = Field(default=(), exclude_if=lambda images: not images)
 
     @property
     def shown(self) -> str:
@@ -42,7 +44,7 @@ class Turn(Value):
     def message(self) -> Message:
         """The same as a worker is sent it."""
         part = Part("system" if self.role == "system" else "turn", self.text)
-        return Message(self.role, (part,), self.tool_calls, self.tool_call_id, self.name)
+        return Message(self.role, (part,), self.tool_calls, self.tool_call_id, self.name, self.images)
 
 
 class Conversation(Value):
@@ -51,7 +53,8 @@ class Conversation(Value):
     `verbatim`: a workflow of one step sends all of it to its worker as it is, message by message, without any
     text of this program. What a workflow of several steps sees does not depend on it. `following` comes after
     the query: calls of tools and their results, or the beginning of the answer, which the final step alone is
-    sent. `speaker` is the name of who asks, where the client gives one.
+    sent. `speaker` is the name of who asks, where the client gives one. `images` belong to the query, and
+    `unseen` is how many images of the messages a worker without vision is not sent.
     """
 
     instructions: str = ""
@@ -59,11 +62,28 @@ class Conversation(Value):
     verbatim: bool = False
     following: tuple[Turn, ...] = Field(default=(), exclude_if=lambda turns: not turns)
     speaker: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    images: tuple[Image, ...] = Field(default=(), exclude_if=lambda images: not images)
+    unseen: int = Field(default=0, ge=0, exclude_if=lambda number: not number)
 
     @property
     def nothing(self) -> bool:
         """Whether there is nothing before the query."""
-        return not (self.turns or self.instructions or self.verbatim or self.following or self.speaker)
+        beside = self.following or self.speaker or self.images or self.unseen
+        return not (self.turns or self.instructions or self.verbatim or beside)
+
+    @property
+    def pictures(self) -> tuple[Image, ...]:
+        """All images, those of earlier messages first."""
+        return (*(image for turn in self.turns for image in turn.images), *self.images)
+
+    @property
+    def without_images(self) -> Conversation:
+        """The same for a worker that sees none."""
+        number = len(self.pictures)
+        if not number:
+            return self
+        turns = tuple(turn.model_copy(update={"images": ()}) if turn.images else turn for turn in self.turns)
+        return self.model_copy(update={"turns": turns, "images": (), "unseen": number})
 
     @property
     def before(self) -> Conversation:
@@ -84,11 +104,11 @@ class Conversation(Value):
     def after(self, query: str, answer: str) -> Conversation:
         """This conversation with a question and its answer at its end."""
         asked, answered = (
-            Turn(role="user", text=query, name=self.speaker),
+            Turn(role="user", text=query, name=self.speaker, images=self.images),
             Turn(role="assistant", text=answer),
         )
         turns = (*self.turns, asked, *self.following, answered)
-        return self.model_copy(update={"turns": turns, "following": (), "speaker": None})
+        return self.model_copy(update={"turns": turns, "following": (), "speaker": None, "images": ()})
 
     @property
     def characters(self) -> int:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from conductor.values.images import Image
 from conductor.values.response_format import ResponseFormat
 from conductor.values.tools import ToolCall, ToolOffer
 
@@ -165,7 +166,7 @@ class Message:
     """One chat message; its content is its parts' texts one after another.
 
     An assistant's message may have `tool_calls`; a tool's is the result of the call `tool_call_id`. `name` is
-    the speaker's, where the client gives one.
+    the speaker's, where the client gives one. `images` stand in the content, each at its place.
     """
 
     # Dataclasses, as `Part` is one, are made in half the time; unknown fields are refused all the same.
@@ -176,6 +177,7 @@ class Message:
     tool_calls: Annotated[tuple[ToolCall, ...], Field(exclude_if=lambda calls: not calls)] = ()
     tool_call_id: Annotated[str | None, Field(exclude_if=_is_none)] = None
     name: Annotated[str | None, Field(exclude_if=_is_none)] = None
+    images: Annotated[tuple[Image, ...], Field(exclude_if=lambda images: not images)] = ()
 
     @property
     def content(self) -> str:

@@ -50,7 +50,7 @@ class WorkerCard(Value):
     `strengths` is the one line a Conductor reads. `model` is the served model's name, for an expert or a
     fake its kind of skill. `takes_sampling`: sampling parameters have an effect. `takes_form`: it answers in
     the form that a request's sampling names, or fails. `takes_tools`: it may call the tools of a request's
-    sampling. `context` is how many tokens a call may hold,
+    sampling. `vision`: it sees the images of a request. `context` is how many tokens a call may hold,
     `endpoint` the base URL of a served model (never with a key in it), `fallback` the worker that answers
     where it fails. `tokenizer` is the path of its `tokenizer.json`, where that is known. `parameters` is
     what else decides its answers. `unusable` is the reason why it cannot be called with the present
@@ -66,6 +66,7 @@ class WorkerCard(Value):
     takes_sampling: bool = False
     takes_form: bool = False
     takes_tools: bool = False
+    vision: bool = False
     prompt_style: PromptStyle = "ours"
     price: Price | None = None
     context: int | None = None

@@ -95,9 +95,10 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
 
     Raises `StorageError` for an unknown session, and at an entry that cannot be read.
     """
-    sessions.find(connection, session)
+    found = sessions.find(connection, session)
     row = connection.execute(select(SESSIONS).where(SESSIONS.c.id == session)).mappings().one()
     own = {name: row[name] for name in SessionEntry.model_fields if name != "tags"}
+    own["conversation"] = found.conversation
     yield "session", SessionEntry(**own, tags=sessions.tags_of(connection, session))
     forms: list[tuple[Kind, type[Any], Select[Any]]] = []
     for kind, numbered in _NUMBERED.items():

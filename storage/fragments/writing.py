@@ -29,6 +29,7 @@ from conductor.runs.events import (
     StepStarted,
 )
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.images import Image
 from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
@@ -121,6 +122,12 @@ class Fragments:
             # Half of a surrogate pair, which only this replaces.
             return texts.to_json(adapter, value)
 
+    # -- images ------------------------------------------------------------------------------------
+
+    def image(self, image: Image) -> str:
+        """The digest of its data URL."""
+        return _digest(image.url, self._texts)
+
     # -- events ------------------------------------------------------------------------------------
 
     def _event(self, event: Event) -> str:
@@ -163,18 +170,29 @@ class Fragments:
         return asdict(seen) | texts
 
     def _conversation(self, conversation: Conversation) -> dict[str, Any]:
-        rest = conversation.model_dump(exclude={"turns", "instructions", "following"})
+        rest = conversation.model_dump(exclude={"turns", "instructions", "following", "images"})
         following = {"following": self._turns(conversation.following)} if conversation.following else {}
         turns = self._turns(conversation.turns)
-        return {**rest, "instructions": self._text(conversation.instructions), "turns": turns, **following}
+        shown = {**following, **self._images(conversation.images)}
+        return {**rest, "instructions": self._text(conversation.instructions), "turns": turns, **shown}
 
     def _turns(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
-        return [turn.model_dump(exclude={"text"}) | {"text": self._text(turn.text)} for turn in turns]
+        return [
+            turn.model_dump(exclude={"text", "images"})
+            | {"text": self._text(turn.text), **self._images(turn.images)}
+            for turn in turns
+        ]
+
+    def _images(self, images: Sequence[Image]) -> dict[str, Any]:
+        if not images:
+            return {}
+        return {"images": [image.model_dump() | {"url": self._text(image.url)} for image in images]}
 
     # -- requests ----------------------------------------------------------------------------------
 
     def _request(self, request: Request, *, address: str) -> str | None:
-        if sum([len(part.text) for message in request.messages for part in message.parts]) < LEAST_REQUEST:
+        characters = sum([len(part.text) for message in request.messages for part in message.parts])
+        if characters < LEAST_REQUEST and not any(message.images for message in request.messages):
             return None
         nonce = address[:NONCE_LENGTH]
         messages = ",".join([self._message(message, nonce) for message in request.messages])
@@ -197,6 +215,7 @@ class Fragments:
         rest: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
         if message.tool_calls:
             rest["tool_calls"] = [call.model_dump() for call in message.tool_calls]
+        rest |= self._images(message.images)
         calling = f",{_json(rest)[1:-1]}" if rest else ""
         return f'{{"role":"{message.role}","parts":{_json(parts)}{calling}}}'
 

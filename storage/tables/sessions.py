@@ -17,7 +17,9 @@ from conductor.values.presets import Settings
 from storage.database.compiled_statement import Insertion
 from storage.database.encoding import plain
 from storage.database.schema import SESSIONS, TAGS
+from storage.fragments import Fragments
 from storage.records import Session, SessionOrigin
+from storage.tables import session_images
 from storage.tables.rows import Rows, new_id
 
 MAX_TITLE = 80
@@ -28,9 +30,18 @@ MAX_TAG = 40
 
 _SESSIONS = Rows(Session, SESSIONS, "session", choose="one from the list of sessions")
 
-find, named = _SESSIONS.find, _SESSIONS.named
+named = _SESSIONS.named
 
 _INSERT = Insertion(SESSIONS)
+
+
+def find(connection: Connection, id: str) -> Session:
+    """The session of that id, with the images of its conversation. Raises `UnknownId` when there is none."""
+    session = _SESSIONS.find(connection, id)
+    if session.conversation is None:
+        return session
+    whole = session_images.filled(connection, id, session.conversation)
+    return session.model_copy(update={"conversation": whole})
 
 
 def create(
@@ -66,7 +77,10 @@ def create(
 def insert(connection: Connection, now: float, **columns: Any) -> None:
     """Insert a session with these columns: its id and query at least. Nothing is read."""
     named = {"title": _title(None, query=columns["query"]), "state": "new"}
+    images = Fragments()
+    columns["conversation"] = session_images.without(columns.get("conversation"), images)
     _INSERT.execute(connection, {"created_at": now, "updated_at": now, **named, **columns})
+    images.keep(connection, session=columns["id"])
 
 
 def change(connection: Connection, session: str, **columns: Any) -> None:
@@ -74,9 +88,13 @@ def change(connection: Connection, session: str, **columns: Any) -> None:
 
     Raises `UnknownId` when there is no such session.
     """
+    images = Fragments()
+    if "conversation" in columns:
+        columns["conversation"] = session_images.without(columns["conversation"], images)
     result = connection.execute(SESSIONS.update().where(SESSIONS.c.id == session).values(**columns))
     if result.rowcount == 0:
         raise _SESSIONS.unknown(session)
+    images.keep(connection, session=session)
 
 
 def titled(connection: Connection, title: str) -> str | None:

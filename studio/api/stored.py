@@ -287,7 +287,8 @@ def _asked(session: Session, found: StoredResponse | None) -> tuple[Turn, ...]:
     asked = session.earlier_conversation
     begun = Begun() if found is None or found.begun is None else found.begun
     following = asked.following[: begun.following] if begun.followed is None else begun.followed
-    return (*asked.turns, Turn(role="user", text=session.query, name=asked.speaker), *following)
+    query = Turn(role="user", text=session.query, name=asked.speaker, images=asked.images)
+    return (*asked.turns, query, *following)
 
 
 def _answer(store: SessionStore, session: Session, found: StoredResponse | None) -> Turn | None:

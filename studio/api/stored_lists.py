@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from conductor.values.conversation import Turn
+from conductor.values.images import in_parts
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
 
@@ -111,7 +112,12 @@ def chat_message(turn: Turn, *, id: str) -> Shape:
     calls = {"tool_calls": [call.wire for call in turn.tool_calls]} if turn.tool_calls else {}
     result = {} if turn.tool_call_id is None else {"tool_call_id": turn.tool_call_id}
     named = {} if turn.name is None else {"name": turn.name}
-    said = {"id": id, "role": turn.role, "content": turn.text, "content_parts": None}
+    parts = [
+        {"type": "text", "text": piece} if isinstance(piece, str) else piece.wire
+        for piece in in_parts(turn.text, turn.images)
+    ]
+    shown = parts if turn.images else None
+    said = {"id": id, "role": turn.role, "content": turn.text, "content_parts": shown}
     return {**said, **calls, **result, **named}
 
 
@@ -131,9 +137,14 @@ def input_items(turn: Turn, *, id: str) -> list[Shape]:
         }
         for at, call in enumerate(turn.tool_calls)
     ]
-    if not turn.text:
+    if not turn.text and not turn.images:
         return calls
     kind = {"type": "output_text", "annotations": []} if turn.role == "assistant" else {"type": "input_text"}
-    content = [{**kind, "text": turn.text}]
+    content = [
+        {**kind, "text": piece}
+        if isinstance(piece, str)
+        else {"type": "input_image", "image_url": piece.url, "detail": piece.detail or "auto"}
+        for piece in in_parts(turn.text, turn.images)
+    ]
     message = {"type": "message", "id": f"msg_{id}", "status": "completed", "role": turn.role}
     return [{**message, "content": content}, *calls]

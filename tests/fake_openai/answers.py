@@ -54,7 +54,7 @@ def answer(body: Mapping[str, Any], *, text: str | Sequence[Mapping[str, Any]] |
     Raises `CannotAnswerError`.
     """
     model = body["model"]
-    prompt = "\n\n".join(message["content"] or "" for message in body["messages"])
+    prompt = "\n\n".join(_words(message["content"]) for message in body["messages"])
     field = "reasoning" if model.startswith(REASONING_FIELD) else "reasoning_content"
     thoughts = _tokens(_THOUGHT) if model.startswith(REASONING) else []
     calls = None if text is None or isinstance(text, str) else list(text)
@@ -80,6 +80,13 @@ def answer(body: Mapping[str, Any], *, text: str | Sequence[Mapping[str, Any]] |
 def _tokens(text: str) -> list[str]:
     """Pieces that joined give the text: a word each, with the space before it."""
     return re.findall(r"\s*\S+|\s+", text)
+
+
+def _words(content: str | list[dict[str, Any]] | None) -> str:
+    """The text of a message's content, which has parts where it has images."""
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return content or ""
 
 
 def _text(body: Mapping[str, Any], prompt: str) -> str:

@@ -14,6 +14,7 @@ from conductor.planner.prompt.sentences import (
     CHANGE_ASKED,
     CHANGE_HOW,
     Layout,
+    images_note,
     keep_answer,
     one_line,
     pool_lines,
@@ -49,6 +50,7 @@ def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     pool = "\n".join(pool_lines(request, noun="Model"))
     yield from _opening(request.conversation)
     yield Part("query", _defused(request.query))
+    yield from images_note(request, noun="model")
     yield Part("frame", f"\n\nAVAILABLE LANGUAGE MODELS:\n{pool}")
     if tools := tools_note(request, noun="model"):
         yield Part("frame", f"\n\n{_defused(tools)}")

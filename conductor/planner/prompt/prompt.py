@@ -15,6 +15,7 @@ from conductor.planner.prompt.sentences import (
     CHANGE_ASKED,
     CHANGE_HOW,
     Layout,
+    images_note,
     keep_answer,
     one_line,
     tools_note,
@@ -98,6 +99,7 @@ def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     material = _MATERIAL.format(code=code)
     yield from request.conversation.opening(material, _INSTRUCTED, _EARLIER, task="question", mark=f"-{code}")
     yield Part("query", request.query)
+    yield from images_note(request, noun="worker")
     yield Part("frame", f"\n</question-{code}>\n\n")
     if tools := tools_note(request, noun="worker"):
         yield Part("frame", f"{tools}\n\n")

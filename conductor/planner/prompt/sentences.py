@@ -13,6 +13,7 @@ from textwrap import shorten
 from conductor.planner.prompt.examples import KEPT, Writing, examples, written
 from conductor.planner.prompt.structured_output import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
 from conductor.planner.protocol import PlanRequest
+from conductor.values.images import images_words
 from conductor.values.messages import Message, Part, Sampling
 from conductor.values.tools import Tool
 from conductor.workers.protocol import WorkerCard
@@ -138,6 +139,17 @@ CHANGE_HOW = (
     "Write the whole workflow with this change. Copy word for word the instructions of all steps that the "
     "change does not concern, and leave their workers and access lists as they are."
 )
+
+
+def images_note(request: PlanRequest, *, noun: str) -> Iterator[Part]:
+    """Which images belong to the question, and who sees them; nothing where it has none."""
+    pictures = request.conversation.pictures
+    if not pictures:
+        return
+    seeing = [str(at) for at, card in enumerate(request.workers) if card.vision]
+    who = f"only {noun} {seeing[0]} sees" if len(seeing) == 1 else f"only {noun}s {', '.join(seeing)} see"
+    sees = f"{who} images, without an access list" if seeing else f"no {noun} sees images"
+    yield Part("frame", f"\n\n[The user sent {images_words(pictures)} with this; {sees}.]")
 
 
 def tools_note(request: PlanRequest, *, noun: str) -> str:

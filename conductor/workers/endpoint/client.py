@@ -15,6 +15,7 @@ import httpx
 
 from conductor.errors import PoolError, WorkerError
 from conductor.text.json_text import joined
+from conductor.values.images import in_parts
 from conductor.values.messages import (
     FINE_SAMPLING,
     CallDelta,
@@ -170,7 +171,11 @@ class ChatClient:
         form = sampling.response_format
         written = [_written(message) for message in messages]
         if form is not None and form.type in self._in_words:
-            written[-1]["content"] += f"\n\n{form.request}"
+            last = written[-1]
+            request = f"\n\n{form.request}"
+            last["content"] += (
+                request if isinstance(last["content"], str) else [{"type": "text", "text": request}]
+            )
             form = None
         return {
             "model": self.endpoint.model,
@@ -269,6 +274,12 @@ class ChatClient:
 def _written(message: Message) -> dict[str, Any]:
     """The message in OpenAI's words; content beside calls of tools may be null."""
     written: dict[str, Any] = {"role": message.role, "content": joined(message.content)}
+    if message.images:
+        pieces = in_parts(message.content, message.images)
+        written["content"] = [
+            {"type": "text", "text": joined(piece)} if isinstance(piece, str) else piece.wire
+            for piece in pieces
+        ]
     if message.name is not None:
         written["name"] = message.name
     if message.tool_call_id is not None:

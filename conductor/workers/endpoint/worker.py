@@ -37,6 +37,7 @@ class OpenAIWorker:
         prompt_style: PromptStyle = "ours",
         fallback: str | None = None,
         tokenizer: str | None = None,
+        vision: bool = False,
     ) -> None:
         self.client = ChatClient(endpoint, name=name)
         self.card = WorkerCard(
@@ -48,6 +49,7 @@ class OpenAIWorker:
             takes_sampling=True,
             takes_form=True,
             takes_tools=True,
+            vision=vision,
             prompt_style=prompt_style,
             price=price,
             context=context,

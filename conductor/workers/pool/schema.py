@@ -161,7 +161,7 @@ class _ServedTable(_Table):
             return None
         return Price(prompt=self.price_prompt, completion=self.price_completion)
 
-    def _worker(self, name: str, *, strengths: str | None, **more: str | None) -> OpenAIWorker:
+    def _worker(self, name: str, *, strengths: str | None, **more: Any) -> OpenAIWorker:
         return OpenAIWorker(
             self.endpoint,
             name=name,
@@ -190,10 +190,16 @@ class ModelTable(_ServedTable):
         ),
     ] = None
 
+    vision: Annotated[bool, Label("Sees images", "Images of a question are sent to it.")] = False
+
     def build(self) -> Worker:
         """The worker, without its fallback."""
         return self._worker(
-            self.name, strengths=self.strengths, fallback=self.fallback, tokenizer=self.tokenizer
+            self.name,
+            strengths=self.strengths,
+            fallback=self.fallback,
+            tokenizer=self.tokenizer,
+            vision=self.vision,
         )
 
 

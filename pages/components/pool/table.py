@@ -99,6 +99,7 @@ def _what(target: ProbeTarget) -> str:
     # The default strengths repeat what the row shows already.
     card = target.card
     own = "" if card.kind == "model" and card.model in card.strengths else card.strengths
+    own = " · ".join(filter(None, (own, "sees images" if card.vision else "")))
     return " · ".join(filter(None, (kind[card.kind], own)))
 
 

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.images import Detail
 from conductor.values.messages import MAX_SEED
 from conductor.values.response_format import ResponseFormat
 from conductor.values.tools import MAX_TOOLS, ToolOffer
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
+from studio.api.requests.images import text_and_images
 from studio.api.requests.request import (
     COMMON_REASONS,
     MAX_MESSAGES,
@@ -49,6 +51,30 @@ class TextPart(RequestPart):
     text: str
 
 
+class ImageUrl(RequestPart):
+    """An image as a data URL."""
+
+    url: str
+    detail: Detail | None = None
+
+
+class ImagePart(RequestPart):
+    """An image in a user's message."""
+
+    type: Literal["image_url"]
+    image_url: ImageUrl
+
+
+def _kind(part: object) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return "ImagePart" if kind == "image_url" else "TextPart"
+
+
+UserPart = Annotated[
+    Annotated[TextPart, Tag("TextPart")] | Annotated[ImagePart, Tag("ImagePart")], Discriminator(_kind)
+]
+
+
 Name = Annotated[str, Field(min_length=1, max_length=64)] | None
 Penalty = Annotated[float, Field(ge=-2, le=2)] | None
 
@@ -67,7 +93,7 @@ class UserMessage(RequestPart):
     """What the user wrote."""
 
     role: Literal["user"]
-    content: Content
+    content: str | Annotated[tuple[UserPart, ...], Field(fail_fast=True, max_length=MAX_PARTS)]
     name: Name = None
 
 
@@ -104,8 +130,27 @@ ChatMessage = Annotated[
 ]
 
 
-def _turn(message: ChatMessage) -> Turn | None:
-    """The message in a conversation; None for an answer of nothing."""
+def _user_turn(message: UserMessage, place: str) -> Turn:
+    """The message at that parameter. Raises `ApiError` for an image that is not taken."""
+    content = message.content
+    if isinstance(content, str):
+        return Turn(role="user", text=content, name=message.name)
+    text, images = text_and_images(
+        (f"{place}.content.{at}.text", part.text)
+        if isinstance(part, TextPart)
+        else (f"{place}.content.{at}.image_url.url", (part.image_url.url, part.image_url.detail))
+        for at, part in enumerate(content)
+    )
+    return Turn(role="user", text=text, name=message.name, images=images)
+
+
+def _turn(message: ChatMessage, place: str) -> Turn | None:
+    """The message at that parameter in a conversation; None for an answer of nothing.
+
+    Raises `ApiError` for an image that is not taken.
+    """
+    if isinstance(message, UserMessage):
+        return _user_turn(message, place)
     content = message.content or ""
     text = content if isinstance(content, str) else "".join(part.text for part in content)
     match message:
@@ -116,8 +161,6 @@ def _turn(message: ChatMessage) -> Turn | None:
             return said if text or calls else None
         case ToolMessage():
             return Turn(role="tool", text=text, tool_call_id=message.tool_call_id, name=message.name)
-        case UserMessage():
-            return Turn(role="user", text=text, name=message.name)
         case _:
             return Turn(role="system", text=text, name=message.name)
 
@@ -179,7 +222,7 @@ _REASONS = {
     "messages.tool_calls.type": "what is called is a function.",
     "messages.function_call": "give it as one of the tool_calls, and its result in a tool's message.",
     "messages.annotations": "messages are plain text.",
-    "messages.content.type": "messages are text; there are no pictures, sounds and files.",
+    "messages.content.type": "messages are text and a user's images (image_url), no sounds and files.",
 }
 
 
@@ -221,7 +264,7 @@ class ChatRequest(ApiRequest):
     def check(self) -> None:
         check_calls(enumerate(map(_said, self.messages)), place="messages", result="tool_call_id")
         last = self.messages[-1]
-        if isinstance(last, Instructions) or _turn(last) is None:
+        if isinstance(last, Instructions) or self._turns[-1] is None:
             param = f"messages.{len(self.messages) - 1}.role"
             message = "The last message must be the user's, the result of a call or the answer's beginning."
             raise ApiError(message, param=param, code="invalid_value")
@@ -259,13 +302,21 @@ class ChatRequest(ApiRequest):
         return offer(functions, choice, named=named, parallel=self.parallel_tool_calls)
 
     @cached_property
+    def _turns(self) -> list[Turn | None]:
+        """The messages, None for an answer of nothing. Raises `ApiError`."""
+        return [_turn(message, f"messages.{at}") for at, message in enumerate(self.messages)]
+
+    @cached_property
     def question(self) -> Question:
-        turns = [turn for turn in map(_turn, self.messages) if turn is not None]
+        turns = [turn for turn in self._turns if turn is not None]
         asked = max(at for at, turn in enumerate(turns) if turn.role == "user")
         return Question(
             query=turns[asked].text,
             history=Conversation(
-                turns=tuple(turns[:asked]), following=tuple(turns[asked + 1 :]), speaker=turns[asked].name
+                turns=tuple(turns[:asked]),
+                following=tuple(turns[asked + 1 :]),
+                speaker=turns[asked].name,
+                images=turns[asked].images,
             ),
             tools=self.offer,
             answers=self.n or 1,

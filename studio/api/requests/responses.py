@@ -9,10 +9,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.images import Detail
 from conductor.values.response_format import ResponseFormat
 from conductor.values.tools import ToolOffer
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
+from studio.api.requests.images import text_and_images
 from studio.api.requests.request import (
     COMMON_REASONS,
     MAX_MESSAGES,
@@ -49,21 +51,49 @@ class InputText(RequestPart):
     logprobs: EmptyList = None
 
 
+class InputImage(RequestPart):
+    """An image of a user's message, as a data URL."""
+
+    type: Literal["input_image"]
+    image_url: str
+    detail: Detail | None = None
+    file_id: Unsupported = None
+
+
+def _part_kind(part: object) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return "InputImage" if kind == "input_image" else "InputText"
+
+
+InputPart = Annotated[
+    Annotated[InputText, Tag("InputText")] | Annotated[InputImage, Tag("InputImage")],
+    Discriminator(_part_kind),
+]
+
+
 class InputMessage(RequestPart):
     """A message; the parameters that clients send back with an answer may be there."""
 
     type: Literal["message"] | None = None
     role: Literal["system", "developer", "user", "assistant"]
-    content: str | Annotated[tuple[InputText, ...], Field(fail_fast=True, max_length=MAX_PARTS)]
+    content: str | Annotated[tuple[InputPart, ...], Field(fail_fast=True, max_length=MAX_PARTS)]
     id: str | None = None
     status: str | None = None
     phase: str | None = None
 
-    @property
-    def turn(self) -> Turn:
-        content = self.content
-        text = content if isinstance(content, str) else "".join(part.text for part in content)
-        return Turn(role="system" if self.role == "developer" else self.role, text=text)
+    def turn(self, place: str) -> Turn:
+        """The message at that parameter. Raises `ApiError` for an image that is not taken."""
+        role, content = self.role, self.content
+        text, images = text_and_images(
+            (f"{place}.content.{at}.text", part.text)
+            if isinstance(part, InputText)
+            else (f"{place}.content.{at}.image_url", (part.image_url, part.detail))
+            for at, part in enumerate([] if isinstance(content, str) else content)
+        )
+        if images and role != "user":
+            raise unsupported(f"{place}.content", "images belong to messages of the user.")
+        own = content if isinstance(content, str) else text
+        return Turn(role="system" if role == "developer" else role, text=own, images=images)
 
 
 class CallResult(RequestPart):
@@ -115,7 +145,10 @@ def _placed_turns(items: Iterable[InputItem]) -> list[tuple[int, Turn]]:
     for at, item in enumerate(items):
         if isinstance(item, OtherItem):
             continue
-        turn = item.turn if not isinstance(item, CallItem) else _calling(item)
+        if isinstance(item, InputMessage):
+            turn = item.turn(f"input.{at}")
+        else:
+            turn = _calling(item) if isinstance(item, CallItem) else item.turn
         first, before = turns[-1] if turns else (at, None)
         if before is not None and before.role == turn.role == "assistant" and _one(before, turn):
             calls = (*before.tool_calls, *turn.tool_calls)
@@ -197,7 +230,8 @@ _REASONS = {
     "access_programs": "there are none here.",
     "image": "an answer is text.",
     "input.type": "items are messages, calls of functions and their results.",
-    "input.content.type": "messages are text; there are no pictures, sounds and files.",
+    "input.content.type": "messages are text and a user's images (input_image), no sounds and files.",
+    "input.content.file_id": "no files are stored here; send the image as a data URL.",
     "input.content.annotations": "messages are plain text.",
     "input.content.logprobs": COMMON_REASONS["top_logprobs"],
 }
@@ -293,8 +327,9 @@ class ResponsesRequest(ApiRequest):
             query="" if asked is None else turns[at].text,
             history=Conversation(
                 instructions=instructions,
-                turns=tuple(turn for turn in turns[:at] if turn.text or said(turn)),
+                turns=tuple(turn for turn in turns[:at] if turn.text or turn.images or said(turn)),
                 following=tuple(turns[at + 1 :]),
+                images=() if asked is None else turns[at].images,
             ),
             tools=self.offer,
             effort=None if self.reasoning is None else self.reasoning.effort,

@@ -13,7 +13,8 @@ from functools import partial
 from conductor.errors import FormatError
 from conductor.runs.request import RunRequest
 from conductor.values.budget import Budget
-from conductor.values.conversation import MAX_CONVERSATION
+from conductor.values.conversation import MAX_CONVERSATION, Conversation
+from conductor.values.images import check_images
 from conductor.values.messages import FINE_SAMPLING, Sampling
 from conductor.values.presets import MODES, Mode, Settings
 from conductor.workers.computed import is_computed
@@ -57,6 +58,7 @@ async def run_request(
     model, history = model_of(request.model), asked.history
     check_planner(model, pool)
     _check_length(request, asked, model)
+    _check_images(request, history)
     cards = pool.cards
     workers = _allowed(request.steering, principal, {name: cards[name] for name in pool.names})
     sampling = Sampling(
@@ -86,8 +88,9 @@ async def run_request(
             _check_unplanned(request)
         if request.steering.workflow is None:
             workflow = _without_offer(workflow)
-        workflow = with_sampling(workflow, sampling, cards=cards, asked=asked)
+        workflow = finished(workflow, sampling, cards=cards, asked=asked)
     else:
+        _check_seen(asked, [cards[name] for name in workers or pool.names])
         _check_any_takes(sampling, [cards[name] for name in workers or pool.names], asked=asked)
     if history.following and not history.verbatim:
         history = await backend.look_up(
@@ -99,7 +102,7 @@ async def run_request(
         conversation=history,
         settings=settings if waiting is None else settings.model_copy(update={"rounds": 1}),
         workflow=workflow,
-        finish=partial(with_sampling, sampling=sampling, cards=cards, asked=asked),
+        finish=partial(finished, sampling=sampling, cards=cards, asked=asked),
         tools=asked.tools,
         sent_on=bool(request.stream),
     )
@@ -127,6 +130,24 @@ def _check_length(request: ApiRequest, asked: Question, model: Model) -> None:
             raise ApiError(message, param=request.query_parameter, code="context_length_exceeded")
 
 
+def _check_images(request: ApiRequest, history: Conversation) -> None:
+    """Raise `ApiError` where the images are too many together, those of earlier responses included."""
+    try:
+        check_images(history.pictures)
+    except ValueError as fault:
+        raise ApiError(str(fault), param=request.query_parameter, code="images_too_large") from None
+
+
+def _check_seen(asked: Question, cards: Sequence[WorkerCard]) -> None:
+    """Raise `ApiError` where the question has images and none of these workers sees them."""
+    if not asked.history.pictures or any(card.vision for card in cards):
+        return
+    names = ", ".join(repr(card.name) for card in cards)
+    sees = f"the worker {names} does not see" if len(cards) == 1 else f"none of the workers {names} sees"
+    message = f"The messages have images, and {sees} them. Ask one that does: vision = true in the pool file."
+    raise ApiError(message, code="no_vision")
+
+
 def _without_offer(workflow: Workflow) -> Workflow:
     """A stored workflow without what an earlier request offered and asked for: this one's client could do
     nothing with it.
@@ -137,6 +158,14 @@ def _without_offer(workflow: Workflow) -> Workflow:
     return workflow.with_sampling(
         workflow.final, own.model_copy(update={"tools": None, "response_format": None})
     )
+
+
+def finished(
+    workflow: Workflow, sampling: Sampling, *, cards: Mapping[str, WorkerCard], asked: Question
+) -> Workflow:
+    """The workflow as it runs. Raises `ApiError` as `with_sampling`, and where no step sees the images."""
+    _check_seen(asked, [cards[name] for name in workflow.workers()])
+    return with_sampling(workflow, sampling, cards=cards, asked=asked)
 
 
 def with_sampling(

@@ -13,6 +13,7 @@ from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.protocol import PlanRequest
 from conductor.runs.events import EVENT, RunStarted
 from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
+from conductor.values.images import Image
 from conductor.values.messages import Message, Part, Request
 from conductor.values.provenance import comparable, measured
 from conductor.workers.pool.pool import Pool
@@ -177,6 +178,8 @@ def test_nothing_was_said_until_any_of_it_was() -> None:
         "verbatim": True,
         "following": (Turn(role="tool", text="2", tool_call_id="a"),),
         "speaker": "ann",
+        "images": (Image(url="data:image/png;base64,"),),
+        "unseen": 1,
     }
     assert some.keys() == Conversation.model_fields.keys()
     assert not any(Conversation.model_validate({name: value}).nothing for name, value in some.items())
