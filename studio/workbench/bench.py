@@ -90,7 +90,9 @@ class Bench:
         if live is not None:
             return live.state
         known = self._folded.get(run.id)
-        if known is None or known.live:
+        # A run that waited at a gate may have been stopped since.
+        stopped = known is not None and known.status == "paused" and run.status != "paused"
+        if known is None or known.live or stopped:
             known = self.store.runs.state(run.id, known=known)
             with self._folding:
                 self._folded.pop(run.id, None)

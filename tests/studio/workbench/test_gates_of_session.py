@@ -86,6 +86,9 @@ def test_a_run_of_all_steps_goes_on_as_one(url: str) -> None:
 def test_what_waits_is_stopped_for_good_and_once(url: str) -> None:
     with opened(url) as bench:
         session = ran(bench)
+        waiting = bench.running.waiting(session)
+        assert waiting is not None
+        assert waiting.held == (1,)
         bench.running.stop(session)
         assert state_of(bench, session) == ("cancelled", "cancelled")
         run = bench.store.runs.of_session(session)[0]
