@@ -52,7 +52,7 @@ class CardContent:
     `excerpt`, in place of the body, is the beginning of the output, or its latest line where it `streams`.
     `gives` is that output as an edge carries it to a step that reads it, in a few words.
     `remark` is a warning about the answer; `inside` names the workflow in the step, which can be opened.
-    `change` is how the step differs from another workflow's.
+    `change` is how the step differs from another workflow's; `gate`: a run waits before the step.
     """
 
     title: str
@@ -68,6 +68,7 @@ class CardContent:
     remark: str = ""
     inside: str = ""
     change: CardChange = ""
+    gate: bool = False
 
 
 def title_of(instruction: str) -> tuple[str, str, str]:
@@ -157,6 +158,7 @@ def _trimmed(content: CardContent) -> dict[str, object]:
         "gives": _line(content.gives, _WORKER_LENGTH),
         "remark": _line(content.remark, _REMARK_LENGTH),
         "inside": _line(content.inside, _WORKER_LENGTH),
+        "gate": content.gate,
     }
 
 

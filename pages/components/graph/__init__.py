@@ -81,7 +81,8 @@ def workflow_graph(
 
     - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
       `on_select`);
-    - `edit`: {"op": "add_access" | "remove_access", "from", "to"}, {"op": "remove_step", "step"} or
+    - `edit`: {"op": "add_access" | "remove_access", "from", "to"}, {"op": "remove_step", "step"},
+      {"op": "gate", "step", "gate"} - whether a run is to wait before that step - or
       {"op": "add_step", "step"} - after that step, at the end when None (trigger; then `on_edit`). It is
       untrusted: check it with the workflow's own edits. Its "revision" is the
       `revision` shown when it was made;

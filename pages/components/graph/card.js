@@ -390,6 +390,17 @@ function drawNumber(ctx, card, { theme, scale }) {
 }
 
 // The "+" from which an access is drawn to a later step.
+// A run waits before the step; where it does not, a ring at which it may be made to.
+function drawGate(ctx, [x, y], radius, theme, closed) {
+  ctx.beginPath();
+  ctx.arc(x, y, radius, 0, 2 * Math.PI);
+  ctx.fillStyle = closed ? theme.status.paused : theme.face;
+  ctx.strokeStyle = closed ? theme.face : theme.status.paused;
+  ctx.lineWidth = radius * (closed ? 0.22 : 0.3);
+  ctx.fill();
+  ctx.stroke();
+}
+
 function drawPort(ctx, [x, y], radius, theme) {
   ctx.beginPath();
   ctx.arc(x, y, radius, 0, 2 * Math.PI);

@@ -186,6 +186,8 @@ class WorkflowGraph {
     this.component.setTriggerValue("edit", { ...request, revision: this.component.data.revision });
   }
 
+  toggleGate(step) { this.edit({ op: "gate", step, gate: !this.cards[step].content.gate }); }
+
   // Asks for the workflow inside a step to be shown, or no longer; a locked graph may, too.
   toggleInside(step) {
     if (!this.cards[step]?.content.inside) return;
@@ -270,6 +272,30 @@ class WorkflowGraph {
     }) ?? null;
   }
 
+  // Where the work comes in, opposite the port.
+  gatePoint(step) {
+    const { x, y, width, height } = this.cards[step], outward = this.gateRadius() * 0.35;
+    return this.down ? [x, y - height / 2 - outward] : [x - width / 2 - outward, y];
+  }
+
+  gateRadius() { return this.portRadius() * 0.8; }
+
+  // A gate always shows; where there is none, a place for one does on the hovered and the selected card.
+  visibleGates() {
+    const offered = this.locked || this.link ? [] : [this.hoverCard, this.selected];
+    const closed = this.cards.filter(({ content }) => content.gate).map(({ step }) => step);
+    return [...new Set([...closed, ...offered])].filter((step) => step !== null && step < this.cards.length);
+  }
+
+  gateAt({ x, y }) {
+    const reach = this.gateRadius() * 1.35;
+    if (this.locked) return null;
+    return this.visibleGates().find((step) => {
+      const [gx, gy] = this.gatePoint(step);
+      return Math.hypot(x - gx, y - gy) <= reach;
+    }) ?? null;
+  }
+
   // -- drawing -----------------------------------------------------------------------------------------
 
   cardRenderer(ctx, step) {
@@ -289,6 +315,8 @@ class WorkflowGraph {
 
   drawAffordances(ctx) {
     if (this.link) this.drawLink(ctx);
+    for (const step of this.visibleGates())
+      drawGate(ctx, this.gatePoint(step), this.gateRadius(), this.theme, this.cards[step].content.gate);
     for (const step of this.visiblePorts()) drawPort(ctx, this.portPoint(step), this.portRadius(), this.theme);
   }
 
@@ -344,6 +372,8 @@ class WorkflowGraph {
       return { left: x0, top: y0, right: x1, bottom: y1, x: (x0 + x1) / 2, y: (y0 + y1) / 2 };
     });
   }
+
+  gates() { return this.cards.map(({ step }) => this.view.outside(this.gatePoint(step))); }
 
   ports() { return this.cards.map(({ step }) => this.view.outside(this.portPoint(step))); }
 

@@ -23,6 +23,7 @@ function keyAction(graph, key) {
     case "End": return go(cards.length - 1);
     case "Enter": return selected === null ? null : () => graph.open();
     case "o": case "O": return () => graph.toggleInside(selected);
+    case "b": case "B": return selected === null ? null : () => graph.toggleGate(selected);
     // Where nothing is selected, the key is the page's.
     case "Escape": return graph.idle ? null : () => graph.escape();
     case "Delete":

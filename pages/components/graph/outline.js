@@ -29,7 +29,7 @@ function nameOf({ step, content }, count, edges) {
   const reads = edges.filter((edge) => edge.to === step).map((edge) => edge.from + 1).sort((a, b) => a - b);
   const access = reads.length ? `reads step${reads.length > 1 ? "s" : ""} ${reads.join(", ")}` : "reads no step";
   const excerpt = content.excerpt && !content.streams && `“${content.excerpt}”`;
-  const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, STATUS_WORDS[content.status], content.note, ...content.figures, content.remark, content.inside, excerpt, access];
+  const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, content.gate && "with a gate before it", STATUS_WORDS[content.status], content.note, ...content.figures, content.remark, content.inside, excerpt, access];
   return `Step ${step + 1} of ${count}: ${parts.filter(Boolean).join(", ")}`;
 }
 

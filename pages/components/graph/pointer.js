@@ -41,8 +41,9 @@ class Pointer {
 
   click(event) {
     const { graph } = this, p = graph.view.inside(event.clientX, event.clientY);
-    const card = graph.cardAt(p);
-    if (card && graph.onInside(card, p)) graph.toggleInside(card.step);
+    const card = graph.cardAt(p), gate = graph.gateAt(p);
+    if (gate !== null) graph.toggleGate(gate);
+    else if (card && graph.onInside(card, p)) graph.toggleInside(card.step);
     else if (card) graph.select(card.step);
     else graph.selectEdge(graph.edgeAt(p)?.id ?? null);
   }
@@ -50,9 +51,19 @@ class Pointer {
   hover(event) {
     const { graph } = this, p = graph.view.inside(event.clientX, event.clientY);
     const port = graph.portAt(p), card = port === null ? graph.cardAt(p)?.step ?? null : port;
-    const edge = card === null ? graph.edgeAt(p)?.id ?? null : null;
-    graph.stage.style.cursor = port !== null ? "crosshair" : card !== null || edge !== null ? "pointer" : "";
-    graph.hover(card, edge);
+    const edge = card === null ? graph.edgeAt(p)?.id ?? null : null, gate = graph.gateAt(p);
+    graph.stage.style.cursor = port !== null ? "crosshair" : card !== null || edge !== null || gate !== null ? "pointer" : "";
+    this.explain(gate, event);
+    // On the half of a dot that is outside of its card, that card stays the one that is pointed at.
+    graph.hover(gate ?? card, gate === null ? edge : null);
+  }
+
+  explain(gate, { clientX, clientY }) {
+    if (gate === this.explained) return;
+    this.explained = gate;
+    if (gate === null) return this.graph.hideHint();
+    const closed = this.graph.cards[gate].content.gate, step = `step ${gate + 1}`;
+    this.graph.showHint(closed ? `A run waits before ${step}: let it pass (B)` : `Wait before ${step} (B)`, clientX, clientY);
   }
 
   link(from, event) {

@@ -59,6 +59,7 @@ SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
         Shortcut("Enter", "Edit the selected step"),
         Shortcut("O", "Open or close the workflow inside a step"),
         Shortcut("Delete", "Remove the selected step or access"),
+        Shortcut("B", "Wait before the selected step, or no longer"),
         Shortcut("Esc", "Select nothing"),
         Shortcut("+ -", "Zoom in and out"),
         Shortcut("0", "Fit the graph to its pane"),

@@ -111,6 +111,7 @@ def _content(
         gives="" if state is None else _given(state.output),
         remark=" · ".join(remarks),
         inside="" if state is None else inside_text(state.inner),
+        gate=step.gate,
     )
 
 

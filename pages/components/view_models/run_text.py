@@ -55,6 +55,8 @@ def run_state(state: RunState) -> SessionState:
 
 def run_label(state: RunState) -> str:
     """A run's status as the screen shows it."""
+    if state.held:
+        return f"waiting before step {', '.join(str(step + 1) for step in state.held)}"
     return state_label(run_state(state))
 
 

@@ -130,6 +130,11 @@ class SessionView:
         return self.live or self.busy
 
     @property
+    def waits(self) -> bool:
+        """Whether the newest run waits at a gate, also where the workflow was edited since."""
+        return self.newest and self.state is not None and self.state.status == "paused"
+
+    @property
     def settings(self) -> Settings:
         """What the session asks of its Conductor."""
         return self.session.settings or Settings()
@@ -140,7 +145,7 @@ class SessionView:
         kept = (self.head, self.run, self.latest_plan)
         ids = tuple(None if record is None else record.id for record in kept)
         replayed = None if self.replay is None else (self.replay.run, self.replay.playing)
-        return (*ids, self.live, self.planning is not None, self.busy, replayed)
+        return (*ids, self.live, self.waits, self.planning is not None, self.busy, replayed)
 
     @property
     def moves(self) -> bool:
@@ -239,7 +244,8 @@ def _kept(view: SessionView, state: RunState) -> str:
     if state.status not in _BROKEN_OFF or view.outlook is None:
         return ""
     kept, runs = sum(step.output is not None for step in state.steps), len(view.outlook.radius.runs)
-    return f": {kept} of {len(state.steps)} kept, a rerun runs {runs}"
+    again = "Continue" if state.status == "paused" else "a rerun"
+    return f": {kept} of {len(state.steps)} kept, {again} runs {runs}"
 
 
 def _shortfall(state: RunState) -> list[str]:

@@ -20,6 +20,7 @@ from pages.components.view_models.run_text import (
     answer_kind,
     answer_notes,
     author_notes,
+    run_label,
     used_of,
 )
 from pages.components.view_models.session import SessionView
@@ -191,6 +192,8 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
         st.caption(
             f":material/content_cut: {when}Step {names} answered as before, so step {reused + 1} was reused."
         )
+    for gate in state.open_gates:
+        st.caption(f":material/front_hand: {when}Step {gate + 1} was reused, without a wait at its gate.")
     match state.status:
         case "finished":
             st.caption(when + " · ".join(_sums(state)))
@@ -198,8 +201,10 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
             on = "; a rerun continues from there" if not when else ""
             st.info(f"{when}Stopped. {kept} kept{on}.", icon=":material/stop_circle:")
         case "paused":
-            names = ", ".join(str(step + 1) for step in state.held)
-            st.info(f"{when}Waiting before step {names}. {kept} kept.", icon=STATE_ICONS["paused"])
+            st.info(
+                f"{when}{run_label(state).capitalize()}. {kept} kept: Continue calls no finished step again.",
+                icon=STATE_ICONS["paused"],
+            )
         case "interrupted":
             st.warning(
                 f"{when}Interrupted: the process that ran this ended before the run did. "

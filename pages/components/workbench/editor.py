@@ -198,6 +198,11 @@ class Editor:
 
         return self.commit(written, f"Step {step + 1}: output by hand")
 
+    def gate(self, step: int, gate: bool) -> None:
+        """Let a run wait before a step, or not."""
+        note = f"Step {step + 1}: gate" if gate else f"Step {step + 1}: no gate"
+        self.commit(lambda: self.workflow.with_gate(step, gate), note)
+
     def add(self, after: int | None) -> None:
         """Insert a step after `after` that reads it (at the end, reading the final step, when None)."""
         at = len(self.workflow) if after is None else after + 1
@@ -234,6 +239,8 @@ class Editor:
                 self.access(step, gain=[read])
             case {"op": "remove_access", "from": int(read), "to": int(step)} if self._known(step):
                 self.access(step, lose=[read])
+            case {"op": "gate", "step": int(step), "gate": bool(gate)}:
+                self.gate(step, gate)
             case {"op": "remove_step", "step": int(step)}:
                 self.remove(step)
             case {"op": "add_step", "step": int(step)} if self._known(step):

@@ -28,13 +28,24 @@ def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
         tip = None if here else "Another process runs this; it will be asked to stop"
         action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
         return
+    with st.container(horizontal=True, gap="xsmall", key="run-buttons", width="content", wrap=False):
+        _run_split(bench, tab, view)
+        if view.waits:
+            tip = "Do not continue this run; what it finished is kept"
+            action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
+
+
+def _run_split(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    session = view.session.id
+    scope = None if view.waits else EDITED
     with st.container(horizontal=True, gap=None, key="run-split", width="content", wrap=False):
         action(
-            "Run" if view.state is None else "Rerun",
+            "Continue" if view.waits else "Run" if view.state is None else "Rerun",
             "play_arrow",
-            lambda: start(bench, tab, session, EDITED),
+            lambda: start(bench, tab, session, scope),
             key="run",
             type="primary",
+            help="Pass the gate: finished steps are reused, your edits count" if view.waits else None,
             disabled=view.problem is not None,
         )
         _menu(
@@ -100,8 +111,10 @@ def _calls(outlook: Outlook) -> str:
     return f"{steps}, {estimated(tokens, 'token')}" if tokens else steps
 
 
-def start(bench: Workbench, tab: TabState, session: str, scope: RunScope) -> None:
-    """Begin a run; an error is shown under the bar. A revision that this tab has not drawn is not run."""
+def start(bench: Workbench, tab: TabState, session: str, scope: RunScope | None) -> None:
+    """Begin a run; None: one that passes the gates at which the newest run waits. An error is shown under the
+    bar. A revision that this tab has not drawn is not run.
+    """
     head = bench.store.revisions.head(session)
     if head is not None and not tab.knows(session, head.id):
         unknown = f"Not run: revision {head.number} has just been made elsewhere. Look at it, then run it."
@@ -110,6 +123,6 @@ def start(bench: Workbench, tab: TabState, session: str, scope: RunScope) -> Non
     try:
         # Otherwise another person was quicker, and the page shows that run.
         if not SessionView.load(bench, session).locked:
-            bench.running.start(session, scope)
+            bench.running.start(session, bench.running.way_on(session) if scope is None else scope)
     except ConductorError as error:
         tab.notify("error", str(error), place="run")

@@ -177,7 +177,7 @@ def state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None
 
 
 def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
-    last = editor.workflow.final
+    last, gated = editor.workflow.final, editor.workflow.steps[step].gate
     with st.container(horizontal=True, gap="xsmall", key="step-buttons"):
         for name, icon, tip, do, disabled in (
             ("Up", "arrow_upward", "Move the step up", lambda: editor.move(step, step - 1), step == 0),
@@ -189,6 +189,15 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
                 step == last,
             ),
             ("Add", "add", "Add a step that reads this one", lambda: editor.add(step), False),
+            (
+                "Do not wait" if gated else "Wait",
+                "front_hand",
+                "Let a run call the step at once"
+                if gated
+                else "Let a run wait before the step (B in the graph)",
+                lambda: editor.gate(step, not gated),
+                False,
+            ),
             ("Remove", "delete", "Remove the step", lambda: editor.remove(step), last == 0),
         ):
             action(name, icon, do, key=f"step-{icon}", help=tip, disabled=locked or disabled)
@@ -196,7 +205,7 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
 
 def output_view(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
     """The output, or why there is none yet."""
-    if state is None or (not state.text and state.status in ("waiting", "running")):
+    if state is None or (not state.text and state.status in ("waiting", "running", "paused")):
         st.caption(f"Output: {_why_no_output(view, state)}")
         if state is None:
             _earlier_output(view, step)
@@ -231,6 +240,11 @@ def noted_output(
 
 
 def _why_no_output(view: SessionView, state: StepState | None) -> str:
+    if state is not None and state.status == "paused":
+        return (
+            "the run waits before this step. Saw shows exactly what its worker will be sent: go on, change "
+            "what it sees, give it to another worker, or write its output yourself."
+        )
     if state is None or not view.live:
         return "not run yet." if view.state is None else "will come with the next rerun."
     return f"{silence(state)}." if state.status == "running" else "waits for what it reads."

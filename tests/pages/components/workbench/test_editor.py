@@ -55,6 +55,13 @@ def test_what_the_graph_asks_for_is_done(editor, asked, access):
     ] == access
 
 
+def test_a_gate_is_set_and_taken_in_one_edit_each(bench, session, editor):
+    for gate, note in ((True, "Step 2: gate"), (False, "Step 2: no gate")):
+        editor.from_graph({"op": "gate", "step": 1, "gate": gate})
+        head = bench.store.revisions.head(session)
+        assert (head.workflow.steps[1].gate, head.note) == (gate, note)
+
+
 def test_an_added_step_says_what_it_does_and_goes_to_its_neighbours_worker(bench, session, editor):
     editor.add(1)
     added = bench.store.revisions.head(session).workflow.steps[2]
@@ -70,6 +77,7 @@ def test_an_added_step_says_what_it_does_and_goes_to_its_neighbours_worker(bench
         (lambda e: e.move(2, 0), "Step 3 cannot move to place 1"),
         (lambda e: e.from_graph({"op": "add_access", "from": 1, "to": 1}), "Step 2 reads itself"),
         (lambda e: e.from_graph({"op": "remove_step", "step": 7}), "There is no step 8"),
+        (lambda e: e.from_graph({"op": "gate", "step": 7, "gate": True}), "There is no step 8"),
     ],
 )
 def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_says_why(bench, session, editor, edit, expected):
@@ -89,6 +97,8 @@ def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_says_why(bench, sessi
         {"op": "add_access", "from": 0, "to": 2},
         {"op": "remove_access", "from": 1, "to": 2},
         {"op": "remove_step", "step": None},
+        {"op": "gate", "step": 1, "gate": "yes"},
+        {"op": "gate", "step": 1, "gate": False},
         {"op": "drop_everything"},
     ],
 )
