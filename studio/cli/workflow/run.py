@@ -49,8 +49,6 @@ _ENDS: dict[RunStatus, str] = {
 _EXIT_CODES: dict[RunStatus, int] = {"finished": 0, "cancelled": 130, "paused": 4}
 UNANSWERED = 3
 """The exit code of a run that finished where the worker declined to answer, or wrote nothing."""
-PAUSED = 4
-"""The exit code of a run that waits at a gate."""
 
 Listening = Callable[[Event], None] | None
 """What prints events as they happen, where anything does."""
