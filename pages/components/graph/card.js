@@ -389,7 +389,6 @@ function drawNumber(ctx, card, { theme, scale }) {
   ctx.fillText(String(card.step + 1), card.x, card.y);
 }
 
-// The "+" from which an access is drawn to a later step.
 // A run waits before the step; where it does not, a ring at which it may be made to.
 function drawGate(ctx, [x, y], radius, theme, closed) {
   ctx.beginPath();
@@ -401,6 +400,7 @@ function drawGate(ctx, [x, y], radius, theme, closed) {
   ctx.stroke();
 }
 
+// The "+" from which an access is drawn to a later step.
 function drawPort(ctx, [x, y], radius, theme) {
   ctx.beginPath();
   ctx.arc(x, y, radius, 0, 2 * Math.PI);
