@@ -201,7 +201,8 @@ class SessionFilter(Value):
     tags must all be there. Topology and workers are the current workflow's. `since` and `until` are Unix
     seconds, of `updated_at`, both included. `least_tokens` is compared with what is known of planning and
     of runs whose tokens are known, and `most_tokens` finds only sessions where nothing is unknown.
-    `deleted` selects the deleted sessions in place of the others, `evaluated` those of evaluations.
+    `deleted` selects the deleted sessions in place of the others, `evaluated` those of evaluations, `token`
+    those that requests with the token of that id began.
     """
 
     search: str = ""
@@ -215,6 +216,7 @@ class SessionFilter(Value):
     most_tokens: int | None = None
     deleted: bool = False
     evaluated: bool = False
+    token: str | None = None
 
     @property
     def reversed_range(self) -> str | None:

@@ -168,7 +168,7 @@ def items_of(
         if len(items) >= MAX_ITEMS:
             raise DataError(f"{place} has more than {MAX_ITEMS:,} items; use a part of it with --limit.")
         try:
-            item = _item(row, number, fields=fields, scorer=scorer)
+            item = item_of(row, number, fields=fields, scorer=scorer)
             if item.id in items:
                 raise DataError(f"the id {item.id!r} stands there twice")
             items[item.id] = item
@@ -184,13 +184,14 @@ def items_of(
     return DataSet(name, tuple(items.values()), tuple(broken))
 
 
-def _item(
+def item_of(
     row: object,
     number: int,
     *,
-    fields: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-    scorer: ScorerName | None,
+    fields: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+    scorer: ScorerName | None = None,
 ) -> Item:
+    """The item in a row; its number is its id where it has none. Raises `DataError` where it is none."""
     if isinstance(row, DataError):
         raise row
     if not isinstance(row, Mapping):

@@ -14,7 +14,7 @@ from sqlalchemy import Column, ColumnElement, Connection, column, exists, false,
 from sqlalchemy.sql.elements import ColumnClause
 
 from conductor.values.total import Total
-from storage.database.schema import REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
+from storage.database.schema import API_REQUESTS, REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
 from storage.records import EVERYTHING, SessionFilter, SessionSummary
 from storage.search.terms import Snippet, Term, snippet, terms_of
 from storage.session_entries import SessionState
@@ -163,6 +163,8 @@ def _conditions(connection: Connection, filter: SessionFilter) -> Iterator[Colum
         yield SESSIONS.c.head.in_(named)
     for tag in filter.tags:
         yield SESSIONS.c.id.in_(select(TAGS.c.session).where(TAGS.c.tag == tag))
+    if filter.token is not None:
+        yield SESSIONS.c.id.in_(select(API_REQUESTS.c.session).where(API_REQUESTS.c.token == filter.token))
     if filter.since is not None:
         yield SESSIONS.c.updated_at >= filter.since
     if filter.until is not None:

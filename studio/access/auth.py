@@ -86,15 +86,22 @@ class TokenAuthenticator:
 
         Raises `ApiError` where they may not.
         """
+        token = await self.identify(bearer, client)
+        return Principal() if token is None else await self._admitted(token)
+
+    async def identify(self, bearer: str | None, client: str | None) -> Token | None:
+        """The token of who sends a request, None for programs on this machine; counts nothing and looks at no
+        limit.
+
+        Raises `ApiError` where they may not.
+        """
         if bearer is not None and await asyncio.to_thread(self._is_machines, bearer):
-            return Principal()
+            return None
         read = read_token(bearer or "")
         token = None if read is None else await asyncio.to_thread(self._known, *read)
-        if token is not None:
-            return await self._admitted(token)
-        if self._open and is_loopback(client or ""):
-            return Principal()
-        raise _no_token(given=bearer is not None)
+        if token is None and not (self._open and is_loopback(client or "")):
+            raise _no_token(given=bearer is not None)
+        return token
 
     async def record_usage(self, principal: Principal, usage: Usage) -> None:
         """Record what a request used in the end, also where it was stopped."""

@@ -33,7 +33,7 @@ from studio.api.errors import error_answer
 BACKLOG = 2_048
 """Connections that may wait until they are taken."""
 
-_CLOSING_SECONDS = 5
+CLOSING_SECONDS = 5
 """How long connections may take to close when the server stops: all answers end at once, but some clients
 read slowly."""
 
@@ -81,7 +81,7 @@ class ApiServer(uvicorn.Server):
             proxy_headers=False,
             server_header=False,
             backlog=BACKLOG,
-            timeout_graceful_shutdown=_CLOSING_SECONDS,
+            timeout_graceful_shutdown=CLOSING_SECONDS,
         )
         super().__init__(config)
 
@@ -101,9 +101,9 @@ class ApiServer(uvicorn.Server):
         await self._runs.settle()
 
 
-def url_of(host: str, listener: socket.socket) -> str:
-    """The API's base URL at a socket that listens at `host`."""
-    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{PATH}"
+def url_of(host: str, listener: socket.socket, *, path: str = PATH) -> str:
+    """The API's base URL at a socket that listens at `host`, or that of another `path`."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{path}"
 
 
 def listen_for_each(host: str, port: int, *, number: int) -> list[socket.socket]:

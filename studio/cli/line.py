@@ -35,6 +35,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "tokens": ("tokens", "Make, list and revoke tokens of the API."),
     "serve": ("serve", "Start the app, or the API alone."),
     "gallery": ("workflow.gallery", "List workflows to start from, and run one."),
+    "mcp": ("mcp", "Serve agents by the Model Context Protocol."),
     "evaluate": ("evaluation.commands", "Compare planners on questions with known answers."),
     "pool": ("pool", "Find models on this machine and by keys, and use them."),
     "doctor": ("doctor", "Try every worker and the Conductor."),

@@ -63,10 +63,7 @@ def serve(
 
     Runs until the server stops; its exit code is the command's.
     """
-    if options.pool is not None:
-        os.environ["CONDUCTOR_POOL"] = str(options.pool.resolve())
-    if options.database is not None:
-        os.environ["CONDUCTOR_DATABASE_URL"] = options.database
+    configure(options)
     if app_url is not None:
         os.environ["CONDUCTOR_APP_URL"] = app_url
     if api_open:
@@ -177,7 +174,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
         print_remark(str(error))
     listeners = listen_for_each(host, _API_PORT if port is None else port, number=processes)
     is_open = configured_access(host).api_open
-    _print_address(url_of(host, listeners[0]), None if is_open else token.path, options)
+    print_address(url_of(host, listeners[0]), None if is_open else token.path, options)
     try:
         configured_pool()
     except PoolError as error:
@@ -196,8 +193,16 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
     return 0
 
 
-def _print_address(url: str, token: Path | None, options: Configured) -> None:
-    """Print where the API is, and the file with this machine's token; None where it is open."""
+def configure(options: Configured) -> None:
+    """Have this process, and those that it starts, open what the options name."""
+    if options.pool is not None:
+        os.environ["CONDUCTOR_POOL"] = str(options.pool.resolve())
+    if options.database is not None:
+        os.environ["CONDUCTOR_DATABASE_URL"] = options.database
+
+
+def print_address(url: str, token: Path | None, options: Configured, *, what: str = "The API") -> None:
+    """Print where the server is, and the file with this machine's token; None where it is open."""
     if token is None:
         access = "It is open: every program on this machine may use it without a token."
     else:
@@ -206,4 +211,4 @@ def _print_address(url: str, token: Path | None, options: Configured) -> None:
             "`python -m conductor tokens create NAME` makes others."
         )
     shape = {"url": url, "token_file": None if token is None else str(token)}
-    options.show(shape, f"The API is at {url}. Ctrl+C ends it.", access)
+    options.show(shape, f"{what} is at {url}. Ctrl+C ends it.", access)

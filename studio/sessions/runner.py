@@ -205,10 +205,10 @@ class SessionRunner:
         return live
 
     def begin_session(
-        self, request: RunRequest, stored_as: RequestSession, *, listen: Listener
+        self, request: RunRequest, stored_as: RequestSession, *, listen: Listener, then_run: bool = True
     ) -> tuple[str, Future[None]]:
         """Create a session of an API request and plan and run it there; the session's id, and when it is
-        durable.
+        durable. Unless `then_run`, a request without a workflow is only planned.
 
         Returns at once; a run whose session cannot be stored is stopped. What can be refused is refused
         before anything is stored: raises `PoolError` as `plan_request` and `WorkflowError` for a workflow
@@ -217,8 +217,9 @@ class SessionRunner:
         session, runtime, meter = new_id(), self.runtime, Meter(request.settings.budget)
         pool = runtime.pool_for(meter)
         run = None
+        asked = None
         if request.workflow is None:
-            plan_request(request, pool=pool)
+            asked = plan_request(request, pool=pool)
         else:
             run = workflow_run(request, request.workflow, pool, meter=meter, history=RunHistory())
         begun = self.store.requests.begin(
@@ -236,7 +237,11 @@ class SessionRunner:
             recorder = self._recorder(session, activity)
             if run is not None:
                 self.background.register(run, begun=begun)
-            events = self._rounds(request, runtime, meter, recorder, started=run)
+            if asked is not None and not then_run:
+                conductor = runtime.planner_for(request.settings)
+                events = plan_round(asked, request, conductor=conductor, meter=meter, recorder=recorder)
+            else:
+                events = self._rounds(request, runtime, meter, recorder, started=run)
             self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
         return session, begun
 

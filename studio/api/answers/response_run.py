@@ -77,13 +77,14 @@ class ResponseRuns:
         background: bool = False,
         resumes: Resumption | None = None,
         answer: str | None = None,
+        then_run: bool = True,
     ) -> ResponseRun:
         """Create the request's session and start; the answer ends before the first of the `stops`.
 
         `pool`, `app` and `background` are what `ResponseRun` has of them. `opening` is the response as far as
         it is known, to be stored from the start on; with `events` the client is sent the run's own, too.
         Where it `resumes` a workflow, that runs once more in its session, and `answer` is the mark of the
-        response among those of the session.
+        response among those of the session. Unless `then_run`, a request without a workflow is only planned.
         What can be refused is refused before anything is stored: raises `ConductorError`. Raises `ApiError`
         once the server stops; then nothing was started or charged.
         """
@@ -110,7 +111,7 @@ class ResponseRuns:
             answer=answer,
             following=len(request.conversation.following),
         )
-        begin = _begin if resumes is None else partial(_resume, resumes)
+        begin = partial(_begin, then_run=then_run) if resumes is None else partial(_resume, resumes)
         started = await self.backend.call(begin, request, stored_as, listen=put, opening=opening, begun=begun)
         started.ended.add_done_callback(lambda _: put(None))
         run = ResponseRun(
@@ -184,6 +185,7 @@ def _begin(
     listen: Callable[[Event], None],
     opening: dict[str, Any] | None,
     begun: Begun,
+    then_run: bool,
 ) -> _Started:
     # Messages that a worker gets as they came share one limit, whichever of them is the question.
     most = MAX_CONVERSATION if request.conversation.verbatim else MAX_QUERY
@@ -194,7 +196,7 @@ def _begin(
         stored_as = stored_as.model_copy(update={"response": begun.beside(opening)})
     written: Future[None] | None = None
     if stored_as.continues is None:
-        session, written = bench.runner.begin_session(request, stored_as, listen=listen)
+        session, written = bench.runner.begin_session(request, stored_as, listen=listen, then_run=then_run)
     else:
         with _not_busy("The session of these calls"):
             session, begun = _continue(bench, request, stored_as, listen=listen, begun=begun)

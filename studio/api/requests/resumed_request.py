@@ -11,6 +11,7 @@ from conductor.runs.request import RunRequest
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
+from conductor.workflow.model import Workflow
 from storage.records import Revision
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
@@ -31,17 +32,29 @@ async def resumed_request(
     where this token may not use its workers.
     """
     request, head, scope = await backend.call(_request, found)
+    # Those who follow it are sent the text as it is written.
+    limited = within_limits(request, head.workflow, principal, pool, of="this response", param="response_id")
+    return replace(limited, sent_on=True), head, scope
+
+
+def within_limits(
+    request: RunRequest, workflow: Workflow, principal: Principal, pool: Pool, *, of: str, param: str
+) -> RunRequest:
+    """The request to run a session's workflow once more, within the limits of the token that asks.
+
+    Raises `WorkflowError` for a worker that the pool does not have, `ApiError` naming `param` where the token
+    may not use all of those `of` it.
+    """
     cards = pool.cards
-    head.workflow.check_workers(cards)
-    if not principal.may_run(head.workflow, cards):
-        message = "This token may not use all workers of this response; ask with the one that began it."
-        raise forbidden(message, param="response_id")
+    workflow.check_workers(cards)
+    if not principal.may_run(workflow, cards):
+        message = f"This token may not use all workers of {of}; ask with the one that began it."
+        raise forbidden(message, param=param)
     budget = narrower(request.settings.budget, principal.budget)
     settings = request.settings.model_copy(update={"budget": budget})
     if principal.workers is not None:
         settings = _without_others(settings, principal, pool)
-    # Those who follow it are sent the text as it is written.
-    return replace(request, settings=settings, sent_on=True), head, scope
+    return replace(request, settings=settings)
 
 
 def _without_others(settings: Settings, principal: Principal, pool: Pool) -> Settings:

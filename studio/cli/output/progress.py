@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from conductor.runs import events
 from conductor.runs.events import EVENT, Event
-from conductor.runs.step_state import retry
-from conductor.values.output import NO_ANSWER
+from conductor.runs.progress_lines import ProgressLines
 from studio.cli.output.terminal import one_line, shown
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self._steps = 0
+        self._lines = ProgressLines()
         self._working = _Working() if sys.stdout.isatty() and sys.stderr.isatty() else None
 
     def __call__(self, event: Event) -> None:
@@ -61,7 +60,7 @@ class Progress:
             # Neither here does it matter to the run whether it can be shown.
             with suppress(OSError):
                 self._working.follow(event)
-        line = self._line(event)
+        line = self._lines.line(event)
         if line is not None:
             print_line(line, sys.stderr)
 
@@ -69,54 +68,6 @@ class Progress:
         """Leave only the lines on the terminal."""
         if self._working is not None:
             self._working.close()
-
-    def _line(self, event: Event) -> str | None:
-        match event:
-            case events.PlanningStarted():
-                return f"{event.planner} plans"
-            case events.RunStarted():
-                self._steps = len(event.workflow)
-                return f"round {event.round}" if event.round > 1 else None
-            case events.PlanRejected():
-                problems = " ".join(problem.message for problem in event.report.problems)
-                return f"the plan is not valid: {problems}"
-            case events.PlanningRetried():
-                return f"the Conductor is asked again in {event.seconds:.1f} s: {retry(event).reason}"
-            case events.AnswerKept():
-                return f"the Conductor keeps the answer: {event.reason}"
-            case events.BudgetExceeded():
-                begins = "stopped at the budget" if event.stopped else "the budget is used up"
-                return f"{begins}: {event.words}"
-        found = _progress(event)
-        return None if found is None else f"[{found[0] + 1}/{self._steps}] {found[1]}"
-
-
-def _progress(event: Event) -> tuple[int, str] | None:
-    match event:
-        case events.StepStarted():
-            return event.step, f"{event.worker} works"
-        case events.StepFinished():
-            done = f"has {NO_ANSWER}" if event.output.refused else "is done"
-            return event.step, f"{event.output.worker} {done}, {event.output.seconds:.1f} s"
-        case events.StepReused():
-            return event.step, f"{event.output.worker}'s output is reused"
-        case events.StepKept():
-            return event.step, f"its output is {'pinned' if event.because == 'pinned' else 'taken as it was'}"
-        case events.StepFailed():
-            return event.step, f"failed: {event.message}"
-        case events.StepRetried():
-            return event.step, f"is asked again in {event.seconds:.1f} s: {retry(event).reason}"
-        case events.StepFellBack():
-            return event.step, f"{event.worker} stands in: {event.message}"
-        case events.StepInner():
-            inside = _progress(event.event)
-            return None if inside is None else (event.step, f"inside, step {inside[0] + 1}: {inside[1]}")
-        case events.StepBlocked():
-            return event.step, "does not run, because a step it reads failed"
-        case events.StepCancelled():
-            return event.step, "was stopped"
-        case _:
-            return None
 
 
 class _Working:

@@ -1,0 +1,108 @@
+"""A run that a call waits for: its progress goes to the client, and it stops where the call is cancelled.
+
+Knows events and the context of a call; knows no tool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from conductor.runs import events
+from conductor.runs.events import Event
+from conductor.runs.progress_lines import ProgressLines
+from studio.access.errors import ApiError
+from studio.api.answers.failure import PAUSED, no_answer
+from studio.api.answers.response_run import ResponseRun
+from studio.mcp.callers import Call
+
+_BEGUN = 0.5
+"""How much a plan or a step counts once it has begun; 1 once it has ended."""
+
+
+class Progress:
+    """How far a request is, in plans and steps, given its events in their order. The number only grows."""
+
+    def __init__(self) -> None:
+        self._lines = ProgressLines()
+        self._begun: set[int] = set()
+        self.done = 0.0
+        self.total: float | None = None
+        self._plans = 0
+
+    def see(self, event: Event) -> str | None:
+        """The line about the event, None where the number is what it was."""
+        line, before = self._lines.line(event), self.done
+        match event:
+            case events.PlanningStarted():
+                self._plans += 1
+                self.done += _BEGUN
+            case (
+                events.WorkflowPlanned()
+                | events.AnswerKept()
+                | events.PlanRejected()
+                | events.PlanningFailed()
+            ):
+                self.done += _BEGUN
+            case events.RunStarted():
+                # Another round begins once all steps of the one before are done.
+                self._begun.clear()
+                self.total = self.done + len(event.workflow)
+            case events.StepStarted() if event.step not in self._begun:
+                self._begun.add(event.step)
+                self.done += _BEGUN
+            case (
+                events.StepFinished()
+                | events.StepFailed()
+                | events.StepReused()
+                | events.StepKept()
+                | events.StepBlocked()
+                | events.StepCancelled()
+            ):
+                self.done += _BEGUN if event.step in self._begun else 1.0
+                self._begun.add(event.step)
+        return line or "" if self.done > before else None
+
+
+async def begun(start: Coroutine[Any, Any, ResponseRun]) -> ResponseRun:
+    """The run, once it has begun; where the call is cancelled meanwhile, it is stopped as soon as it has."""
+    starting = asyncio.ensure_future(start)
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(_leave)
+        raise
+
+
+def _leave(starting: asyncio.Future[ResponseRun]) -> None:
+    if not starting.cancelled() and starting.exception() is None:
+        starting.result().leave()
+
+
+async def followed(call: Call, run: ResponseRun) -> None:
+    """Wait for the end of the run; the client receives its progress."""
+    progress = Progress()
+    try:
+        async for event, _ in run.progress():
+            line = progress.see(event)
+            if line is not None:
+                await call.report_progress(progress.done, progress.total, line or None)
+    finally:
+        run.leave()
+
+
+async def answered(call: Call, run: ResponseRun) -> None:
+    """Wait for the answer of the run. Raises `ApiError` with the reason and the session where it has none."""
+    await followed(call, run)
+    error = no_answer(run, query_parameter="query")
+    if error is not None:
+        raise in_session(error, run.session)
+
+
+def in_session(error: ApiError, session: str) -> ApiError:
+    """The error, with the session in which the caller can look at what happened, or go on."""
+    way_on = "; run_workflow with it continues" if error.code == PAUSED else ""
+    return ApiError(
+        f"{error} (session {session}{way_on})", status=error.status, param=error.param, code=error.code
+    )

@@ -1,0 +1,22 @@
+"""What `mcp` refuses before it serves; the servers themselves are tested beside `studio.mcp`."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from command_line import Line
+
+
+@pytest.mark.parametrize("option", [("--port", "8700"), ("--host", "127.0.0.1")])
+def test_an_address_without_http_is_refused(line: Line, option: tuple[str, str]) -> None:
+    result = line("mcp", *option)
+    assert (result.code, result.out) == (1, "")
+    assert "--port and --host belong to --http" in result.err
+
+
+def test_without_the_extra_the_command_names_it(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    result = line("mcp")
+    assert result.code == 1
+    assert "pip install 'conductor-studio[mcp]'" in result.err

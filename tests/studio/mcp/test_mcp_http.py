@@ -1,0 +1,335 @@
+"""The server over streamable HTTP on the loopback address, as the SDK's own client meets it, with tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import anyio
+import httpx
+import httpx2
+import pytest
+from conductor_cases import ScriptedConductor, plan_text
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult
+
+from conductor.values.messages import Completion, Delta, Request, Usage
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import Worker, WorkerCard
+from conductor.workers.simulated import SimulatedWorker
+from storage import SessionStore
+from storage.api_token import TokenLimits, new_secret
+from studio.access.auth import TokenAuthenticator
+from studio.api.backend import Backend
+from studio.mcp.callers import Callers
+from studio.mcp.http import McpHttpServer
+from studio.workbench import Workbench
+
+MODES = ("auto", "legacy")
+
+
+@dataclass(frozen=True)
+class Agents:
+    """A running server; `machine` is the token of this machine."""
+
+    server: McpHttpServer
+    bench: Workbench
+    machine: str
+
+    def token(self, **limits: Any) -> str:
+        """A new token with these limits."""
+        number = len(self.bench.store.tokens.listed())
+        return self.bench.store.tokens.create(f"agent {number}", TokenLimits(**limits))[1]
+
+    @asynccontextmanager
+    async def client(self, token: str | None, mode: str = "auto") -> AsyncIterator[Client]:
+        """The SDK's client with that bearer token."""
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+            transport = streamable_http_client(self.server.url, http_client=http)
+            async with Client(transport, mode=mode, read_timeout_seconds=30) as client:
+                yield client
+
+
+@dataclass
+class Waiting:
+    """A worker that answers nothing until it is stopped; `called` and `left` are set meanwhile."""
+
+    name: str = "waiting"
+    called: Event = field(default_factory=Event)
+    left: Event = field(default_factory=Event)
+
+    @property
+    def card(self) -> WorkerCard:
+        return WorkerCard(name=self.name, kind="simulated", strengths="waits", model=self.name)
+
+    async def stream(self, _: Request) -> AsyncIterator[Delta | Completion]:
+        try:
+            self.called.set()
+            yield Delta(text="Well, ")
+            await asyncio.Event().wait()
+        except (asyncio.CancelledError, GeneratorExit):
+            self.left.set()
+            raise
+
+
+@contextmanager
+def serving(file: Path, *workers: Worker) -> Iterator[Agents]:
+    """Serve agents over the store in that file until the block is left."""
+    pool = Pool(workers=workers)
+    conductor = ScriptedConductor((plan_text((0, "first", "[]"), (1, "then", '["all"]')),))
+    bench = Workbench.over(SessionStore.open(f"sqlite:///{file}"), pool=pool, conductor=conductor)
+    machine = new_secret().text
+    auth = TokenAuthenticator(lambda: bench.store.tokens, machine=lambda: machine)
+    server = McpHttpServer(Callers.of(Backend(lambda: bench), auth, local=False))
+    thread = Thread(target=server.run, name="mcp", daemon=True)
+    thread.start()
+    assert server.ready.wait(30), "the server did not start"
+    try:
+        yield Agents(server, bench, machine)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        bench.close()
+        assert not thread.is_alive(), "the server did not stop"
+
+
+@pytest.fixture
+def waiting() -> Waiting:
+    return Waiting()
+
+
+@pytest.fixture
+def agents(tmp_path: Path, empty_store: Path, waiting: Waiting) -> Iterator[Agents]:
+    file = shutil.copyfile(empty_store, tmp_path / "agents.db")
+    workers = (
+        SimulatedWorker(name="alpha", answer="from alpha"),
+        SimulatedWorker(name="beta", answer="from beta"),
+    )
+    with serving(file, *workers, waiting) as served:
+        yield served
+
+
+def structured(result: CallToolResult) -> dict[str, Any]:
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+def error_of(result: CallToolResult) -> str:
+    assert result.is_error
+    (content,) = result.content
+    return str(content.text)
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    """Wait until it is so, ten seconds at most."""
+    async with asyncio.timeout(10):
+        while not reached():  # noqa: ASYNC110 - no event is there to wait for
+            await asyncio.sleep(0.005)
+
+
+async def settled(agents: Agents) -> None:
+    """Wait until what the calls used is recorded."""
+    await until(lambda: not agents.server.callers.runs.busy)
+
+
+# -- who is admitted -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+@pytest.mark.parametrize(
+    ("headers", "status", "words"),
+    [
+        ({}, 401, "This server needs a token."),
+        ({"authorization": "Bearer cs_unknown"}, 401, "not one of this server's"),
+        ({"origin": "https://elsewhere.example"}, 403, "Pages of other sites"),
+        ({"host": "elsewhere.example"}, 403, "does not go by the name"),
+    ],
+)
+def test_a_request_without_a_token_or_of_another_site_reaches_no_tool(
+    agents: Agents, method: str, headers: dict[str, str], status: int, words: str
+) -> None:
+    answer = httpx.request(method, agents.server.url, headers=headers)
+    assert answer.status_code == status
+    assert words in answer.json()["error"]["message"]
+    assert (answer.headers.get("www-authenticate") == "Bearer") == (status == 401)
+
+
+def test_a_revoked_token_reaches_no_tool(agents: Agents) -> None:
+    token = agents.token()
+    agents.bench.store.tokens.revoke(agents.bench.store.tokens.listed()[0].id)
+    answer = httpx.post(agents.server.url, headers={"authorization": f"Bearer {token}"}, json={})
+    assert (answer.status_code, "revoked" in answer.text) == (401, True)
+
+
+def test_a_connection_that_one_token_began_is_not_there_for_another(agents: Agents) -> None:
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    own, other = ({"authorization": f"Bearer {agents.token()}"} for _ in range(2))
+    shared = {"accept": "application/json, text/event-stream"}
+    begun = httpx.post(agents.server.url, headers=own | shared, json=hello)
+    shared["mcp-session-id"] = begun.headers["mcp-session-id"]
+    statuses = [
+        httpx.post(agents.server.url, headers=who | shared, json=listing).status_code for who in (own, other)
+    ]
+    assert statuses == [200, 404]
+
+
+# -- a token's limits ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_a_call_used_is_recorded_for_its_token(agents: Agents, mode: str) -> None:
+    async with agents.client(agents.token(), mode) as client:
+        answer = structured(await client.call_tool("ask", {"query": "Why?"}))
+        assert (answer["answer"], answer["steps"][1]["access"]) == ("from beta", [0])
+        planned = structured(await client.call_tool("plan", {"query": "Why?"}))
+    await settled(agents)
+    spent = agents.bench.store.tokens.spent(agents.bench.store.tokens.listed()[0].id)
+    assert spent.requests == 2
+    assert spent.tokens == answer["used"]["tokens"] + planned["used"]["tokens"]
+
+
+async def test_a_token_for_some_workers_has_no_others(agents: Agents) -> None:
+    steps = [{"instruction": "Do it.", "worker": "beta", "access": []}]
+    workflow = {"format": "conductor-workflow", "version": 1, "steps": steps}
+    session = agents.bench.editing.import_plan(json.dumps(workflow), query="Why?").id
+    async with agents.client(agents.token(workers=("alpha",))) as client:
+        listed = structured(await client.call_tool("list_workers", {}))
+        assert [worker["name"] for worker in listed["workers"]] == ["alpha"]
+        for tool, arguments in (
+            ("ask", {"query": "Why?", "model": "worker:beta"}),
+            ("ask", {"query": "Why?", "workers": ["beta"]}),
+            ("run_workflow", {"workflow": workflow, "query": "Why?"}),
+            ("run_workflow", {"session": session}),
+        ):
+            assert "may" in error_of(await client.call_tool(tool, arguments))
+    assert agents.bench.store.runs.of_session(session) == ()
+
+
+async def test_a_token_whose_budget_is_used_up_reads_so_in_the_error_of_its_call(agents: Agents) -> None:
+    async with agents.client(agents.token(tokens=4)) as client:
+        tokens = agents.bench.store.tokens
+        tokens.note_spent(tokens.listed()[0].id, Usage(prompt_tokens=3, completion_tokens=1))
+        call = ("ask", {"query": "Why?", "model": "worker:alpha"})
+        assert "is used up" in error_of(await client.call_tool(*call))
+
+
+async def test_a_token_with_limits_may_not_evaluate_and_one_without_may(agents: Agents) -> None:
+    arguments = {"questions": [{"input": "Why?", "target": ["from alpha"]}], "planners": ["worker:alpha"]}
+    for limits in ({"workers": ("alpha",)}, {"tokens": 1_000}, {"cost": 1.0}):
+        async with agents.client(agents.token(**limits)) as client:
+            assert "may not make one" in error_of(await client.call_tool("evaluate", arguments))
+    assert agents.bench.store.evaluations.listed() == ()
+    async with agents.client(agents.token()) as client:
+        found = structured(await client.call_tool("evaluate", arguments))
+        assert [each["right"] for each in found["planners"]] == [1]
+
+
+async def test_an_evaluation_whose_call_is_cancelled_stops_and_goes_on_by_its_id(
+    agents: Agents, waiting: Waiting
+) -> None:
+    questions = [{"input": "Why?", "target": ["from alpha"]}]
+    arguments = {"questions": questions, "planners": ["worker:alpha", "worker:waiting"]}
+    async with agents.client(agents.token()) as client:
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "evaluate", arguments)
+                assert await asyncio.to_thread(waiting.called.wait, 10)
+                scope.cancel()
+        assert await asyncio.to_thread(waiting.left.wait, 10)
+        (record,) = agents.bench.store.evaluations.listed()
+        await until(lambda: agents.bench.store.evaluations.find(record.id).reason is not None)
+        waiting.called.clear()
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "evaluate", {"evaluation": record.id})
+                assert await asyncio.to_thread(waiting.called.wait, 10)
+                scope.cancel()
+
+
+async def test_only_calls_of_tools_count_against_the_requests_a_minute(agents: Agents) -> None:
+    async with agents.client(agents.token(requests_per_minute=1), "legacy") as client:
+        await client.list_tools()
+        structured(await client.call_tool("list_workers", {}))
+        assert "may have 1 requests a minute" in error_of(await client.call_tool("list_workers", {}))
+
+
+async def test_a_token_lists_its_own_sessions_and_reads_none_of_another(agents: Agents) -> None:
+    query = {"query": "Why?", "model": "worker:alpha"}
+    async with agents.client(agents.token()) as client:
+        session = structured(await client.call_tool("ask", query))["session"]
+        listed = structured(await client.call_tool("list_sessions", {}))
+        assert [each["id"] for each in listed["sessions"]] == [session]
+    async with agents.client(agents.token()) as client:
+        assert structured(await client.call_tool("list_sessions", {}))["total"] == 0
+        (run,) = agents.bench.store.runs.of_session(session)
+        compared = await client.call_tool("compare_runs", {"old": run.id, "new": run.id})
+        assert "is another token's" in error_of(compared)
+        for tool, more in (("show_session", {}), ("show_step", {"step": 0}), ("run_workflow", {})):
+            found = await client.call_tool(tool, {"session": session, **more})
+            assert "is another token's" in error_of(found)
+    async with agents.client(agents.machine) as client:
+        assert structured(await client.call_tool("list_sessions", {}))["total"] == 1
+
+
+# -- long calls ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("tool", ["ask", "run_workflow"])
+async def test_a_call_that_is_cancelled_stops_its_run(
+    agents: Agents, waiting: Waiting, mode: str, tool: str
+) -> None:
+    steps = [
+        {"instruction": "Do it.", "worker": "alpha", "access": []},
+        {"instruction": "Wait.", "worker": "waiting", "access": [0]},
+    ]
+    document = {"format": "conductor-workflow", "version": 1, "query": "Why?", "steps": steps}
+    arguments = {"query": "Why?", "model": "worker:waiting"} if tool == "ask" else {"workflow": document}
+    async with agents.client(agents.token(), mode) as client:
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, tool, arguments)
+                assert await asyncio.to_thread(waiting.called.wait, 10)
+                scope.cancel()
+        assert await asyncio.to_thread(waiting.left.wait, 10)
+        await settled(agents)
+        (session,) = structured(await client.call_tool("list_sessions", {}))["sessions"]
+        shown = structured(await client.call_tool("show_session", {"session": session["id"]}))
+        assert [run["status"] for run in shown["runs"]] == ["cancelled"]
+
+
+async def test_a_server_that_stops_ends_the_call_and_its_run(
+    tmp_path: Path, empty_store: Path, waiting: Waiting
+) -> None:
+    file = shutil.copyfile(empty_store, tmp_path / "stopping.db")
+    with serving(file, waiting) as agents:
+        async with agents.client(agents.machine) as client:
+            arguments = {"query": "Why?", "model": "worker:waiting"}
+            calling = asyncio.ensure_future(client.call_tool("ask", arguments))
+            assert await asyncio.to_thread(waiting.called.wait, 10)
+            agents.server.should_exit = True
+            assert "server" in error_of(await calling)
+    assert waiting.left.is_set()
+    with SessionStore.open(f"sqlite:///{file}") as store:
+        (session,) = store.sessions.listed()
+        assert [run.status for run in store.runs.of_session(session.id)] == ["cancelled"]
