@@ -14,7 +14,7 @@ from conductor.values.presets import Settings
 from conductor.values.total import Total
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Topology
-from storage.session_entries import ExperimentEntry, NoteEntry, PlanEntry, RunEntry, SessionState
+from storage.session_entries import ChangeEntry, ExperimentEntry, NoteEntry, PlanEntry, RunEntry, SessionState
 from storage.session_entries import RevisionEntry as RevisionInFile
 
 SessionOrigin = Literal["app", "terminal", "import", "api", "fork", "evaluation"]
@@ -159,6 +159,12 @@ class NoteRecord(NoteEntry):
 
     session: str
     deleted_at: float | None = None
+
+
+class ChangeRecord(ChangeEntry):
+    """What a person asked the Conductor to change in a session's workflow."""
+
+    session: str
 
 
 class EvaluationRecord(Value):

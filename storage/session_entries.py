@@ -132,13 +132,46 @@ class NoteEntry(Note):
     run: str | None = None
 
 
+Decision = Literal["taken", "part", "left"]
+"""What a person did with a changed plan: took all of it, took some of its changes, or left the old one."""
+
+
+class ChangeEntry(Value):
+    """What a person asked the Conductor to change in the workflow of `revision`, in words.
+
+    `plan` is the Conductor's answer, None where it was not stored yet; `decision` is None until there is one,
+    and `chosen` the revision that it made.
+    """
+
+    id: str
+    revision: str
+    wish: str
+    created_at: Moment
+    author: str | None = None
+    plan: str | None = Field(default=None, description="id of the Conductor's answer")
+    decision: Decision | None = None
+    chosen: str | None = Field(default=None, description="id of the revision that was made of the answer")
+
+
 NumberedEntry = PlanEntry | RevisionEntry | RunEntry | ExperimentEntry
 """Entries with an id and a number."""
 
-Entry = SessionEntry | NumberedEntry | CorrectionEntry | RatingEntry | NoteEntry | Output | Event
+Entry = (
+    SessionEntry | NumberedEntry | CorrectionEntry | RatingEntry | NoteEntry | ChangeEntry | Output | Event
+)
 
 Kind = Literal[
-    "session", "plan", "revision", "run", "experiment", "correction", "rating", "note", "output", "event"
+    "session",
+    "plan",
+    "revision",
+    "run",
+    "experiment",
+    "correction",
+    "rating",
+    "note",
+    "change",
+    "output",
+    "event",
 ]
 
 ENTRIES: Mapping[Kind, TypeAdapter[Any]] = {
@@ -150,6 +183,7 @@ ENTRIES: Mapping[Kind, TypeAdapter[Any]] = {
     "correction": TypeAdapter(CorrectionEntry),
     "rating": TypeAdapter(RatingEntry),
     "note": TypeAdapter(NoteEntry),
+    "change": TypeAdapter(ChangeEntry),
     "output": TypeAdapter(Output),
     "event": EVENT,
 }
@@ -164,5 +198,6 @@ REFERENCES: Mapping[Kind, Mapping[str, Kind]] = {
     "correction": {"revision": "revision", "plan": "plan", "planned": "revision"},
     "rating": {"run": "run"},
     "note": {"revision": "revision", "run": "run"},
+    "change": {"revision": "revision", "plan": "plan", "chosen": "revision"},
 }
 """Which fields of an entry hold the id of another one, and of which kind that is."""

@@ -142,6 +142,27 @@ def _note(store: SessionStore, session: str, number: int, text: str) -> None:
         store.notes.delete(note.id)
 
 
+def _wish(store: SessionStore, session: str, number: int, text: str) -> None:
+    head = store.revisions.head(session)
+    if head is None:
+        return
+    change, author = new_id(), "Ada" if number % 2 else None
+    store.changes.add(session, change, revision=head.id, wish=f"wish {text}", author=author)
+    store.plans.add(
+        session,
+        planner=f"planner {text}",
+        planner_kind="model",
+        report=(VALID, INVALID)[number % 2],
+        usage=Usage(prompt_tokens=number),
+        alternative=change,
+    )
+    if number % 3 == 0:
+        store.changes.decide(change, "left")
+    elif number % 3 == 1:
+        taken = store.revisions.add(session, chain(f"taken {text}"), origin="human")
+        store.changes.decide(change, "part", chosen=taken.id)
+
+
 def _choose(store: SessionStore, session: str, number: int, text: str) -> None:
     store.sessions.set_settings(session, Settings(max_steps=number + 1, workers=(text, "w")))
 
@@ -162,6 +183,7 @@ _ACTS: dict[str, Callable[[SessionStore, str, int, str], None]] = {
     "try": _try,
     "judge": _judge,
     "note": _note,
+    "wish": _wish,
     "choose": _choose,
     "tag": _tag,
     "name": _name,

@@ -24,8 +24,10 @@ from conductor.workflow.plan_report import Dialect, PlanPrompt
 
 Thumbs = Literal["up", "down"]
 
-RowKind = Literal["preferences", "supervised", "judged"]
-"""Pairs of a chosen and a rejected plan, the better plan alone, or each judged plan with its judgement."""
+RowKind = Literal["preferences", "supervised", "judged", "revisions"]
+"""Pairs of a chosen and a rejected plan, the better plan alone, each judged plan with its judgement, or pairs
+of plans that were changed as a person asked for in words.
+"""
 
 Row = dict[str, Any]
 """One line of the file: `prompt` and `chosen`, `rejected` or `completion`, each a list of chat messages; of a
@@ -101,6 +103,35 @@ class JudgedPlan(Value):
     run: Judged
 
 
+class Revised(Value):
+    """A person's wish, and what they did with the plan that a Conductor changed by it.
+
+    `planned` is the plan before, `proposed` the Conductor's changed one, `chosen` the one that the session
+    went on with.
+    """
+
+    session: str
+    query: str
+    pool_label: str | None
+    change: str
+    wish: str
+    decision: Literal["taken", "part", "left"]
+    plan: str
+    planner: str
+    planner_kind: WorkerKind
+    dialect: Dialect
+    prompt: PlanPrompt | None
+    planned: Workflow
+    proposed: Workflow
+    chosen: Workflow
+    created_at: float
+
+    @property
+    def rejected(self) -> Workflow:
+        """The plan that was not chosen: the one before where the Conductor's was taken, else that."""
+        return self.planned if self.decision == "taken" else self.proposed
+
+
 class LeftOut(Value):
     """Why a correction gives no row. `reason` is the same for all of its kind; `detail` may add to it."""
 
@@ -131,6 +162,30 @@ def judged_row_of(judged: JudgedPlan, *, bare: bool = False) -> Row | LeftOut:
     pool = {"label": judged.run.pool_label, "workers": list(prompt.workers)}
     about |= {**_asked(judged, prompt), "pool": pool, "answer": judged.run.model_dump()}
     return row if bare else row | {"metadata": about}
+
+
+def revised_row_of(revised: Revised, *, bare: bool = False) -> Row | LeftOut:
+    """The chosen and the rejected plan for a wish as one row; its prompt has the plan before and the wish."""
+    prompt = revised.prompt
+    if prompt is None:
+        return _NO_PROMPT
+    first = prompt.round == 1
+    chosen, rejected = (as_plan(each, first_round=first) for each in (revised.chosen, revised.rejected))
+    if chosen == rejected:
+        return LeftOut(reason="the changed plan is the one before")
+    try:
+        texts = [_written(workflow, prompt, revised.dialect) for workflow in (chosen, rejected)]
+    except WorkflowError as error:
+        return LeftOut(reason=_NOT_WRITABLE, detail=str(error))
+    row: Row = {
+        "prompt": [message.model_dump() for message in prompt.messages],
+        "chosen": _answer(texts[0]),
+        "rejected": _answer(texts[1]),
+    }
+    named = ("session", "query", "change", "wish", "decision", "plan", "created_at")
+    about = {name: getattr(revised, name) for name in named}
+    pool = {"label": revised.pool_label, "workers": list(prompt.workers)}
+    return row if bare else row | {"metadata": {**about, **_asked(revised, prompt), "pool": pool}}
 
 
 def row_of(
@@ -208,7 +263,7 @@ def _metadata(correction: Correction, prompt: PlanPrompt, better: str) -> Row:
     }
 
 
-def _asked(plan: Correction | JudgedPlan, prompt: PlanPrompt) -> Row:
+def _asked(plan: Correction | JudgedPlan | Revised, prompt: PlanPrompt) -> Row:
     """Who planned, and in what form it was to."""
     return {
         "planner": {"name": plan.planner, "kind": plan.planner_kind},

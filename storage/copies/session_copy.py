@@ -19,6 +19,7 @@ from conductor.runs.events import EVENT
 from conductor.values.output import Output
 from storage import fragments
 from storage.database.schema import (
+    CHANGE_REQUESTS,
     CORRECTIONS,
     EVENTS,
     EXPERIMENTS,
@@ -35,6 +36,7 @@ from storage.database.schema import (
 from storage.fragments import Fragments
 from storage.records import Session
 from storage.session_entries import (
+    ChangeEntry,
     CorrectionEntry,
     Entry,
     ExperimentEntry,
@@ -67,6 +69,7 @@ _TABLES: Mapping[Kind, Table] = {
     "correction": CORRECTIONS,
     "rating": RATINGS,
     "note": NOTES,
+    "change": CHANGE_REQUESTS,
     "output": OUTPUTS,
     "event": EVENTS,
 }
@@ -111,6 +114,10 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
     forms.append(("rating", RatingEntry, ratings.order_by(RUNS.c.number)))
     notes = _columns(NOTES, NoteEntry, session).where(NOTES.c.deleted_at.is_(None))
     forms.append(("note", NoteEntry, notes.order_by(NOTES.c.created_at, NOTES.c.id)))
+    changes = _columns(CHANGE_REQUESTS, ChangeEntry, session)
+    forms.append(
+        ("change", ChangeEntry, changes.order_by(CHANGE_REQUESTS.c.created_at, CHANGE_REQUESTS.c.id))
+    )
     for kind, form, query in forms:
         for rows in _batches(connection, query):
             for row in rows:
@@ -229,7 +236,7 @@ class _NewSession:
         match entry:
             case PlanEntry() | RevisionEntry() | RunEntry() | ExperimentEntry():
                 return self._numbered(entry, shared)
-            case CorrectionEntry() | NoteEntry():
+            case CorrectionEntry() | NoteEntry() | ChangeEntry():
                 return {"session": self.id, **dict(entry)}
             case RatingEntry():
                 return dict(entry)

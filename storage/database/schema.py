@@ -98,6 +98,7 @@ _REFERS = {
     "looks_back": "runs.id",
     "revision": "revisions.id",
     "planned": "revisions.id",
+    "chosen": "revisions.id",
     "plan": "plans.id",
     "evaluation": "evaluations.id",
 }
@@ -190,6 +191,15 @@ NOTES = _table(
     key="id",
     required="session part quote text created_at",
     optional="revision run step start author deleted_at",
+)
+
+# What a person asked the Conductor to change in a revision; `plan` is its answer, `chosen` the revision that
+# was made of it.
+CHANGE_REQUESTS = _table(
+    "change_requests",
+    key="id",
+    required="session revision wish created_at",
+    optional="author plan decision chosen",
 )
 
 EVENTS = _table("events", key="run seq", required="event", event=Stored(EVENT))

@@ -14,7 +14,7 @@ from typing import Concatenate, Unpack
 from sqlalchemy import Connection
 
 from conductor.errors import SessionBusy, StorageError
-from conductor.planner.corrections import Correction, JudgedPlan
+from conductor.planner.corrections import Correction, JudgedPlan, Revised
 from conductor.runs.events import Event, RunFinished
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
@@ -27,6 +27,7 @@ from storage.store.processes import Processes
 from storage.store.transactions import P, Part, T, Transactions, cached, dated, read, write
 from storage.tables import (
     api_requests,
+    change_requests,
     corrections,
     evaluations,
     notes,
@@ -154,6 +155,24 @@ class Notes(Part):
     of_session = cached(notes.of_session)
     delete = dated(notes.delete)
     restore = write(notes.restore)
+
+
+class Changes(Part):
+    """What people asked Conductors to change in words, and what they took of the answers."""
+
+    add = dated(change_requests.add)
+    find = read(change_requests.find)
+    named = read(change_requests.named)
+    of_session = cached(change_requests.of_session)
+    decide = write(change_requests.decide)
+
+    def read_revised(self) -> Generator[Revised]:
+        """What people did with changed plans, oldest first, in all sessions that are not deleted.
+
+        Read lazily, all from one state of the store.
+        """
+        with self._transactions.reading() as connection:
+            yield from change_requests.revised(connection)
 
 
 class SessionFiles(Part):

@@ -18,6 +18,7 @@ from storage.database.database import Database, sqlite_file
 from storage.migrations import bring_up_to_date
 from storage.store.housekeeping import Housekeeping
 from storage.store.parts import (
+    Changes,
     Corrections,
     Evaluations,
     Experiments,
@@ -65,6 +66,7 @@ class SessionStore:
         self.evaluations = Evaluations(shared)
         self.corrections = Corrections(shared)
         self.notes = Notes(shared)
+        self.changes = Changes(shared)
         self.files = SessionFiles(shared)
         self.requests = Requests(shared, self.processes)
         self.tokens = Tokens(shared)

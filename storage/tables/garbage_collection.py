@@ -20,6 +20,7 @@ from storage.database.encoding import plain
 from storage.database.schema import (
     API_EARLIER_RESPONSES,
     API_REQUESTS,
+    CHANGE_REQUESTS,
     CORRECTIONS,
     EVENTS,
     EXPERIMENTS,
@@ -87,7 +88,8 @@ def remove(connection: Connection, session: str, *, before: float | None) -> int
     for table in (RATINGS, EVENTS):
         connection.execute(table.delete().where(table.c.run.in_(own)))
     # Its texts are removed before the rows that contain them, so that no trigger searches for other uses.
-    for table in (TEXTS, TAGS, API_EARLIER_RESPONSES, API_REQUESTS, NOTES, CORRECTIONS, EXPERIMENTS):
+    beside = (TEXTS, TAGS, API_EARLIER_RESPONSES, API_REQUESTS, NOTES, CHANGE_REQUESTS, CORRECTIONS)
+    for table in (*beside, EXPERIMENTS):
         connection.execute(table.delete().where(table.c.session == session))
     runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
     for table in (REVISIONS, PLANS, OUTPUTS, FRAGMENTS, LONG_TEXTS):

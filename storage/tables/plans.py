@@ -18,7 +18,7 @@ from conductor.planner.planner import INTERRUPTED
 from conductor.values.messages import Usage, Value
 from conductor.values.output import WorkerKind
 from conductor.workflow.plan_report import PlanReport
-from storage.database.schema import META, PLANS, SESSIONS
+from storage.database.schema import CHANGE_REQUESTS, META, PLANS, SESSIONS
 from storage.records import Plan
 from storage.tables import sessions
 from storage.tables.rows import Rows, new_id, next_number
@@ -106,6 +106,9 @@ def _insert(
         **answer,
     }
     connection.execute(PLANS.insert(), row)
+    if answer.get("alternative") is not None:
+        asked = CHANGE_REQUESTS.c.id == answer["alternative"]
+        connection.execute(CHANGE_REQUESTS.update().where(asked).values(plan=plan))
     return find(connection, plan)
 
 
@@ -128,7 +131,12 @@ def _own(session: str) -> ColumnElement[bool]:
 def alternatives_of(connection: Connection, session: str) -> tuple[Plan, ...]:
     """The plans that were last requested together, by attempt; those that have ended so far."""
     sessions.find(connection, session)
-    asked = and_(PLANS.c.session == session, PLANS.c.alternative.is_not(None))
+    changed = select(CHANGE_REQUESTS.c.plan).where(CHANGE_REQUESTS.c.session == session)
+    asked = and_(
+        PLANS.c.session == session,
+        PLANS.c.alternative.is_not(None),
+        PLANS.c.id.not_in(changed.where(CHANGE_REQUESTS.c.plan.is_not(None))),
+    )
     newest = select(PLANS.c.alternative).where(asked).order_by(PLANS.c.number.desc()).limit(1)
     together = PLANS.c.alternative == newest.scalar_subquery()
     return _PLANS.select(connection, asked, together, by=PLANS.c.attempt)

@@ -30,6 +30,7 @@ _KEYS: Mapping[Kind, str] = {
     "correction": "revision",
     "rating": "run",
     "note": "id",
+    "change": "id",
     "output": "fingerprint",
 }
 """The field that no two entries of a kind have in common."""

@@ -27,6 +27,7 @@ _IDS: Mapping[Kind, Mapping[str, str]] = {
     "correction": REFERENCES["correction"],
     "rating": REFERENCES["rating"],
     "note": {"id": "note", **REFERENCES["note"]},
+    "change": {"id": "alternative", **REFERENCES["change"]},
 }
 """Fields that get new ids, and of what."""
 

@@ -47,6 +47,7 @@ class SessionPreview(Value):
     output_characters: int = 0
     events: int = 0
     notes: int = 0
+    changes: int = 0
     unknown_workers: tuple[str, ...] = ()
 
 
@@ -131,6 +132,7 @@ def _session(entries: Iterable[RawEntry], workers: Collection[str]) -> SessionPr
         output_characters=characters,
         events=check.counts["event"],
         notes=check.counts["note"],
+        changes=check.counts["change"],
         unknown_workers=tuple(unknown),
     )
 

@@ -23,6 +23,7 @@ from conductor.orchestrate import (
     responses_of,
     workflow_run,
 )
+from conductor.planner.protocol import ChangeRequest, PlanRequest
 from conductor.recorder import RunHistory
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
@@ -126,23 +127,55 @@ class SessionRunner:
 
         They share one budget, and each is asked for once. None of them becomes the session's workflow.
         """
-        runtime = self.runtime
-        asked = plan_request(request, pool=runtime.pool, after=after)
-        meter, turn = Meter(request.settings.budget), asyncio.Lock()
+        asked = plan_request(request, pool=self.runtime.pool, after=after)
         with self.activities.claim(session):
             live = LiveAlternatives(new_id(), tuple(LiveState() for _ in range(count)))
-            activity = Activity(alternatives=live)
-            plans: list[tuple[AsyncGenerator[Event, None], Activity]] = []
-            for number, plan in enumerate(live.plans, start=1):
-                place = Place(live.batch, number, turn)
-                recorder = self._recorder(session, activity, after=after, place=place)
-                conductor = runtime.planner_for(request.settings)
-                events = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
-                plans.append((events, Activity(plan=plan)))
-            self.activities.begin(
-                session, activity, _all_shown(plans, [self._watches(session) for _ in plans])
-            )
+            self._begin_apart(session, request, asked, live, after=after)
         return live
+
+    def begin_change(
+        self,
+        session: str,
+        request: RunRequest,
+        change: ChangeRequest,
+        *,
+        revision: str,
+        author: str | None,
+        after: RunState | None = None,
+    ) -> LiveAlternatives:
+        """Ask the Conductor once for a changed plan, beside the session's own; returns at once.
+
+        What is asked for is stored before the Conductor is called, by the id of the `batch`.
+        """
+        asked = plan_request(request, pool=self.runtime.pool, after=after)
+        asked = asked.model_copy(update={"change": change})
+        with self.activities.claim(session):
+            live = LiveAlternatives(new_id(), (LiveState(),))
+            self.store.changes.add(session, live.batch, revision=revision, wish=change.wish, author=author)
+            self._begin_apart(session, request, asked, live, after=after)
+        return live
+
+    def _begin_apart(
+        self,
+        session: str,
+        request: RunRequest,
+        asked: PlanRequest,
+        live: LiveAlternatives,
+        *,
+        after: RunState | None,
+    ) -> None:
+        """Ask for all of these plans at once, in a session that is claimed."""
+        runtime = self.runtime
+        meter, turn = Meter(request.settings.budget), asyncio.Lock()
+        activity = Activity(alternatives=live)
+        plans: list[tuple[AsyncGenerator[Event, None], Activity]] = []
+        for number, plan in enumerate(live.plans, start=1):
+            place = Place(live.batch, number, turn)
+            recorder = self._recorder(session, activity, after=after, place=place)
+            conductor = runtime.planner_for(request.settings)
+            events = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
+            plans.append((events, Activity(plan=plan)))
+        self.activities.begin(session, activity, _all_shown(plans, [self._watches(session) for _ in plans]))
 
     def begin_run(
         self,

@@ -1,9 +1,10 @@
 """The workbench: what a person does with a session."""
 
 from studio.workbench.change_marks import RECENT, Marks, marks
+from studio.workbench.changing import Proposal
 from studio.workbench.racing import Contender
 from studio.workbench.running import Outlook
 from studio.workbench.view_only import ViewOnlyWorkbench
 from studio.workbench.workbench import Workbench
 
-__all__ = ["RECENT", "Contender", "Marks", "Outlook", "ViewOnlyWorkbench", "Workbench", "marks"]
+__all__ = ["RECENT", "Contender", "Marks", "Outlook", "Proposal", "ViewOnlyWorkbench", "Workbench", "marks"]

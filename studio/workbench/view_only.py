@@ -9,6 +9,7 @@ from typing import Any, NoReturn, cast
 
 from conductor.errors import ViewOnly
 from studio.sessions.notes import Notes
+from studio.workbench.changing import Changing
 from studio.workbench.editing import Editing
 from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
@@ -29,6 +30,7 @@ class ViewOnlyWorkbench(Workbench):
         self._observers = ()
         self._folded, self._folding = of._folded, of._folding
         self.planning = Planning(self)
+        self.changing = Changing(self)
         self.editing = Editing(self)
         self.running = Running(self)
         self.racing = Racing(self)

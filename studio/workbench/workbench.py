@@ -23,6 +23,7 @@ from studio.sessions.notes import Notes
 from studio.sessions.runner import SessionRunner
 from studio.telemetry.observer import Observer
 from studio.workbench.bench import Bench
+from studio.workbench.changing import Changing
 from studio.workbench.editing import Editing
 from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
@@ -42,6 +43,7 @@ class Workbench(Bench):
 
     def _add_parts(self) -> None:
         self.planning = Planning(self)
+        self.changing = Changing(self)
         self.editing = Editing(self)
         self.running = Running(self)
         self.racing = Racing(self)

@@ -37,6 +37,7 @@ EVERYTHING: Sequence[Act] = [
     ("try", 1, "e"),
     ("judge", 1, "f"),
     ("note", 1, "n"),
+    ("wish", 1, "n"),
     ("plan", 1, "g"),
     ("run", 3, "h"),
     ("undo", 1, "i"),

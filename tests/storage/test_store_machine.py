@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 import pytest
 from hypothesis import HealthCheck
@@ -133,14 +134,15 @@ class StoreMachine(RuleBasedStateMachine):
         expected = self.known[run]
         text *= times
         events = [delta(run, seq=len(expected.events) + i, text=text) for i in range(count)]
-        events.append(step_finished(run, text, seq=len(expected.events) + count, fingerprint=text))
+        fingerprint = sha256(text.encode(errors="surrogatepass")).hexdigest()
+        events.append(step_finished(run, text, seq=len(expected.events) + count, fingerprint=fingerprint))
         if expected.status != "running":
             with pytest.raises(StorageError, match="the run is over"):
                 keep(self.store, *events)
             return
         keep(self.store, *events)
         expected.events += events
-        self.sessions[expected.session].outputs[text] = run
+        self.sessions[expected.session].outputs[fingerprint] = run
 
     @rule(run=runs, outcome=st.sampled_from(["finished", "failed", "cancelled"]))
     def finish(self, run: str, outcome: str) -> None:

@@ -269,5 +269,6 @@ def _holds(session: SessionPreview) -> list[str]:
         f"{counted(session.outputs, 'output')} of {counted(session.output_characters, 'character')}",
         counted(session.events, "event"),
         *([counted(session.notes, "note")] if session.notes else []),
+        *([counted(session.changes, "asked change")] if session.changes else []),
         *([f"tagged {', '.join(session.tags)}"] if session.tags else []),
     ]

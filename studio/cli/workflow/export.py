@@ -21,10 +21,12 @@ from conductor.planner.corrections import (
     Correction,
     JudgedPlan,
     LeftOut,
+    Revised,
     Row,
     RowKind,
     Thumbs,
     judged_row_of,
+    revised_row_of,
     row_of,
 )
 from conductor.text.formatting import counted
@@ -46,7 +48,8 @@ class Rows:
 
     format: Annotated[Literal["jsonl"] | None, _rows_option("JSON Lines, the only one.")] = None
     kind: Annotated[
-        RowKind | None, _rows_option("Pairs of plans (default), the better ones, or judged ones.")
+        RowKind | None,
+        _rows_option("Pairs of plans (default), the better ones, judged ones, or those changed by a wish."),
     ] = None
     thumbs: Annotated[
         Literal[Thumbs, "any"] | None, _rows_option("Only of edited plans whose answer has these.")
@@ -100,7 +103,7 @@ def _corrections(options: Configured, file: Path | None, rows: Rows) -> int:
         closing(_found(workbench.store, rows)) as corrections,
     ):
         for correction in corrections:
-            thumbs = correction.run.thumbs if isinstance(correction, JudgedPlan) else correction.thumbs
+            thumbs = _thumbs(correction)
             if rows.thumbs not in (None, "any", thumbs):
                 left_out[f"its answer has no thumbs {rows.thumbs}"] += 1
                 continue
@@ -125,14 +128,32 @@ def _corrections(options: Configured, file: Path | None, rows: Rows) -> int:
     return 0
 
 
-def _found(store: SessionStore, rows: Rows) -> Generator[Correction | JudgedPlan]:
+_Found = Correction | JudgedPlan | Revised
+
+
+def _found(store: SessionStore, rows: Rows) -> Generator[_Found]:
     if rows.kind == "judged":
         yield from store.corrections.read_judged()
+    elif rows.kind == "revisions":
+        yield from store.changes.read_revised()
     else:
         yield from store.corrections.read(every=rows.every)
 
 
-def _row(found: Correction | JudgedPlan, rows: Rows) -> Row | LeftOut:
+def _thumbs(found: _Found) -> Thumbs | None:
+    match found:
+        case JudgedPlan():
+            return found.run.thumbs
+        case Revised():
+            # What was taken is judged by that.
+            return None
+        case _:
+            return found.thumbs
+
+
+def _row(found: _Found, rows: Rows) -> Row | LeftOut:
+    if isinstance(found, Revised):
+        return revised_row_of(found, bare=rows.bare)
     if isinstance(found, JudgedPlan):
         return judged_row_of(found, bare=rows.bare)
     return row_of(found, kind="supervised" if rows.kind == "supervised" else "preferences", bare=rows.bare)

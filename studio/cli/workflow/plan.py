@@ -21,6 +21,7 @@ from studio.cli.opening import confirm_keys, opened, session_of, session_option
 from studio.cli.options import App, Choice, Configured, Limited, Query, count
 from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
 from studio.cli.output.terminal import print_remark, print_shown
+from studio.cli.workflow.change import Change, changes
 from studio.cli.workflow.parse import described, print_problems
 from studio.sessions.activity import FEWEST, MOST
 from studio.workbench import Workbench
@@ -40,17 +41,24 @@ def plan(
     session: Annotated[str | None, session_option("Ask again for the workflow of a session.")] = None,
     alternatives: Annotated[int | None, _alternatives_option] = None,
     *,
+    change: Change,
     choice: Choice,
     options: Configured,
 ) -> int:
     """Write a workflow for a query."""
     if (query is None) == (session is None):
         ctx.fail("give a query or --session ID")
+    if change.given and (session is None or alternatives is not None):
+        ctx.fail("--change, --take and --leave go with --session ID alone")
+    if change.take is not None and change.leave:
+        ctx.fail("give --take or --leave, one of the two")
     confirm_keys(options.pool, ask=True)
     with opened(options) as workbench:
         if session is not None:
             chosen = session_again(workbench, session, choice)
             print_unusable(workbench.pool, workbench.settings(chosen.id))
+            if change.given:
+                return changes(workbench, chosen.id, change, options)
         else:
             chosen = new_session(workbench, query or "", choice)
         if alternatives is not None:

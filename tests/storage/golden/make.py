@@ -67,6 +67,7 @@ def main() -> None:
     lengthy(bench)
     evaluated(bench)
     noted(bench)
+    changed(bench)
     bench.close()
     subprocess.run([sys.executable, __file__, str(file), DIES], check=True)
     close(opened(file), file)
@@ -228,6 +229,13 @@ def evaluated(bench: Workbench) -> None:
     evaluations = Evaluations(bench)
     planners = ("worker:mathematics", "baseline:best-of:quick,n=2")
     evaluations.run(evaluations.add(DataSet("sums", items), planners, spec).id)
+
+
+def changed(bench: Workbench) -> None:
+    """A session in which a change was asked for in words."""
+    session = bench.ask("What was asked for?").id
+    bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="quick")]), note="By hand")
+    bench.changing.ask(session, "Use two readers.", author="Ada")
 
 
 def noted(bench: Workbench) -> None:

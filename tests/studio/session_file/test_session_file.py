@@ -48,6 +48,7 @@ FULL: list[Act] = [
     ("try", 1, "swap"),
     ("try", 2, "edge"),
     ("note", 1, "two"),
+    ("wish", 0, "two"),
     ("undo", 1, ""),
     ("choose", 2, "w"),
     ("tag", 0, "a"),
@@ -349,9 +350,9 @@ def test_a_look_into_a_file_says_what_it_holds_and_what_is_unknown(store: Sessio
     preview = previewed(file, workers=["alpha"], is_taken=store.files.is_title_taken)
     (session,) = preview.sessions
     assert (preview.format, preview.size) == ("conductor-session", len(file))
-    assert (session.plans, session.revisions, session.runs, session.trials) == (3, 4, 2, 2)
+    assert (session.plans, session.revisions, session.runs, session.trials) == (4, 4, 2, 2)
     assert (session.outputs, session.output_characters, session.events) == (2, 6, 16)
-    assert session.notes == 1
+    assert (session.notes, session.changes) == (1, 1)
     assert session.called == f"{session.title} (2)"
     assert session.unknown_workers == preview.unknown_workers == ("w",)
     assert previewed(file, workers=["w"]).unknown_workers == ()
@@ -396,6 +397,7 @@ def test_every_column_of_a_session_is_in_its_file_or_left_out_for_a_reason() -> 
         "rating": ("ratings", set()),
         # Deleted ones are left out.
         "note": ("notes", {"session", "deleted_at"}),
+        "change": ("change_requests", {"session"}),
     }
     # The first three are in the file in forms of their own, four are made of what is, and whose token asked,
     # and what it was answered, is one store's.

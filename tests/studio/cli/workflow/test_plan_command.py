@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from command_line import Line
+from conductor_cases import ScriptedConductor
 
 from conductor.planner import rule_planner
 from conductor.planner.rule_planner import Draft, Ruling
+from conductor.runtime import Runtime
 from conductor.workflow.file import read_plan
 from storage import SessionStore
 
@@ -170,3 +172,62 @@ def test_a_plan_is_of_a_query_or_of_a_session(line: Line, arguments: list[str]) 
     result = line("plan", *arguments)
     assert result.code == 2
     assert "give a query or --session ID" in result.err
+
+
+CHANGED = "model_id = [0]\nsubtasks = ['Say it.']\naccess_list = [[]]"
+
+
+def changeable(line: Line, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A session whose plan of three steps the pool's Conductor changes to one of one step."""
+    session = json.loads(line("plan", "Compare France and Japan", "--json").out)["session"]
+    conductor = ScriptedConductor((CHANGED,))
+    monkeypatch.setattr(Runtime, "planner_for", lambda *_: conductor)
+    return str(session)
+
+
+def test_changes_are_asked_for_in_words_printed_and_taken_by_their_numbers(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = changeable(line, monkeypatch)
+    asked = line("plan", "--session", session, "--change", "one step, no verifier")
+    assert asked.code == 0
+    assert asked.out.startswith("1. ")
+    assert "remove step 1" in asked.out
+    assert "nothing is changed yet" in asked.err
+    refused = line("plan", "--session", session, "--take", "9")
+    assert (refused.code, "no change '9'" in refused.err) == (1, True)
+    taken = line("plan", "--session", session, "--take", "all")
+    assert (taken.code, taken.out) == (0, "Revision 2: Took “one step, no verifier”\n")
+    again = line("plan", "--session", session, "--leave")
+    assert (again.code, "No change is open" in again.err) == (1, True)
+    rows = line("export", "corrections", "--kind", "revisions").out.splitlines()
+    assert [json.loads(row)["metadata"]["wish"] for row in rows] == ["one step, no verifier"]
+
+
+def test_a_change_that_is_left_changes_nothing_and_is_read_by_programs(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = changeable(line, monkeypatch)
+    shape = json.loads(line("plan", "--session", session, "--change", "one step", "--json").out)
+    assert (shape["wish"], len(shape["steps"]), len(shape["changes"])) == ("one step", 1, 4)
+    left = json.loads(line("plan", "--session", session, "--leave", "--json").out)
+    assert (left["change"], left["decision"]) == (shape["change"], "left")
+
+
+def test_the_offline_rules_name_what_they_cannot_do(line: Line) -> None:
+    session = json.loads(line("plan", "2 + 2", "--json").out)["session"]
+    refused = line("plan", "--session", session, "--change", "no verifier")
+    assert (refused.code, refused.out) == (1, "")
+    assert "cannot change a plan in words" in refused.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", "2 + 2", "--change", "more"),
+        ("plan", "--session", "0", "--alternatives", "2", "--change", "more"),
+        ("plan", "--session", "0", "--take", "all", "--leave"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(line: Line, arguments: tuple[str, ...]) -> None:
+    assert line(*arguments).code == 2

@@ -1,0 +1,119 @@
+"""`plan --session ID --change WISH`: a changed plan is asked for, printed, and taken or left.
+
+Knows how a proposal is printed; `studio.workbench.changing` asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from conductor.errors import PlanError, WorkflowError
+from conductor.workflow.diff import PlanDiff
+from studio.cli.options import Configured, flag, option
+from studio.cli.output.shapes import Shape, usage_shape
+from studio.cli.output.terminal import one_line, print_remark, print_shown
+from studio.sessions.notes import AUTHOR
+from studio.workbench import Proposal, Workbench
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is to be changed, and what is done with the answer."""
+
+    change: Annotated[
+        str | None, option("Ask the Conductor to change the session's workflow so.", "WISH", str)
+    ] = None
+    take: Annotated[
+        str | None, option("Take what was asked for: all, or the changes of these numbers.", "all|1,3", str)
+    ] = None
+    leave: Annotated[bool, flag("--leave", "Leave the workflow as it was.")] = False
+
+    @property
+    def given(self) -> bool:
+        return self != Change()
+
+
+def changes(workbench: Workbench, session: str, asked: Change, options: Configured) -> int:
+    """Ask for the changes, where there is a wish, and take or leave the newest answer as asked."""
+    changing, author = workbench.changing, os.environ.get(AUTHOR) or None
+    wish, take = asked.change, asked.take
+    proposal = changing.newest(session) if wish is None else changing.ask(session, wish, author=author)
+    if proposal is None:
+        raise PlanError(f'No change is open; ask for one: plan --session {session} --change "..."')
+    if proposal.diff is None:
+        raise PlanError(proposal.problem or "The Conductor gave no changed plan.")
+    shape = _shape(proposal, label=workbench.pool.label)
+    if asked.leave:
+        changing.leave(proposal.record.id)
+        return options.show({**shape, "decision": "left"}, "Left; the workflow is as it was.")
+    if take is None:
+        lines = [*_lines(proposal.diff), *([f"({workbench.pool.label})"] if workbench.pool.label else [])]
+        if options.json:
+            return options.show(shape)
+        for line in lines:
+            print_shown(line)
+        print_remark(
+            f"nothing is changed yet: plan --session {session} --take all, --take 1,3 for some of these, or "
+            "--leave"
+        )
+        return 0
+    rows = None if take == ALL else _rows(proposal, take)
+    revision = changing.take(proposal.record.id, rows, author=author)
+    shape |= {"decision": "taken" if rows is None else "part", "revision": revision.id}
+    return options.show(shape, f"Revision {revision.number}: {revision.note}")
+
+
+def _rows(proposal: Proposal, take: str) -> list[int]:
+    """The rows of the diff that these numbers, as printed, name."""
+    numbers = [number.strip() for number in take.split(",")]
+    changed = proposal.changed_rows
+    for number in numbers:
+        if not (number.isdecimal() and 0 < int(number) <= len(changed)):
+            raise WorkflowError(
+                f"There is no change {number!r}; give {ALL}, or numbers from 1 to {len(changed)} with commas."
+            )
+    return [changed[int(number) - 1] for number in numbers]
+
+
+def _lines(diff: PlanDiff) -> Iterator[str]:
+    number = 0
+    for old, new in diff.rows:
+        if old is not None and new is not None and diff.of_new[new].same:
+            continue
+        number += 1
+        side, at = (diff.old, old) if new is None else (diff.new, new)
+        assert at is not None, "a row has a step"
+        step = side.steps[at]
+        yield f"{number}. {_what(diff, old, new)}: {step.worker}: {one_line(step.instruction, limit=100)}"
+    if number == 0:
+        yield "The Conductor changes nothing."
+
+
+def _what(diff: PlanDiff, old: int | None, new: int | None) -> str:
+    """What happens to a step, in a word or few each."""
+    if old is None or new is None:
+        return f"add step {(new or 0) + 1}" if old is None else f"remove step {old + 1}"
+    named = ", ".join(change.replace("_", " ") for change in diff.of_new[new].changes)
+    return f"change step {old + 1} ({named})"
+
+
+def _shape(proposal: Proposal, *, label: str | None) -> Shape:
+    assert proposal.diff is not None, "there is something to take"
+    diff = proposal.diff
+    return {
+        "session": proposal.record.session,
+        "change": proposal.record.id,
+        "wish": proposal.record.wish,
+        "label": label,
+        "changes": [
+            {"old": old, "new": new, "what": _what(diff, old, new)}
+            for old, new in (diff.rows[row] for row in proposal.changed_rows)
+        ],
+        "steps": [step.model_dump(mode="json", exclude_defaults=True) for step in diff.new.steps],
+        "usage": None if proposal.plan is None else usage_shape(proposal.plan.usage),
+    }
