@@ -34,11 +34,13 @@ _log = logging.getLogger(__name__)
 class LiveAlternatives:
     """Plans that are requested at once, to choose from: as they are written, read from any thread.
 
-    `batch` is what the plans will have in common in the store.
+    `batch` is what the plans will have in common in the store; `is_change`: it is one, of a workflow that is
+    changed in words.
     """
 
     batch: str
     plans: tuple[LiveState, ...]
+    is_change: bool = False
 
     @property
     def ended(self) -> int:

@@ -150,7 +150,7 @@ class SessionRunner:
         asked = plan_request(request, pool=self.runtime.pool, after=after)
         asked = asked.model_copy(update={"change": change})
         with self.activities.claim(session):
-            live = LiveAlternatives(new_id(), (LiveState(),))
+            live = LiveAlternatives(new_id(), (LiveState(),), is_change=True)
             self.store.changes.add(session, live.batch, revision=revision, wish=change.wish, author=author)
             self._begin_apart(session, request, asked, live, after=after)
         return live

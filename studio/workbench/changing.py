@@ -130,8 +130,7 @@ class Changing:
         return revision
 
     def leave(self, change: str) -> None:
-        """Leave the workflow as it is. Raises `PlanError` where that was decided before."""
-        self._undecided(change)
+        """Leave the workflow as it is. Raises `StorageError` where that was decided before."""
         self._store.changes.decide(change, "left")
 
     def _undecided(self, change: str) -> Proposal:

@@ -153,6 +153,11 @@ def _alternatives(live: LiveAlternatives, *, planner: str) -> None:
     """Plans that are being written at once: how many have ended, and what each does."""
     states = live.states
     total = len(states)
+    if live.is_change:
+        with st.container(border=True, key="asking", gap="xsmall"):
+            st.markdown(":material/progress_activity: **Changing the plan as asked**")
+            st.caption(plain(f"{planner}: {_under_way(states[0])}"))
+        return
     with st.container(border=True, key="asking", gap="xsmall"):
         st.progress(live.ended / total, text=f"Alternatives: {live.ended} of {total} plans have ended")
         for number, (state, plan) in enumerate(zip(states, live.plans, strict=True), start=1):

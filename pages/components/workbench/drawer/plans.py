@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
+from pages.components.workbench.asked_changes import asked_changes
 from pages.components.workbench.drawer.plan_as import plan_as
 from pages.components.workbench.other_plans import number_of_plans, other_plans
 from pages.components.workbench.plan import attempts
@@ -16,7 +17,8 @@ def remark(bench: Workbench, view: SessionView) -> str:
 
 
 def plans_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw them."""
+    """Draw them, below what asks for changes in words."""
+    asked_changes(bench, tab, view)
     plans = bench.store.plans.of_session(view.session.id)
     latest, of = view.latest_plan, view.plan
     if latest is not None and (of is None or (latest.round, latest.looks_back) != (of.round, of.looks_back)):

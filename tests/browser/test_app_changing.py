@@ -1,0 +1,57 @@
+"""A change is asked for in words, shown as a difference, and taken in part or left, by keyboard too."""
+
+from __future__ import annotations
+
+import pytest
+from conductor_cases import BROKEN, plan_text
+from contrast import assert_readable
+from playwright.sync_api import expect
+from scripted_endpoint import at_once
+from test_app_looks import assert_fits
+from workbench_page import WorkbenchPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+
+FIRST = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0]"))
+CHANGED = plan_text(
+    (0, "Find what is asked.", "[]"), (1, "Find it <b>again</b>.", "[]"), (0, "Say it.", '["all"]')
+)
+WISH = "use two readers"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_change_is_asked_for_and_some_of_its_steps_are_taken(visit, served_app, endpoint, browser, theme):
+    endpoint.say(at_once(FIRST), at_once(CHANGED), at_once(BROKEN))
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)
+    desk = WorkbenchPage(visit(served_app, inside=context))
+    desk.ask("Which one?")
+    expect(desk.graph.cards).to_have_count(2)
+    desk.drawer("Plans")
+    line = desk.page.get_by_role("textbox", name="Ask for changes")
+    line.fill(WISH)
+    line.press("Enter")
+    asked = desk.keyed("asked-change")
+    expect(asked.get_by_text(f"Asked: “{WISH}”")).to_be_visible()
+    expect(desk.graph.cards.first).to_contain_text("Find what is asked")
+    assert WISH in str(endpoint.bodies[1]["messages"])
+    expect(asked.get_by_role("button", name="Take", exact=True)).to_be_enabled()
+    desk.page.screenshot(path=f"/tmp/d/change-{theme}.png")
+    assert_readable(desk.page)
+    assert_fits(desk.page)
+    desk.page.reload()
+    desk = WorkbenchPage(desk.page)
+    desk.drawer("Plans")
+    asked = desk.keyed("asked-change")
+    asked.get_by_role("checkbox").last.press(" ")
+    asked.get_by_role("button", name="Take these steps").click()
+    expect(asked).to_have_count(0)
+    with served_app.store() as store:
+        (change,) = store.changes.of_session(desk.session)
+        assert (change.wish, change.decision) == (WISH, "part")
+
+    line = desk.page.get_by_role("textbox", name="Ask for changes")
+    line.fill("break it")
+    desk.page.get_by_role("button", name="Ask", exact=True).click()
+    expect(asked.get_by_text("No changed plan.")).to_be_visible()
+    asked.get_by_role("button", name="Leave").click()
+    expect(asked).to_have_count(0)
