@@ -174,11 +174,8 @@ class Evaluations:
         """
         record = self._store.find(evaluation)
         self._check_pool(record.spec)
-        if crew is not None and not (budget or record.spec.settings.budget).open:
-            raise DataError(
-                "This evaluation has a budget, which is counted in one process: answer it without the other "
-                "processes, or begin one without limits."
-            )
+        if crew is not None:
+            check_uncounted(budget or record.spec.settings.budget)
         if budget is not None:
             settings = record.spec.settings.model_copy(update={"budget": budget})
             spec = record.spec.model_copy(update={"settings": settings})
@@ -228,6 +225,15 @@ class Evaluations:
                     f"What {was.planner} has learnt is not what it was when this evaluation began; go on "
                     "with the file of then, or begin another evaluation."
                 )
+
+
+def check_uncounted(budget: Budget) -> None:
+    """Raise `DataError` for limits, which a crew in several processes could not keep to."""
+    if not budget.open:
+        raise DataError(
+            "This evaluation has a budget, which is counted in one process: answer it without the other "
+            "processes, or begin one without limits."
+        )
 
 
 def _expanded(planner: str, pool: Pool) -> Iterable[str]:

@@ -40,7 +40,7 @@ from studio.cli.options import (
 from studio.cli.output.comparisons import disagreements_shown, twice_shown
 from studio.cli.output.terminal import one_line, table
 from studio.cli.workflow.plan import settings_of
-from studio.evaluation.evaluations import EVERY_WORKER, Evaluations
+from studio.evaluation.evaluations import EVERY_WORKER, Evaluations, check_uncounted
 from studio.evaluation.fitting import fit_on
 from studio.evaluation.results import (
     compared,
@@ -109,6 +109,9 @@ def run(
     confirm_keys(options.pool, ask=True)
     with on_cluster(ray, options), opened(options) as bench:
         spec = asked.spec(settings_of(choice, pool=bench.pool))
+        if ray is not None:
+            # Refused before anything is stored.
+            check_uncounted(spec.settings.budget)
         planners = planner or [CONDUCTOR, EVERY_WORKER]
         record = Evaluations(bench).add(questions, planners, spec, given=plans_of_files(planners))
         return carried_out(bench, record, options, fail_if_beaten_by or (), crew=crew_of(ray, bench, options))

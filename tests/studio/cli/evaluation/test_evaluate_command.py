@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from command_line import Line
+
+from studio.cli.evaluation import commands
 
 QUESTIONS = [
     ("What is 6 * 7?", "42", "product"),
@@ -260,4 +263,15 @@ def test_a_cluster_is_refused_for_a_store_in_a_file_before_anything_is_stored(li
     result = line("evaluate", "run", data, "--skip-broken", "-p", "worker:facts", "--ray", "127.0.0.1:6379")
     assert result.code == 1
     assert "A Ray cluster needs a store on PostgreSQL" in result.err
+    assert json.loads(line("evaluate", "list", "--json").out) == {"evaluations": []}
+
+
+def test_a_budget_is_refused_on_a_cluster_before_anything_is_stored(
+    line: Line, data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "on_cluster", lambda *_: nullcontext())
+    run = ("evaluate", "run", data, "--skip-broken", "-p", "worker:facts", "--ray", "127.0.0.1:6379")
+    result = line(*run, "--budget-tokens", "100")
+    assert result.code == 1
+    assert "has a budget, which is counted in one process" in result.err
     assert json.loads(line("evaluate", "list", "--json").out) == {"evaluations": []}
