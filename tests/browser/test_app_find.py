@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
@@ -11,6 +13,16 @@ from conductor.workflow.model import Step
 pytestmark = pytest.mark.browser
 
 MARKED = "name => [...(CSS.highlights.get(name) ?? [])].map(String)"
+
+
+def opened(page: Page, box: Locator) -> Locator:
+    """The box, opened by its key."""
+    for _ in range(6):
+        page.keyboard.press("Control+k")
+        with suppress(AssertionError):
+            expect(box).to_be_focused(timeout=5_000)
+            break
+    return box
 
 
 def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit, paced_app):
@@ -21,8 +33,8 @@ def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit,
     box = page.get_by_role("combobox", name="Words in this session, or a command")
     options = page.get_by_role("listbox", name="Found").get_by_role("option")
 
-    page.keyboard.press("Control+k")
-    expect(box).to_be_focused()
+    # A key that comes before its listener is there is lost.
+    expect(opened(page, box)).to_be_focused()
     page.keyboard.type("run the")
     expect(options.first).to_contain_text("Run the workflow")
     page.keyboard.press("Enter")
