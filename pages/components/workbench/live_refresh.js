@@ -11,7 +11,7 @@ const AGAIN = 5000;                                         // milliseconds unti
 const AFTER_A_PRESS = 50;
 const FAILED = 5000;                                        // and until a server that did not answer is called again
 const OWN = ".st-key-query";
-const NEWS = "This session was changed elsewhere; the page follows when you leave the field.";
+const NEWS = "This session has changed; the page follows when you leave the field.";
 
 let typed = null;                                           // the field in which a person has typed
 let held = false;                                           // whether a pointer is down, as in a drag
