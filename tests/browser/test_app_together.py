@@ -65,7 +65,7 @@ def test_of_two_edits_of_one_revision_the_second_is_kept_until_its_author_decide
     theirs.select(0)
     theirs.choose("Worker", "steady-13b")
     # Whoever types is told, and not disturbed.
-    expect(mine.page.get_by_text("This session was changed elsewhere")).to_be_visible()
+    expect(mine.page.get_by_text("This session has changed")).to_be_visible()
     expect(mine.field("Instruction")).to_have_value("Tell it in two sentences.")
     mine.leave_fields()
     conflict = mine.keyed("conflict")
