@@ -7,15 +7,15 @@ the last step they read is done, never in waves.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.failure_rule import answered
 from conductor.engine.meter import Meter, Reservation
-from conductor.engine.schedule import Schedule, answer_of, kept_outputs
+from conductor.engine.schedule import Schedule, answer_of, kept_outputs, known_output
 from conductor.errors import WorkerError, WorkflowError
 from conductor.runs.event_queue import Record
 from conductor.runs.events import (
@@ -43,15 +43,13 @@ from conductor.runs.events import (
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Crossing
 from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Request, Retried, Usage
-from conductor.values.output import Output
+from conductor.values.output import HandEdit, Output, StandIn
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
-from conductor.workers.stream import GRACE_SECONDS, read_stream
+from conductor.workers.stream import GRACE_SECONDS, fault, read_stream, unended
 
-Note = Retried | FellBack | Inner
+Note = Retried | FellBack | Inner | StandIn
 """What a worker reports in addition to text."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -61,7 +59,7 @@ class _Call:
     `answering` is the worker that answers at present: the step's own or its fallback. `room` is the call's
     reservation of the budget. `spoken`: a piece of the answer came. `withdrawn`: pieces of the answer or of
     its reasoning no longer count, and what they cost is not known. `used` is the cost of whole answers that
-    were withdrawn.
+    were withdrawn. `stand_in` is set where the step's rule for failures gives the answer.
     """
 
     step: int
@@ -74,6 +72,7 @@ class _Call:
     spoken: bool = False
     withdrawn: bool = False
     used: Usage = NOTHING_USED
+    stand_in: StandIn | None = None
     task: asyncio.Task[None] | None = None
 
     def stop(self) -> None:
@@ -238,6 +237,8 @@ class WorkflowRun:
             worker = self.pool[self._workflow.steps[step].worker]
             request = self._bound.request(step, self._outputs, address=address, defaults=worker.card.sampling)
             known = None if step in self._forced else self._known.get(address)
+            if known is not None and known.stand_in is not None:
+                known = known_output(self._workflow.steps[step], known)
             if known is not None:
                 self._record.add(StepReused(**self._record.stamp(), step=step, output=known, request=request))
                 self._outputs[step] = known
@@ -298,10 +299,8 @@ class WorkflowRun:
         """Make `call`. Returns the next call of the same task, None where there is none."""
         worker = call.worker
         try:
-            if (refusal := worker.card.refusal(call.request.sampling)) is not None:
-                raise WorkerError(f"{refusal}; give the step a worker that is a model of an endpoint.")
             completion = await read_stream(
-                worker.stream(call.request),
+                self._stream(call),
                 on_text=partial(self._add_text, StepDelta, call),
                 on_thought=partial(self._add_text, StepThought, call),
                 on_call=partial(self._add_call, call),
@@ -309,9 +308,7 @@ class WorkflowRun:
                 count=call.room.receive,
             )
             if completion is None:
-                raise WorkerError(
-                    f"{worker.card.name} stopped without ending its answer; run the step again."
-                )
+                raise unended(worker.card.name)
         except asyncio.CancelledError:
             if self._cancelled:
                 self._step_cancelled(call)
@@ -325,17 +322,24 @@ class WorkflowRun:
             else:
                 self._step_failed(call, str(error))
         except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only
-            _log.exception("worker %s broke in run %s", worker.card.name, self.run)
-            self._step_failed(
-                call,
-                f"{worker.card.name} broke with {type(error).__name__}, a fault of its program and not of "
-                "the plan; give the step another worker or try again.",
-            )
+            self._step_failed(call, str(fault(worker.card.name, error)))
         else:
             return self._step_finished(call, completion)
         finally:
             call.room.release()
         return None
+
+    def _stream(self, call: _Call) -> AsyncIterable[object]:
+        """The items that answer `call`. Raises `WorkerError` where its worker cannot answer it."""
+        rule = self._workflow.steps[call.step].on_failure
+        if rule is not None:
+            return answered(rule, call.worker, self.pool, call.request, stopped=self._makes_no_calls)
+        if (refusal := call.worker.card.refusal(call.request.sampling)) is not None:
+            raise WorkerError(f"{refusal}; give the step a worker that is a model of an endpoint.")
+        return call.worker.stream(call.request)
+
+    def _makes_no_calls(self) -> bool:
+        return self._cancelled or self._meter.crossing is not None
 
     def _crossed_inside(self, call: _Call) -> bool:
         """Whether the workflow inside a step was refused a call; the run is over its budget then."""
@@ -360,6 +364,9 @@ class WorkflowRun:
             # An empty answer has no text to withdraw, and was paid for.
             call.used += item.used or NOTHING_USED
             call.room.withdraw(item.used)
+        if isinstance(item, StandIn):
+            call.stand_in = item
+            return
         stamp = self._record.stamp()
         match item:
             case Retried():
@@ -393,7 +400,10 @@ class WorkflowRun:
         if self._over:
             call.room.settle(completion.usage, answer=completion.written)
             return None
-        stamp, answering = self._record.stamp(), call.answering
+        stamp, called, answering, hand = self._record.stamp(), call.worker.card, call.answering, None
+        if call.stand_in is not None and call.stand_in.fallback is None:
+            # A person wrote the rule's text.
+            answering, hand = called, HandEdit(at=stamp["at"])
         output = Output(
             fingerprint=call.address,
             text=completion.text,
@@ -405,8 +415,10 @@ class WorkflowRun:
             seconds=stamp["at"] - call.started_at,
             finish_reason=completion.finish_reason,
             request_id=completion.request_id,
+            hand=hand,
             tool_calls=completion.tool_calls,
-            instead_of=None if answering is call.worker.card else call.worker.card.name,
+            stand_in=call.stand_in,
+            instead_of=None if answering.name == called.name else called.name,
             run=self.run,
             step=call.step,
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.output import Output
-from conductor.workflow.model import Workflow
+from conductor.workflow.model import Step, Workflow
 
 
 class Schedule:
@@ -58,7 +58,8 @@ class BlastRadius:
     stays the same, they are reused after all.
     `known`: the outputs that steps have without a call. `kept` are those of them that are pinned or
     preloaded; the others are `reused`.
-    `edited`: differ from the old workflow's step at that position, in more than a gate. `held`: those of
+    `edited`: differ from the old workflow's step at that position, in more than a gate and what is
+    done on a failure. `held`: those of
     `runs` at whose gate the run may have to wait.
     """
 
@@ -101,7 +102,7 @@ def blast_radius(
             runs.add(step)
             spared.add(step)
         elif all(read in known for read in reads):
-            output = outputs.get(bound.fingerprint(step, known))
+            output = known_output(new.steps[step], outputs.get(bound.fingerprint(step, known)))
             if output is None:
                 runs.add(step)
             else:
@@ -109,7 +110,7 @@ def blast_radius(
     edited = {
         step
         for step, own in enumerate(new.steps)
-        if old is None or step >= len(old.steps) or old.steps[step].ungated != own.ungated
+        if old is None or step >= len(old.steps) or old.steps[step].unguarded != own.unguarded
     }
     return BlastRadius(
         runs=frozenset(runs),
@@ -119,6 +120,17 @@ def blast_radius(
         kept=frozenset(kept),
         held=scope.holds(new) & runs,
     )
+
+
+def known_output(step: Step, output: Output | None) -> Output | None:
+    """The `output` under the fingerprint of `step` where the step's present rule for failures allows it."""
+    if output is None or output.stand_in is None:
+        return output
+    rule, fallback = step.on_failure, output.stand_in.fallback
+    if rule is None:
+        return None
+    fits = rule.output == output.text if fallback is None else rule.fallback == fallback
+    return output if fits else None
 
 
 def changed_pins(bound: BoundWorkflow, outputs: Mapping[int, Output]) -> frozenset[int]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate, together
+from conductor.engine.schedule import known_output
 from conductor.values.output import Output
 from conductor.workers.protocol import WorkerCard
 
@@ -53,13 +54,14 @@ def forecast(
             for at, step in enumerate(bound.workflow.steps):
                 address = bound.fingerprint(at, answers)
                 call = step.worker not in cards or cards[step.worker].kind != "offline"
-                if address in there:
+                before = known_output(step, there.get(address))
+                if before is not None:
                     reused += call
                 elif call:
                     called.add(at)
                     new += 1
                 # Its own address stands for an answer that is not known.
-                answers[at] = there.setdefault(address, _unknown(address, step.worker, at))
+                answers[at] = there[address] = before or _unknown(address, step.worker, at)
             if called:
                 estimates.append(estimate(bound, called, made, cards=cards))
     spent = together(estimates, at_once=parallel)

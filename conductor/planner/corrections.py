@@ -224,10 +224,16 @@ def _answer(text: str) -> list[dict[str, str]]:
 
 
 def as_plan(workflow: Workflow, *, first_round: bool) -> Workflow:
-    """The workflow as a plan holds it: no sampling, no prompt style, no pin, no gate, and in a first round no
-    sight of one before.
+    """The workflow as a plan holds it: no sampling, no prompt style, no pin, no gate, no rule for
+    failures, and in a first round no sight of one before.
     """
-    plain: dict[str, object] = {"sampling": Sampling(), "prompt_style": None, "pin": None, "gate": False}
+    plain: dict[str, object] = {
+        "sampling": Sampling(),
+        "prompt_style": None,
+        "pin": None,
+        "gate": False,
+        "on_failure": None,
+    }
     if first_round:
         plain["sees_previous"] = False
     return Workflow.of(step.model_copy(update=plain) for step in workflow.steps)

@@ -96,6 +96,8 @@ def output_notes(step: Step, state: StepState) -> list[str]:
 def by_hand(output: Output) -> list[str]:
     """That a person wrote it, who and when; nothing where a worker did."""
     hand = output.hand
+    if output.stand_in is not None and hand is not None:
+        return [f"the step's text for a failure: {output.stand_in.reason}"]
     return [] if hand is None else [f"written by hand by {hand.by}, {moment(hand.at)}"]
 
 

@@ -6,7 +6,7 @@ raises `ValueError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Literal, TypedDict, TypeVar, assert_never
@@ -159,15 +159,15 @@ class RunState:
         return self.covers is None or step in self.covers or self.steps[step].kept is not None
 
     def is_run_of(self, workflow: Workflow) -> bool:
-        """Whether this is a run of `workflow`, be it that it has other gates by now, or was pinned
-        meanwhile at just what it gave.
+        """Whether this is a run of `workflow`, be it that it has other gates by now, other rules for
+        failures where it needed none, or was pinned meanwhile at just what it gave.
         """
         if self.workflow is None:
             return False
         if self.workflow == workflow:
             return True
         outputs = self.outputs
-        return self.workflow.unpinned.ungated == workflow.unpinned.ungated and all(
+        return _same_calls(self.workflow, workflow, outputs) and all(
             at in outputs and outputs[at].text == pin.text and outputs[at].hand == pin.hand
             for at, pin in (*workflow.pins.items(), *self.workflow.pins.items())
         )
@@ -216,6 +216,17 @@ class RunState:
         if self.started_at is None:
             return None
         return max(0.0, (now if self.finished_at is None else self.finished_at) - self.started_at)
+
+
+def _same_calls(old: Workflow, new: Workflow, outputs: Mapping[int, Output]) -> bool:
+    """Whether both make the same calls, given the outputs of a run of `old`: a rule for failures counts where
+    a step has no answer of its worker's.
+    """
+    return len(old) == len(new) and all(
+        before.unguarded.model_copy(update={"pin": None}) == after.unguarded.model_copy(update={"pin": None})
+        and (before.on_failure == after.on_failure or (at in outputs and outputs[at].stand_in is None))
+        for at, (before, after) in enumerate(zip(old.steps, new.steps, strict=True))
+    )
 
 
 def counted(usage: Usage) -> Usage:

@@ -114,6 +114,12 @@ class StepState:
         """Whether nothing more will happen to this step in this run."""
         return self.status not in ("waiting", "running", "paused")
 
+    @property
+    def failure(self) -> str | None:
+        """Why its own worker gave no answer, where the step's rule for failures gave the output."""
+        given = None if self.output is None else self.output.stand_in
+        return None if given is None else given.reason
+
     def answered_by(self, worker: str) -> str:
         """The worker that answers this step, which was given to `worker`."""
         if self.output is not None and self.output.instead_of is not None:

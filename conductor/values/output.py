@@ -30,13 +30,24 @@ class HandEdit(Value):
     by: str = "a person"
 
 
+class StandIn(Value):
+    """That a step's own worker gave no answer, for the `reason`, and its rule for failures gave this output.
+
+    `fallback` is the worker that the rule names; None where the output is the rule's own text.
+    """
+
+    reason: str
+    fallback: str | None = None
+
+
 class Output(Value):
     """What a worker answered under a fingerprint, or what a person wrote in its place (`hand`).
 
     `seconds` is the time from start to end; `run` and `step` (0-based) name where it was first made.
     `reasoning` is what a model thought before it answered; no other step is shown it. `instead_of` is the
     worker that was called first, where `worker` answered in its place. `request_id` is the provider's name of
-    the call, None where it has none. `tool_calls` are those that the client is to make.
+    the call, None where it has none. `tool_calls` are those that the client is to make. `stand_in` is set
+    where the step's rule for failures gave the output.
     """
 
     fingerprint: str
@@ -51,6 +62,7 @@ class Output(Value):
     request_id: str | None = None
     hand: HandEdit | None = None
     tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
+    stand_in: StandIn | None = Field(default=None, exclude_if=lambda stand_in: stand_in is None)
     run: str
     step: int
 
@@ -91,6 +103,7 @@ class Output(Value):
                 "instead_of": None,
                 "request_id": None,
                 "tool_calls": (),
+                "stand_in": None,
                 "hand": edit,
             }
         )

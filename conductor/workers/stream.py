@@ -45,7 +45,21 @@ async def whole_answer(worker: Worker, request: Request) -> Completion:
         async for item in items:
             if isinstance(item, Completion):
                 return item
-    raise WorkerError(f"{worker.card.name} stopped without ending its answer; call it again.")
+    raise unended(worker.card.name)
+
+
+def unended(worker: str) -> WorkerError:
+    """The error of a stream without an end."""
+    return WorkerError(f"{worker} stopped without ending its answer; call it again.")
+
+
+def fault(worker: str, error: Exception) -> WorkerError:
+    """The error of a worker whose program broke with `error`, which is logged."""
+    _log.error("the worker %s broke", worker, exc_info=error)
+    return WorkerError(
+        f"{worker} broke with {type(error).__name__}, a fault of its program and not of the plan; give the "
+        "step another worker or try again."
+    )
 
 
 async def _close(items: AsyncIterator[object]) -> None:

@@ -16,6 +16,7 @@ from conductor.text.json_text import parsed
 from conductor.values.messages import RequestStyle, Sampling, Value
 from conductor.values.output import Output
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 
 FORMAT = "conductor-workflow"
 VERSION = 1
@@ -56,6 +57,9 @@ class PlanStep(Value):
     )
     gate: bool = Field(
         default=False, strict=True, description="a run waits before this step until a person continues it"
+    )
+    on_failure: OnFailure | None = Field(
+        default=None, description="what is done where its worker gives no answer; without it, the step fails"
     )
 
 
@@ -103,9 +107,9 @@ def write_plan(
     )
     content = document.model_dump(mode="json")
     for step in content["steps"]:
-        for optional in ("prompt_style", "pin"):
-            if step[optional] is None:
-                del step[optional]
+        for optional in ("prompt_style", "pin", "on_failure"):
+            if step.get(optional) is None:
+                step.pop(optional, None)
         if not step["gate"]:
             del step["gate"]
     return json.dumps(content, indent=2, ensure_ascii=True) + "\n"

@@ -15,6 +15,7 @@ from pydantic import Field
 from conductor.errors import WorkflowError
 from conductor.values.messages import RequestStyle, Sampling, Value
 from conductor.values.output import Output
+from conductor.workflow.on_failure import OnFailure
 
 if TYPE_CHECKING:
     # Loaded where a graph is looked at: who only lists sessions does not wait for it.
@@ -35,7 +36,8 @@ class Step(Value):
     `sees_previous`: it also sees all steps of the round before, where its run is a later round. `pin` is an
     output that stays the same whatever changes above the step; a pinned step is never called. `prompt_style`
     is how its request is laid out, None: as its worker's requests are. `gate`: a run waits before it calls
-    the step, until a person continues it; a gate never changes what the step answers.
+    the step, until a person continues it; a gate never changes what the step answers. `on_failure` is what is
+    done where its worker gives no answer, None: the step fails.
     """
 
     instruction: str
@@ -46,6 +48,14 @@ class Step(Value):
     prompt_style: RequestStyle | None = None
     pin: Output | None = None
     gate: bool = False
+    on_failure: OnFailure | None = Field(default=None, exclude_if=lambda rule: rule is None)
+
+    @property
+    def unguarded(self) -> Step:
+        """The step without what changes no request of its worker: its gate and its rule for failures."""
+        if not self.gate and self.on_failure is None:
+            return self
+        return self.model_copy(update={"gate": False, "on_failure": None})
 
     @property
     def ungated(self) -> Step:
@@ -142,11 +152,18 @@ class Workflow(Value):
         return tuple(dict.fromkeys(step.worker for step in self.steps))
 
     def check_workers(self, known: Collection[str]) -> None:
-        """Raise `WorkflowError` for the first step whose worker is not in `known`."""
+        """Raise `WorkflowError` for the first step whose worker or fallback is not in `known`."""
         for i, step in enumerate(self.steps):
             if step.worker not in known:
                 raise WorkflowError(
                     f"Step {i + 1} names the worker {step.worker!r}, which the pool does not have; "
+                    f"choose one of: {', '.join(known)}.",
+                    step=i,
+                )
+            fallback = None if step.on_failure is None else step.on_failure.fallback
+            if fallback is not None and fallback not in known:
+                raise WorkflowError(
+                    f"Step {i + 1} has the fallback {fallback!r}, which the pool does not have; "
                     f"choose one of: {', '.join(known)}.",
                     step=i,
                 )
@@ -200,6 +217,10 @@ class Workflow(Value):
     def with_gate(self, step: int, gate: bool = True) -> Workflow:
         """Let a run wait before `step`, or not."""
         return self._replace(step, gate=gate)
+
+    def with_on_failure(self, step: int, rule: OnFailure | None) -> Workflow:
+        """Give `step` a rule for failures; None or one that does nothing takes it away."""
+        return self._replace(step, on_failure=None if rule is None or rule.nothing else rule)
 
     def add_step(self, step: Step, at: int | None = None) -> Workflow:
         """Insert `step` before position `at` (at the end when None).
@@ -289,6 +310,12 @@ def _step_problems(i: int, step: Step) -> Iterable[WorkflowError]:
         )
     if not step.worker:
         yield WorkflowError(f"{name} names no worker; choose one of the pool.", step=i)
+    if step.on_failure is not None and step.on_failure.fallback == step.worker:
+        yield WorkflowError(
+            f"{name} has its own worker {step.worker!r} as its fallback; choose another one, or let it be "
+            "called again.",
+            step=i,
+        )
     for read in step.access:
         if read < 0:
             yield WorkflowError(f"{name} reads position {read}; positions start at 0.", step=i)

@@ -11,6 +11,7 @@ from conductor.errors import WorkflowError
 from conductor.text.formatting import counted
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 
 
 def take_rows(diff: PlanDiff, rows: Collection[int]) -> Workflow:
@@ -86,8 +87,8 @@ def _read(diff: PlanDiff, row: int, read: int, place: dict[int, int], *, taken: 
 
 def with_own_settings(old: Workflow, new: Workflow) -> Workflow:
     """`new` with what a Conductor's plan does not state, from `old`: sampling, layout of the prompt, sight
-    of the round before and gate of each step that has its worker or its instruction still, the pin where it
-    has both.
+    of the round before, gate and rule for failures of each step that has its worker or its instruction still,
+    the pin where it has both.
     """
     came_from = {pair.new: old.steps[pair.old] for pair in plan_diff(old, new).pairs}
     return Workflow.of(_settled(step, came_from.get(at)) for at, step in enumerate(new.steps))
@@ -103,5 +104,14 @@ def _settled(step: Step, before: Step | None) -> Step:
         "sees_previous": before.sees_previous,
         "pin": before.pin if same else None,
         "gate": before.gate,
+        "on_failure": _fitting(before.on_failure, step.worker),
     }
     return step.model_copy(update=kept)
+
+
+def _fitting(rule: OnFailure | None, worker: str) -> OnFailure | None:
+    """The rule for a step of `worker`, which cannot be its own fallback."""
+    if rule is None or rule.fallback != worker:
+        return rule
+    left = rule.model_copy(update={"fallback": None})
+    return None if left.nothing else left

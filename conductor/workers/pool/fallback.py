@@ -47,19 +47,21 @@ class FallbackWorker:
         if (refusal := other.refusal(request.sampling)) is not None:
             raise WorkerError(f"{message} Its fallback {refusal}.")
         yield FellBack(worker=other.name, worker_kind=other.kind, message=message)
-        async with Opened(self.second.stream(self._for_second(request))) as items:
+        async with Opened(
+            self.second.stream(for_fallback(request, own=self.first.card, other=other))
+        ) as items:
             async for item in items:
                 yield item
 
-    def _for_second(self, request: Request) -> Request:
-        """The request with the second one's own defaults where it has the first one's."""
-        own, other = self.first.card.sampling, self.second.card.sampling
-        asked = request.sampling
-        sampling = asked.model_copy(
-            update={
-                name: getattr(other, name)
-                for name in ("temperature", "max_tokens")
-                if getattr(asked, name) == getattr(own, name)
-            }
-        )
-        return replace(request, sampling=sampling)
+
+def for_fallback(request: Request, *, own: WorkerCard, other: WorkerCard) -> Request:
+    """The request to the worker `own` as `other` is sent it: with its defaults in place of those of `own`."""
+    asked = request.sampling
+    sampling = asked.model_copy(
+        update={
+            name: getattr(other.sampling, name)
+            for name in ("temperature", "max_tokens")
+            if getattr(asked, name) == getattr(own.sampling, name)
+        }
+    )
+    return replace(request, sampling=sampling)

@@ -93,6 +93,7 @@ def _content(
         "pinned": pin is not None and note != "pinned",
         "by hand": by_hand,
         "sees the round before": step.sees_previous,
+        "text for a failure": _own_text(state),
         counted(notes, "note"): notes > 0,
     }
     remarks = [PIN_CHANGED] if pin_changed else []
@@ -113,6 +114,12 @@ def _content(
         inside="" if state is None else inside_text(state.inner),
         gate=step.gate,
     )
+
+
+def _own_text(state: StepState | None) -> bool:
+    """Whether the step failed, and the text of its rule for failures is its output."""
+    given = None if state is None or state.output is None else state.output.stand_in
+    return given is not None and given.fallback is None
 
 
 def _as_planned(planned: str) -> tuple[CardStatus, str]:

@@ -27,6 +27,7 @@ CHANGE_NAMES: Mapping[Change, str] = {
     "pin": "pin",
     "sees_previous": "view of the round before",
     "gate": "gate",
+    "on_failure": "rule for failures",
 }
 """What changed of a step, in a word or few."""
 
@@ -129,6 +130,9 @@ def _of_change(diff: PlanDiff, pair: StepPair, change: Change) -> list[str]:
             return ["Sees the round before." if new.sees_previous else "No longer sees the round before."]
         case "gate":
             return ["Waits before it is called." if new.gate else "No longer waits before it is called."]
+        case "on_failure":
+            rule = new.on_failure
+            return [f"Where it fails: {'the step fails' if rule is None else rule.words}."]
 
 
 def _lost_name(diff: PlanDiff, step: int) -> str:
@@ -165,6 +169,7 @@ _BOTH: Mapping[Kind, str] = {
     "pin": "the pinned output",
     "sees_previous": "the view of the round before",
     "gate": "the gate",
+    "on_failure": "what is done where it fails",
 }
 
 _OF_STEP: Mapping[Kind, str] = {

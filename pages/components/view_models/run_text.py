@@ -105,6 +105,8 @@ def by_hand(output: Output | None) -> list[str]:
     """That a person wrote it, who and when; nothing where a worker did."""
     if output is None or output.hand is None:
         return []
+    if output.stand_in is not None:
+        return ["the step's text for a failure"]
     when = datetime.fromtimestamp(output.hand.at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M")
     return [f"edited by hand by {output.hand.by}, {when}"]
 

@@ -132,11 +132,16 @@ def step_output(
     if state.status == "blocked":
         names = ", ".join(str(by + 1) for by in state.blocked_by)
         st.warning(f"Did not run, because it reads step {names}.", icon=":material/block:")
-    if state.status == "empty":
+    given = None if state.output is None else state.output.stand_in
+    if given is not None and given.fallback is None:
+        instead = "skipped" if state.status == "empty" else "given the text of its rule for failures"
+        st.caption(f":material/skip_next: {plain(f'The step failed and was {instead}: {given.reason}')}")
+    elif state.status == "empty":
         st.caption("The worker gave an empty answer; nothing is passed on.")
     stood_in = stand_in(worker, state)
     if stood_in is not None:
-        why = f": {state.stand_in_reason}" if state.stand_in_reason else ""
+        reason = state.stand_in_reason or (None if given is None else given.reason)
+        why = f": {reason}" if reason else ""
         st.caption(f":material/swap_horiz: {plain(f'{stood_in[0].upper()}{stood_in[1:]}{why}')}")
     if state.cut_off:
         st.caption(f":material/content_cut: The answer is {CUT_OFF}.")
@@ -161,7 +166,7 @@ def output_notes(state: StepState) -> list[str]:
     notes += ["pinned"] if state.kept == "pinned" else []
     notes += ["as it was before"] if state.kept == "preloaded" else []
     if state.output is not None and state.output.hand is not None:
-        return [*notes, "edited by hand"]
+        return [*notes, "edited by hand" if state.output.stand_in is None else "text for a failure"]
     notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []
     notes += withdrawn_note(state) if state.status == "running" else []
     notes += [*kind_notes(state.worker_kind), *([NO_ANSWER] if state.status == "refused" else [])]

@@ -129,6 +129,7 @@ def _step(at: int, own: Step, done: StepState) -> Shape:
         "step": at,
         "worker": own.worker,
         "stand_in": done.stand_in,
+        "failure": done.failure,
         "kind": done.worker_kind,
         "status": done.status,
         "answered": done.status == "finished",

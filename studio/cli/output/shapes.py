@@ -101,6 +101,7 @@ def run_shape(
             "worker": step.worker,
             "worker_kind": done.worker_kind,
             "stand_in": done.stand_in,
+            "failure": done.failure,
             "status": "reused" if done.reused else done.kept or done.status,
             "answered": done.status == "finished",
             "pinned_inputs_changed": index in changed_pins,

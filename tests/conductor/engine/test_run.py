@@ -271,7 +271,7 @@ async def test_an_unexpected_fault_is_logged_for_whoever_must_mend_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     await played(workflow_of(()), Pool(workers=(Raising(ZeroDivisionError("by zero")),)))
-    assert "worker alpha broke in run r" in caplog.text
+    assert "the worker alpha broke" in caplog.text
 
 
 def test_a_worker_that_the_pool_lacks_is_refused_before_anything_runs(pool: Pool) -> None:

@@ -1,0 +1,56 @@
+"""What a run does where a step's worker gives no answer: the step's rule for failures. Values only.
+
+Knows neither workers nor runs; `engine.failure_rule` applies a rule.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from conductor.text.formatting import counted
+from conductor.values.messages import Value
+
+MAX_RETRIES = 10
+"""The most calls that a rule may add."""
+
+MAX_PAUSE = 600.0
+"""The longest pause between two calls, in seconds."""
+
+MAX_TEXT = 1_000_000
+"""The most characters that a rule's own output may have."""
+
+
+class OnFailure(Value):
+    """In this order: call the worker again, call the fallback, take the text `output` as the step's output.
+
+    An empty `output` lets the run go on without one; None leaves the step failed.
+    """
+
+    retries: Annotated[
+        int, Field(default=0, ge=0, le=MAX_RETRIES, strict=True, description="how often it is called again")
+    ]
+    pause: Annotated[
+        float, Field(default=1.0, ge=0, le=MAX_PAUSE, description="seconds before each further call")
+    ]
+    fallback: str | None = Field(default=None, description="worker of the pool that answers in its place")
+    output: str | None = Field(
+        default=None,
+        max_length=MAX_TEXT,
+        description="text that takes the place of its output; an empty one skips the step",
+    )
+
+    @property
+    def nothing(self) -> bool:
+        """Whether a failure stays one at once."""
+        return not self.retries and self.fallback is None and self.output is None
+
+    @property
+    def words(self) -> str:
+        """The rule in words, without a full stop."""
+        parts = [f"{counted(self.retries, 'more call')}"] if self.retries else []
+        parts += [] if self.fallback is None else [f"{self.fallback} answers in its place"]
+        if self.output is not None:
+            parts += ["a text takes its place" if self.output.strip() else "the step is skipped"]
+        return ", then ".join(parts) or "the step fails"
