@@ -106,5 +106,5 @@ async def answered(
             )
     if rule.output is None or stopped():
         raise WorkerError(failure)
-    yield StandIn(reason=failure)
+    yield StandIn(reason=failure, fallback=rule.fallback, text=True)
     yield Completion(rule.output, usage=Usage())

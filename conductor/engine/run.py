@@ -401,7 +401,7 @@ class WorkflowRun:
             call.room.settle(completion.usage, answer=completion.written)
             return None
         stamp, called, answering, hand = self._record.stamp(), call.worker.card, call.answering, None
-        if call.stand_in is not None and call.stand_in.fallback is None:
+        if call.stand_in is not None and call.stand_in.text:
             # A person wrote the rule's text.
             answering, hand = called, HandEdit(at=stamp["at"])
         output = Output(

@@ -126,11 +126,10 @@ def known_output(step: Step, output: Output | None) -> Output | None:
     """The `output` under the fingerprint of `step` where the step's present rule for failures allows it."""
     if output is None or output.stand_in is None:
         return output
-    rule, fallback = step.on_failure, output.stand_in.fallback
-    if rule is None:
+    rule, given = step.on_failure, output.stand_in
+    if rule is None or rule.fallback != given.fallback:
         return None
-    fits = rule.output == output.text if fallback is None else rule.fallback == fallback
-    return output if fits else None
+    return None if given.text and rule.output != output.text else output
 
 
 def changed_pins(bound: BoundWorkflow, outputs: Mapping[int, Output]) -> frozenset[int]:

@@ -45,7 +45,7 @@ def _of_step(event: Event) -> tuple[int, str] | None:
             return event.step, f"{event.worker} works"
         case events.StepFinished():
             given = event.output.stand_in
-            if given is not None and given.fallback is None:
+            if given is not None and given.text:
                 return event.step, f"failed, its own text takes the place of the output: {given.reason}"
             done = f"has {NO_ANSWER}" if event.output.refused else "is done"
             return event.step, f"{event.output.worker} {done}, {event.output.seconds:.1f} s"

@@ -33,11 +33,13 @@ class HandEdit(Value):
 class StandIn(Value):
     """That a step's own worker gave no answer, for the `reason`, and its rule for failures gave this output.
 
-    `fallback` is the worker that the rule names; None where the output is the rule's own text.
+    `fallback` is the worker that the rule names, None where it names none. `text`: the output is the rule's
+    own text, because the fallback, too, gave no answer.
     """
 
     reason: str
     fallback: str | None = None
+    text: bool = False
 
 
 class Output(Value):

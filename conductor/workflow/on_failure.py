@@ -5,8 +5,6 @@ Knows neither workers nor runs; `engine.failure_rule` applies a rule.
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
 from conductor.text.formatting import counted
@@ -28,12 +26,10 @@ class OnFailure(Value):
     An empty `output` lets the run go on without one; None leaves the step failed.
     """
 
-    retries: Annotated[
-        int, Field(default=0, ge=0, le=MAX_RETRIES, strict=True, description="how often it is called again")
-    ]
-    pause: Annotated[
-        float, Field(default=1.0, ge=0, le=MAX_PAUSE, description="seconds before each further call")
-    ]
+    retries: int = Field(
+        default=0, ge=0, le=MAX_RETRIES, strict=True, description="how often it is called again"
+    )
+    pause: float = Field(default=1.0, ge=0, le=MAX_PAUSE, description="seconds before each further call")
     fallback: str | None = Field(default=None, description="worker of the pool that answers in its place")
     output: str | None = Field(
         default=None,

@@ -88,12 +88,13 @@ def _content(
     status, note = _as_planned(planned) if state is None else _as_run(state, now)
     kind = state.worker_kind if state is not None and state.worker_kind else card.kind if card else "model"
     by_hand = pin is not None and pin.hand is not None
+    by_rule = _own_text(state)
     badges = {
-        kind: kind != "model" and not by_hand,
+        kind: kind != "model" and not (by_hand or by_rule),
         "pinned": pin is not None and note != "pinned",
         "by hand": by_hand,
         "sees the round before": step.sees_previous,
-        "text for a failure": _own_text(state),
+        "by rule": by_rule,
         counted(notes, "note"): notes > 0,
     }
     remarks = [PIN_CHANGED] if pin_changed else []
@@ -119,7 +120,7 @@ def _content(
 def _own_text(state: StepState | None) -> bool:
     """Whether the step failed, and the text of its rule for failures is its output."""
     given = None if state is None or state.output is None else state.output.stand_in
-    return given is not None and given.fallback is None
+    return given is not None and given.text
 
 
 def _as_planned(planned: str) -> tuple[CardStatus, str]:

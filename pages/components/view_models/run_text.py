@@ -106,7 +106,7 @@ def by_hand(output: Output | None) -> list[str]:
     if output is None or output.hand is None:
         return []
     if output.stand_in is not None:
-        return ["the step's text for a failure"]
+        return ["by its rule for failures"]
     when = datetime.fromtimestamp(output.hand.at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M")
     return [f"edited by hand by {output.hand.by}, {when}"]
 

@@ -133,7 +133,7 @@ def step_output(
         names = ", ".join(str(by + 1) for by in state.blocked_by)
         st.warning(f"Did not run, because it reads step {names}.", icon=":material/block:")
     given = None if state.output is None else state.output.stand_in
-    if given is not None and given.fallback is None:
+    if given is not None and given.text:
         instead = "skipped" if state.status == "empty" else "given the text of its rule for failures"
         st.caption(f":material/skip_next: {plain(f'The step failed and was {instead}: {given.reason}')}")
     elif state.status == "empty":
@@ -166,7 +166,7 @@ def output_notes(state: StepState) -> list[str]:
     notes += ["pinned"] if state.kept == "pinned" else []
     notes += ["as it was before"] if state.kept == "preloaded" else []
     if state.output is not None and state.output.hand is not None:
-        return [*notes, "edited by hand" if state.output.stand_in is None else "text for a failure"]
+        return [*notes, "edited by hand" if state.output.stand_in is None else "by rule"]
     notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []
     notes += withdrawn_note(state) if state.status == "running" else []
     notes += [*kind_notes(state.worker_kind), *([NO_ANSWER] if state.status == "refused" else [])]

@@ -14,6 +14,7 @@ from conductor.errors import ConductorError, EditConflict, UnknownId, WorkflowEr
 from conductor.values.output import HandEdit, Output
 from conductor.workflow.merge import rebase
 from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 from pages.components.tab.account import author
 from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.fields import Shown
@@ -202,6 +203,12 @@ class Editor:
         """Let a run wait before a step, or not."""
         note = f"Step {step + 1}: gate" if gate else f"Step {step + 1}: no gate"
         self.commit(lambda: self.workflow.with_gate(step, gate), note)
+
+    def on_failure(self, step: int, rule: OnFailure) -> None:
+        """Give a step a rule for failures; one that does nothing takes it away."""
+        self.commit(
+            lambda: self.workflow.with_on_failure(step, rule), f"Step {step + 1}: if it fails, {rule.words}"
+        )
 
     def add(self, after: int | None) -> None:
         """Insert a step after `after` that reads it (at the end, reading the final step, when None)."""

@@ -26,6 +26,7 @@ from studio.cli.options import App, Choice, Configured, Query, count, flag, opti
 from studio.cli.output.progress import EventLines, Progress
 from studio.cli.output.shapes import run_shape
 from studio.cli.output.terminal import print_remark, print_shown
+from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
 from studio.cli.workflow.plan import (
     new_session,
@@ -60,6 +61,8 @@ _AGAIN = (
 _PANEL = "How much of the workflow is run"
 _step = partial(count, metavar="STEP", panel=_PANEL)
 
+_rule = partial(option, parser=str, panel="Where a step gives no answer")
+
 app = App()
 
 
@@ -83,6 +86,12 @@ def run(
     proceed: Annotated[
         bool, flag("--continue", "Pass the gates at which the session's run waits.", panel=_PANEL)
     ] = False,
+    retry: Annotated[list[str] | None, _rule("Call its worker up to N times more.", "STEP=N")] = None,
+    fallback: Annotated[list[str] | None, _rule("Let this worker answer.", "STEP=WORKER")] = None,
+    skip: Annotated[
+        list[str] | None,
+        _rule("Go on without its output, or with this text in its place.", "STEP[=TEXT]"),
+    ] = None,
     events: Annotated[bool, flag("--events", "Print events as JSON lines as they happen.")] = False,
     choice: Choice,
     options: Configured,
@@ -117,25 +126,19 @@ def run(
             print_problems(report)
             if not report.ok:
                 return 1
-        if pause_before:
-            _set_gates(workbench, found.id, pause_before)
+        set_guards(
+            workbench,
+            found.id,
+            pause_before=pause_before or (),
+            retry=retry or (),
+            fallback=fallback or (),
+            skip=skip or (),
+        )
         if session is not None and output != "json":
             resumption = workbench.running.resumption(found.id, scope)
             if resumption is not None:
                 print(f"resumes: {resumption.words}", file=sys.stderr)
         return run_session(workbench, found, None if proceed else scope, listen=listen, output=output)
-
-
-def _set_gates(workbench: Workbench, session: str, steps: Collection[int]) -> None:
-    """Let the workflow wait before these steps, which people count from 1. Raises `WorkflowError`."""
-    head = workbench.store.revisions.head(session)
-    assert head is not None, "planned or imported by now"
-    workflow = head.workflow
-    for step in steps:
-        workflow = workflow.with_gate(step - 1)
-    if workflow != head.workflow:
-        names = ", ".join(map(str, sorted(set(steps))))
-        workbench.editing.edit(session, workflow, note=f"Gate before step {names}", head=head)
 
 
 def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:

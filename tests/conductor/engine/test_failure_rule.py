@@ -78,8 +78,8 @@ ANSWERS = (Delta("green"), Completion("green", usage=USED))
             "blue",
             StandIn(reason="Gone.", fallback="beta"),
         ),
-        ((FAILS,), OnFailure(output="red"), 1, "red", StandIn(reason="Gone.")),
-        ((FAILS,), OnFailure(retries=1, pause=0, output=""), 2, "", StandIn(reason="Gone.")),
+        ((FAILS,), OnFailure(output="red"), 1, "red", StandIn(reason="Gone.", text=True)),
+        ((FAILS,), OnFailure(retries=1, pause=0, output=""), 2, "", StandIn(reason="Gone.", text=True)),
         ((ANSWERS,), OnFailure(retries=1, fallback="beta", output="red"), 1, "green", None),
     ],
 )
@@ -95,7 +95,7 @@ async def test_a_rule_gives_the_output(
     output = state.steps[0].output
     assert output is not None
     assert (state.status, alpha.calls, output.text, output.stand_in) == ("finished", calls, text, stand_in)
-    assert (output.hand is not None) == (stand_in is not None and stand_in.fallback is None)
+    assert (output.hand is not None) == (stand_in is not None and stand_in.text)
     assert output.instead_of == ("alpha" if output.worker == "beta" else None)
     assert state.steps[0].text == text
 
@@ -155,7 +155,7 @@ async def test_an_output_of_a_rule_is_reused_as_long_as_the_rule_gives_it() -> N
     outputs = outputs_of(first)
     again = await played(workflow.with_instruction(1, "Say more."), pool, outputs=outputs)
     assert (again.steps[0].reused, alpha.calls) == (True, 1)
-    for rule in (None, OnFailure(output="blue"), OnFailure(fallback="beta")):
+    for rule in (None, OnFailure(output="blue"), OnFailure(fallback="beta", output="red")):
         changed = workflow.with_on_failure(0, rule)
         radius = blast_radius(workflow, BoundWorkflow.of(changed, query="q", pool=pool), outputs)
         assert (0 in radius.runs, radius.edited) == (True, frozenset())

@@ -28,6 +28,7 @@ from pages.components.widgets.step_result import (
 )
 from pages.components.workbench.bar.run import run_menu
 from pages.components.workbench.editor import Editor, same_text
+from pages.components.workbench.step.failure_rule import failure_rule
 from pages.components.workbench.step.fields import StepField, step_fields, take_over, worker_field
 from pages.components.workbench.step.nested import inside_button
 from pages.components.workbench.step.nested_path import with_kept_inside
@@ -110,6 +111,7 @@ def _parts(
     with instruction, st.container(gap="small"):
         fields = step_fields(editor, shown, step, cards=editor.bench.pool.cards, locked=view.live)
         _step_buttons(editor, step, locked=view.live)
+        failure_rule(editor, step, workers=editor.bench.pool.names, locked=view.live)
         asked = editor.workflow.steps[step].instruction
         if (on_it := step_notes(editor.bench, tab, view, "instruction", asked, step=step)) is not None:
             on_it.draw()

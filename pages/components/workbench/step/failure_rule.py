@@ -1,0 +1,86 @@
+"""What is done where a step fails: more calls, a fallback, a text of the step's own.
+
+Knows the rule and the editor; what a rule does is the engine's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+
+import streamlit as st
+
+from conductor.workflow.on_failure import MAX_PAUSE, MAX_RETRIES, OnFailure
+from pages.components.tab.state import plain
+from pages.components.widgets.controls import expander, row
+from pages.components.workbench.editor import Editor
+
+_NOBODY = "Nobody"
+_FAILS, _SKIPPED, _TEXT = "The step fails", "The step is skipped", "This text takes its place"
+
+
+def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked: bool) -> None:
+    """Draw the step's rule, closed: its words; open: the form that changes it."""
+    own = editor.workflow.steps[step]
+    rule = own.on_failure or OnFailure()
+    words = "If it fails" if rule.nothing else f"If it fails: {rule.words}"
+    box = expander(plain(words), "healing", key=f"failure-{editor.session}-{step}")
+    if box is None:
+        return
+    # A rule that was changed elsewhere is shown in fields of its own.
+    of_rule = hashlib.sha256(rule.model_dump_json().encode()).hexdigest()[:12]
+    key = f"failure-{editor.session}-{step}-{of_rule}"
+    others = [name for name in workers if name != own.worker]
+    if rule.fallback is not None and rule.fallback not in others:
+        others.insert(0, rule.fallback)
+    with box, st.form(key, border=False):
+        with row(gap="small"):
+            retries = st.number_input(
+                "More calls",
+                0,
+                MAX_RETRIES,
+                rule.retries,
+                key=f"{key}-retries",
+                disabled=locked,
+                help="Of the same worker, after its endpoint's own retries",
+            )
+            pause = st.number_input(
+                "Seconds between",
+                0.0,
+                MAX_PAUSE,
+                rule.pause,
+                step=1.0,
+                format="%g",
+                key=f"{key}-pause",
+                disabled=locked,
+            )
+            fallback = st.selectbox(
+                "Then asks",
+                [_NOBODY, *others],
+                0 if rule.fallback is None else 1 + others.index(rule.fallback),
+                key=f"{key}-fallback",
+                disabled=locked,
+            )
+        end = st.selectbox(
+            "Without an answer",
+            [_FAILS, _SKIPPED, _TEXT],
+            0 if rule.output is None else 2 if rule.output.strip() else 1,
+            key=f"{key}-end",
+            disabled=locked,
+            help="Who reads a skipped step is shown nothing of it; a text is marked as written by a person",
+        )
+        text = st.text_area(
+            "Text in its place", rule.output or "", key=f"{key}-text", height=80, disabled=locked
+        )
+        if st.form_submit_button("Save", icon=":material/check:", key=f"{key}-save", disabled=locked):
+            output = None if end == _FAILS else "" if end == _SKIPPED else text
+            editor.on_failure(
+                step,
+                OnFailure(
+                    retries=retries,
+                    pause=pause,
+                    fallback=None if fallback == _NOBODY else fallback,
+                    output=output,
+                ),
+            )
+            st.rerun()
