@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from conductor.engine.experiments import EdgeTest, Swap
+from conductor.engine.experiments import Experiment
 from conductor.planner.corrections import Thumbs
 from conductor.runs.events import EVENT, Event
 from conductor.runs.state import RunStatus
@@ -103,7 +103,7 @@ class ExperimentEntry(Value):
     id: str
     created_at: Moment
     base: str
-    experiment: Swap | EdgeTest
+    experiment: Experiment
 
 
 class CorrectionEntry(Value):

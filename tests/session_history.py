@@ -8,9 +8,10 @@ from itertools import count
 from hypothesis import strategies as st
 from store_scenario import INVALID, VALID, chain, delta, finished, keep, started, step_finished, step_started
 
-from conductor.engine.experiments import EdgeTest, Swap
+from conductor.engine.experiments import EdgeTest, Experiment, Replacement, StepSearch, Swap
 from conductor.runs.events import RunOutcome, StepFailed, StepKept
 from conductor.runs.request import RunRequest
+from conductor.values.accepted import Accepted
 from conductor.values.budget import Budget
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import HandEdit
@@ -103,7 +104,16 @@ def _try(store: SessionStore, session: str, number: int, text: str) -> None:
     base = store.runs.latest(session)
     if base is None:
         return
-    experiment = Swap(step=0, workers=("w", text)) if number % 2 else EdgeTest(edges=((0, 1),), repeats=2)
+    experiments: tuple[Experiment, ...] = (
+        EdgeTest(edges=((0, 1),), repeats=2),
+        Swap(step=0, workers=("w", text)),
+        StepSearch(
+            accepted=Accepted(target=(text.strip() or "x",)),
+            replacements=(Replacement(step=0, text=text), Replacement(step=0, worker="w")),
+            hand=HandEdit(at=2.0, by=text),
+        ),
+    )
+    experiment = experiments[number % 3]
     made = store.experiments.add(session, experiment, base=base.id)
     run = f"trial-{next(_RUNS)}"
     store.runs.start(

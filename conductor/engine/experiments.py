@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from conductor.errors import WorkflowError
-from conductor.runs.scope import EDITED, RunScope
+from conductor.runs.scope import EDITED, FORCE, RunScope
 from conductor.runs.state import RunState
 from conductor.text.word_diff import compare_texts
+from conductor.values.accepted import Accepted
 from conductor.values.messages import Value
-from conductor.values.output import Output
+from conductor.values.output import HandEdit, Output
 from conductor.workflow.model import Workflow
 
 MAX_REPEATS = 9
@@ -49,21 +50,51 @@ class EdgeTest(Value):
     repeats: int = Field(default=1, ge=1, le=MAX_REPEATS)
 
 
-Experiment = Swap | EdgeTest
+class Replacement(Value):
+    """Another output for `step`: what `worker` answers to the same request, or `text` that a person wrote."""
+
+    step: int
+    worker: str | None = None
+    text: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.worker is None) == (self.text is None):
+            raise ValueError("an output is replaced by a worker's or by a text, by one of them")
+        return self
+
+
+class StepSearch(Value):
+    """Which step spoiled the answer: each replacement made once for each repeat; the steps that depend on it
+    run again, and the answer is compared with what is `accepted`.
+
+    With more than one repeat there is a control too, as in an edge test: it replaces nothing and calls the
+    same steps again. `hand`: who wrote the texts, and when.
+    """
+
+    kind: Literal["steps"] = "steps"
+    accepted: Accepted
+    replacements: tuple[Replacement, ...] = Field(min_length=1)
+    repeats: int = Field(default=1, ge=1, le=MAX_REPEATS)
+    hand: HandEdit
+
+
+Experiment = Swap | EdgeTest | StepSearch
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One run of an experiment: its workflow and how much of it is run.
 
-    `worker` does the step in a swap; `edge` is left out in an edge test, None in its control. `repeat` counts
-    from 1.
+    `worker` does the step in a swap; `edge` is left out in an edge test, `replacement` made in a search for
+    the step, each None in the control. `repeat` counts from 1.
     """
 
     workflow: Workflow
     scope: RunScope
     worker: str | None = None
     edge: Edge | None = None
+    replacement: Replacement | None = None
     repeat: int = 1
 
 
@@ -71,17 +102,21 @@ def trials_of(experiment: Experiment, workflow: Workflow) -> tuple[Trial, ...]:
     """The runs that `experiment` on `workflow` takes, in order, repeats of one variant side by side.
 
     Raises `WorkflowError` where it names a step or an edge that `workflow` does not have, tests an edge into
-    a pinned step, or takes more than `MAX_TRIALS` runs.
+    a pinned step, replaces what the answer cannot show, or takes more than `MAX_TRIALS` runs.
     """
-    trials = tuple(
-        _swaps(experiment, workflow) if isinstance(experiment, Swap) else _edges(experiment, workflow)
-    )
+    match experiment:
+        case Swap():
+            trials = _swaps(experiment, workflow)
+        case EdgeTest():
+            trials = _edges(experiment, workflow)
+        case StepSearch():
+            trials = _replaced(experiment, workflow)
     if len(trials) > MAX_TRIALS:
         raise WorkflowError(
-            f"This takes {len(trials)} runs; an experiment has at most {MAX_TRIALS}. Choose fewer edges or "
-            "workers, or fewer repeats."
+            f"This takes {len(trials)} runs; an experiment has at most {MAX_TRIALS}. Choose fewer edges, "
+            "steps or workers, or fewer repeats."
         )
-    return trials
+    return tuple(trials)
 
 
 def _swaps(swap: Swap, workflow: Workflow) -> list[Trial]:
@@ -131,6 +166,72 @@ def _edges(test: EdgeTest, workflow: Workflow) -> list[Trial]:
             for repeat in repeats
         )
     return trials
+
+
+def _replaced(search: StepSearch, workflow: Workflow) -> list[Trial]:
+    replacements = tuple(dict.fromkeys(search.replacements))
+    variants = [(each, _with(each, workflow, search.hand)) for each in replacements]
+    steps = {each.step for each in replacements}
+    first = min(steps)
+    repeats = range(1, search.repeats + 1)
+    trials = [
+        Trial(
+            workflow=variant,
+            # As in an edge test, every repeat calls what follows.
+            scope=EDITED if search.repeats == 1 else RunScope(kind="from", step=each.step),
+            replacement=each,
+            repeat=repeat,
+        )
+        for each, variant in variants
+        for repeat in repeats
+    ]
+    if search.repeats > 1:
+        below = steps <= workflow.descendants(first) | {first}
+        scope = RunScope(kind="from", step=first) if below else FORCE
+        trials += (Trial(workflow=workflow, scope=scope, repeat=repeat) for repeat in repeats)
+    return trials
+
+
+def _with(replacement: Replacement, workflow: Workflow, hand: HandEdit) -> Workflow:
+    """The workflow with another worker for the step, or a pinned text. Raises `WorkflowError`, see
+    `trials_of`.
+    """
+    step, worker, text = replacement.step, replacement.worker, replacement.text
+    if not 0 <= step < len(workflow):
+        raise WorkflowError(f"There is no step {step + 1}; this workflow has {len(workflow)}.")
+    if step not in steps_to_replace(workflow):
+        raise WorkflowError(
+            f"The answer does not depend on step {step + 1}; choose one that it does.", step=step
+        )
+    own = workflow.steps[step]
+    if worker is not None:
+        if worker == own.worker and own.pin is None:
+            raise WorkflowError(f"Step {step + 1} is {worker}'s already; choose another worker.", step=step)
+        return workflow.with_pin(step, None).with_worker(step, worker)
+    if step == workflow.final:
+        raise WorkflowError(
+            f"Step {step + 1} gives the answer itself, so that a text in its place shows nothing; write an "
+            "earlier step's output, or give this one to another worker.",
+            step=step,
+        )
+    if not (text or "").strip():
+        raise WorkflowError(f"The text for step {step + 1} is empty; write its output.", step=step)
+    written = Output(
+        fingerprint="",
+        text=text or "",
+        worker=own.worker,
+        worker_kind="model",
+        seconds=0.0,
+        hand=hand,
+        run="",
+        step=step,
+    )
+    return workflow.with_pin(step, written)
+
+
+def steps_to_replace(workflow: Workflow) -> tuple[int, ...]:
+    """The steps that the answer depends on."""
+    return tuple(sorted(workflow.ancestors(workflow.final) | {workflow.final}))
 
 
 def edges_to_test(workflow: Workflow) -> tuple[Edge, ...]:

@@ -23,7 +23,7 @@ from conductor.values.messages import Value
 MAX_ITEMS = 100_000
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-ScorerName = Literal["exact", "number", "choice", "mathematics", "flexible", "code", "judge"]
+ScorerName = Literal["exact", "contains", "number", "choice", "mathematics", "flexible", "code", "judge"]
 
 
 def _one_or_more(value: object) -> object:

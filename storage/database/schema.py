@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from conductor.engine.experiments import EdgeTest, Swap
+from conductor.engine.experiments import Experiment
 from conductor.evaluation.items import Item
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.runs.events import EVENT
@@ -177,7 +177,7 @@ EXPERIMENTS = _table(
     "experiments",
     key="id",
     required="session number created_at base experiment",
-    experiment=Json(TypeAdapter(Swap | EdgeTest)),
+    experiment=Json(TypeAdapter(Experiment)),
 )
 
 # `planned` holds the Conductor's workflow; `revision` descends from it by people's edits.

@@ -11,7 +11,7 @@ from typing import NotRequired, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Connection, exists, func, select
 
-from conductor.engine.experiments import EdgeTest, Swap
+from conductor.engine.experiments import Experiment
 from conductor.errors import SessionBusy, StorageError
 from conductor.runs.events import EVENT, Event, RunFinished, RunStarted
 from conductor.runs.state import RunState, advance, joined
@@ -237,7 +237,7 @@ def add_outputs(connection: Connection, session: str, outputs: Iterable[Output])
 
 
 def add_experiment(
-    connection: Connection, now: float, session: str, experiment: Swap | EdgeTest, *, base: str
+    connection: Connection, now: float, session: str, experiment: Experiment, *, base: str
 ) -> ExperimentRecord:
     """Store an experiment that is about to be made on the run `base`."""
     if find(connection, base).session != session:

@@ -28,6 +28,7 @@ from studio.cli.output.terminal import print_remark
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "plan": ("workflow.plan", "Write a workflow for a query."),
     "run": ("workflow.run", "Answer a query, or run a workflow file or a session."),
+    "find-step": ("workflow.find_step", "Find the step that spoiled a session's answer."),
     "parse": ("workflow.parse", "Read a Conductor's completion."),
     "export": ("workflow.export", "Write a session's workflow as JSON, or all corrections as JSON Lines."),
     "report": ("workflow.report", "Write a run as one HTML file, for people who have no app."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +16,7 @@ from threading import Lock
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate, together
-from conductor.engine.experiments import Experiment, Trial, frozen_outputs, trials_of
+from conductor.engine.experiments import Experiment, StepSearch, Trial, frozen_outputs, trials_of
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
 from conductor.engine.schedule import blast_radius
@@ -30,6 +30,7 @@ from storage.records import ExperimentRecord, RunRecord
 from studio.sessions.activity import failure_of
 from studio.sessions.background_runs import LiveRun
 from studio.workbench.bench import Bench
+from studio.workbench.marking import Marking
 from studio.workbench.running import Running
 
 AT_ONCE = 6
@@ -83,6 +84,7 @@ class Experiments:
     def __init__(self, bench: Bench, running: Running) -> None:
         self._bench, self._running = bench, running
         self._live: dict[str, LiveExperiment] = {}
+        self._marking = Marking(bench.background)
         self._beginning = Lock()
 
     def base(self, session: str) -> Base | None:
@@ -114,7 +116,8 @@ class Experiments:
         """Try variants of the current workflow on what its last run gave; returns at once.
 
         Raises `WorkflowError` where the current workflow has no finished run to compare with, an experiment
-        of the session goes on already, or this one does not fit the workflow or the pool.
+        of the session goes on already, or this one does not fit the workflow or the pool; where the step is
+        sought that spoiled an answer which is right already, too, and `DataError` where none could be right.
         """
         base = self.base(session)
         if base is None:
@@ -126,6 +129,8 @@ class Experiments:
         pool = self._bench.runner.runtime.pool_for(meter)
         for trial in trials:
             trial.workflow.check_workers(pool.cards)
+        if isinstance(experiment, StepSearch):
+            self._check_wrong(base, experiment)
         # Of two who begin at once, the later sees the earlier's.
         with self._beginning:
             if self.under_way(session):
@@ -134,6 +139,15 @@ class Experiments:
             live = self._live[record.id] = LiveExperiment(record)
         live.work = self._bench.background.spawn(self._run(live, trials, base=base, pool=pool, meter=meter))
         return live
+
+    def _check_wrong(self, base: Base, search: StepSearch) -> None:
+        self._marking.check(search.accepted)
+        answer = base.state.answer
+        if answer is not None and self._marking.right(answer, search.accepted):
+            raise WorkflowError(
+                f"The answer of this run is right already, by the check {search.accepted.check!r}: no step "
+                "spoiled it. Where it is not, enter another accepted answer or check."
+            )
 
     def live(self, experiment: str) -> LiveExperiment | None:
         """An experiment that this process began, also when it is over; None for others."""
@@ -169,6 +183,18 @@ class Experiments:
             if run.trial is not None
         }
 
+    def right(self, record: ExperimentRecord, states: Mapping[int, RunState]) -> dict[int, bool]:
+        """Of the trials of a search for the step that have an answer, by place, whether it is right; of one
+        that is under way as far as it is known.
+        """
+        if not isinstance(record.experiment, StepSearch):
+            return {}
+        answers = {at: state.answer for at, state in states.items() if not state.live}
+        given = {at: answer for at, answer in answers.items() if answer is not None}
+        live = self._live.get(record.id)
+        over = live is None or live.done
+        return self._marking.known(given, record.experiment.accepted, wait=over)
+
     async def _run(
         self, live: LiveExperiment, trials: Sequence[Trial], *, base: Base, pool: Pool, meter: Meter
     ) -> None:
@@ -182,12 +208,11 @@ class Experiments:
                     if await asyncio.to_thread(store.experiments.is_asked_to_stop, live.record.id):
                         self._stop(live)
                         return
-                    await self._follow(
-                        live,
-                        await self._bench.background.prepared(
-                            partial(self._prepared, live, at, trial, base=base, pool=pool, meter=meter)
-                        ),
+                    run = await self._bench.background.prepared(
+                        partial(self._prepared, live, at, trial, base=base, pool=pool, meter=meter)
                     )
+                    await self._follow(live, run)
+                    await self._mark(live.record.experiment, run.state.answer)
                 except Exception:
                     # The others are stopped as by a person, so that the events of each include its end.
                     self._stop(live)
@@ -210,6 +235,11 @@ class Experiments:
         finally:
             # The store has it from here on; the experiment stays in memory for as long as the process lives.
             live.runs.remove(run)
+
+    async def _mark(self, experiment: Experiment, answer: str | None) -> None:
+        """Compare an answer with the accepted one while the experiment goes on, where it has one."""
+        if isinstance(experiment, StepSearch) and answer is not None:
+            await self._marking.mark(answer, experiment.accepted)
 
     def _prepared(
         self, live: LiveExperiment, at: int, trial: Trial, *, base: Base, pool: Pool, meter: Meter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.engine.experiments import EdgeTest, Swap
+from conductor.engine.experiments import EdgeTest, Replacement, StepSearch, Swap
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.scope import RunScope
 from conductor.values.output import HandEdit
@@ -275,6 +275,58 @@ def test_an_edge_test_begins_from_the_page(app, bench, ran):
     assert not page.exception
     (record,) = bench.store.experiments.of_session(ran)
     assert record.experiment == EdgeTest(edges=((0, 2),))
+
+
+def test_after_a_thumbs_down_the_step_is_sought_and_the_ranking_shown(app, bench, ran):
+    run = bench.store.runs.latest(ran)
+    page = app(session=ran)
+    assert not [button for button in page.button if button.key == "find-step"]
+    bench.store.corrections.rate(run.id, "down")
+    page.run()
+    page.button(key="find-step").click().run()
+    assert page.button(key="experiment-begin").disabled
+    assert any(text.startswith("Enter the accepted answer") for text in captions(page))
+    page.text_input(key=f"accepted-{ran}").set_value("always the same").run()
+    page.multiselect(key="search-written-3").set_value([0]).run()
+    assert page.button(key="experiment-begin").disabled
+    before = page.text_area(key=f"search-text-{ran}-0").value
+    assert before == bench.state(run).steps[0].text
+    page.text_area(key=f"search-text-{ran}-0").set_value("the fact").run()
+    page.selectbox(key="search-worker").set_value("fixed").run()
+    assert any(text.startswith("3 runs") for text in captions(page))
+    page.multiselect(key="search-steps-3-fixed").set_value([2]).run()
+    assert any(text.startswith("2 runs") for text in captions(page))
+    page.button(key="experiment-begin").click().run()
+    assert not page.exception
+    (record,) = bench.store.experiments.of_session(ran)
+    assert isinstance(record.experiment, StepSearch)
+    assert record.experiment.replacements == (
+        Replacement(step=2, worker="fixed"),
+        Replacement(step=0, text="the fact"),
+    )
+    while bench.experiments.under_way(ran):
+        pass
+    page.run()
+    assert not page.exception
+    labels = [box.label.replace("\\", "") for box in page.expander]
+    found = [label for label in labels if ", by " in label]
+    assert [label.rpartition(": ")[2] for label in found] == [
+        "the answer is right",
+        "the answer is still wrong",
+    ]
+    assert any("another output of step 3" in text.value for text in page.markdown)
+
+
+def test_a_search_that_finds_the_answer_right_is_refused_with_that_reason(app, bench, ran):
+    answer = bench.store.runs.latest(ran).answer
+    page = app(session=ran)
+    page.session_state["panel"], page.session_state["experiment-kind"] = "Trials", "steps"
+    page.run()
+    page.text_input(key=f"accepted-{ran}").set_value(answer.split()[0]).run()
+    page.selectbox(key="search-worker").set_value("fixed").run()
+    page.button(key="experiment-begin").click().run()
+    assert any("is right already" in error.value for error in page.error)
+    assert bench.store.experiments.of_session(ran) == ()
 
 
 def test_an_experiment_that_another_process_makes_can_be_stopped(app, bench, ran):

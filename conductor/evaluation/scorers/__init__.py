@@ -9,10 +9,11 @@ from conductor.evaluation.items import Item, ScorerName
 from conductor.evaluation.score import Score
 from conductor.evaluation.scorers.code import code
 from conductor.evaluation.scorers.mathematics import mathematics
-from conductor.evaluation.scorers.text import choice, exact, flexible, number
+from conductor.evaluation.scorers.text import choice, contains, exact, flexible, number
 
 _TEXT: Mapping[ScorerName, Callable[[str, Item], Score]] = {
     "exact": exact,
+    "contains": contains,
     "number": number,
     "choice": choice,
     "flexible": flexible,

@@ -1,4 +1,4 @@
-"""Scorers that compare texts: exact, by number, by choice, and RLPR's flexible match of numbers and currency.
+"""Scorers that compare texts: exact, by a part, number or choice, and RLPR's flexible match of amounts.
 
 Pure. Each takes a response and its item; the answer of a response is found by `conductor.text.final_answer`.
 """
@@ -42,6 +42,27 @@ def exact(response: str, item: Item) -> Score:
 
 def _same_text(answer: str, item: Item) -> bool:
     return comparable(answer) in {comparable(target) for target in item.target}
+
+
+def contains(response: str, item: Item) -> Score:
+    """Whether a target stands anywhere in the response, as whole words without case; a number as a whole one.
+
+    A response that declines to answer contains nothing.
+    """
+    answer = final_answer(response)
+    text = _searchable(response) if answer else ""
+    return Score.of(any(_stands_in(_searchable(target), text) for target in item.target), answer)
+
+
+def _searchable(text: str) -> str:
+    ungrouped = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", folded(text).casefold())
+    return " ".join(re.sub(r"[*_`]", "", ungrouped).split())
+
+
+def _stands_in(target: str, text: str) -> bool:
+    # "17" is neither in "170" nor in "3.17", "17.5" or "-17", but in "It is 17."
+    unsigned = "(?<!-)" if target[:1].isdigit() else ""
+    return re.search(rf"(?<!\w)(?<!\d\.){unsigned}{re.escape(target)}(?!\w)(?!\.\d)", text) is not None
 
 
 def number(response: str, item: Item) -> Score:

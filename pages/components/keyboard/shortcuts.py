@@ -88,6 +88,7 @@ COMMANDS: Mapping[str, str] = {
     "Stop what runs": ".st-key-stop button",
     "Compare with the run or revision before": '.st-key-read-answer a[href*="compare"]',
     "Another round": ".st-key-another-round button",
+    "Find the step that spoiled the answer": ".st-key-find-step button",
     "Plan again": ".st-key-plan-again button",
     "Begin a new session": ".st-key-new button",
     **{

@@ -257,13 +257,15 @@ def _shortfall(state: RunState) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class Results:
     """The current state of an experiment: the run `base` that it is compared with, its trials, and the
-    `states` of those that were begun, by their place. `failure` is why it was stopped early.
+    `states` of those that were begun, by their place; `right` is, in a search for the
+    step, whether the answers of those are that have one. `failure` is why it was stopped early.
     """
 
     record: ExperimentRecord
     base: RunState
     trials: tuple[Trial, ...]
     states: Mapping[int, RunState]
+    right: Mapping[int, bool]
     live: bool
     failure: str | None
 
@@ -272,11 +274,13 @@ class Results:
         """Raises `StorageError` where the store cannot be read."""
         live = bench.experiments.live(record.id)
         base = bench.state(bench.store.runs.find(record.base))
+        states = bench.experiments.states(record.id)
         return cls(
             record=record,
             base=base,
             trials=trials_of(record.experiment, base.workflow) if base.workflow is not None else (),
-            states=bench.experiments.states(record.id),
+            states=states,
+            right=bench.experiments.right(record, states),
             live=record.id in bench.experiments.under_way(record.session),
             failure=live.failure if live is not None else None,
         )

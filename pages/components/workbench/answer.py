@@ -248,6 +248,25 @@ def thumbs(bench: Workbench, view: SessionView) -> None:
     with row("thumbs"):
         st.caption(_RATED[rating], width="content")
         st.feedback("thumbs", key=key, on_change=rated)
+        if view.as_run and state.status == "finished" and _found_wrong(bench, view, rating):
+            action(
+                "Find the step",
+                "troubleshoot",
+                _open_search,
+                key="find-step",
+                help="Replace one step's output at a time and see with which the answer turns right",
+            )
+
+
+def _found_wrong(bench: Workbench, view: SessionView, rating: Thumbs | None) -> bool:
+    """Whether a person or the evaluation that the session is of found the answer wrong."""
+    cell = bench.store.evaluations.cell_of_session(view.session.id)
+    scored = None if cell is None or cell.result is None else cell.result.score
+    return rating == "down" or (scored is not None and scored.known and not scored.right)
+
+
+def _open_search() -> None:
+    st.session_state["panel"], st.session_state["experiment-kind"] = "Trials", "steps"
 
 
 def earlier_rounds(bench: Workbench, tab: TabState, session: str) -> None:

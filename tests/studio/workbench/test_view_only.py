@@ -84,6 +84,7 @@ class Stage:
             "texts": ["new"], "tag": "new", "title": "New", "prefix": "a", "search": "one", "moment": 0.0,
             "limit": 8, "containing": "a",
             "thumbs": "up", "name": "new", "id": self.token.id, "token": self.token,
+            "record": self.bench.store.experiments.find(self.tried), "states": {},
             "older_than": 0.0, "task": "tidy", "every": 0.0, "owner": "1-ab",
         }  # fmt: skip
         contender = Contender(self.session, STEPS, "As edited", self.head.id)

@@ -13,9 +13,20 @@ import pytest
 from conductor_cases import ScriptedConductor, plan_text
 from workflow_cases import workflow_of
 
-from conductor.engine.experiments import EdgeTest, Swap, edge_verdicts, trials_of
-from conductor.errors import StorageError, WorkflowError
+from conductor.engine.experiments import (
+    EdgeTest,
+    Replacement,
+    StepSearch,
+    Swap,
+    edge_verdicts,
+    trials_of,
+)
+from conductor.errors import DataError, StorageError, WorkflowError
+from conductor.values.accepted import Accepted
+from conductor.values.budget import Budget
 from conductor.values.messages import Completion, Delta, Request
+from conductor.values.output import HandEdit
+from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
@@ -255,3 +266,66 @@ def test_an_experiment_of_another_process_is_seen_and_stopped(
         ended(elsewhere.experiments.begin(session, Swap(step=1, workers=("a",))))
     finally:
         elsewhere.close()
+
+
+def search(*replacements: Replacement, target: str = "Paris", **asked: Any) -> StepSearch:
+    return StepSearch(
+        accepted=Accepted(target=(target,), **asked), replacements=replacements, hand=HandEdit(at=1.0)
+    )
+
+
+def test_a_search_for_the_step_knows_which_answers_are_right(
+    bench: Workbench, session: str, url: str
+) -> None:
+    asked = search(Replacement(step=0, text="Paris"), Replacement(step=1, worker="c"))
+    base = bench.experiments.base(session)
+    assert bench.experiments.estimate(asked, base).calls == 4
+    live = bench.experiments.begin(session, asked)
+    ended(live)
+    assert bench.experiments.right(live.record, bench.experiments.states(live.record.id)) == {
+        0: True,
+        1: False,
+    }
+    with SessionStore.open(url) as store:
+        record = store.experiments.of_session(session)[0]
+        states = {run.trial: store.runs.state(run.id) for run in store.experiments.trials(record.id)}
+    assert record.experiment == asked
+    # As another process finds it that has not compared them.
+    bench.experiments._live.clear()
+    assert bench.experiments.right(record, states) == {0: True, 1: False}
+    assert base.state.workflow == bench.store.revisions.head(session).workflow
+
+
+def test_formulas_are_compared_while_the_search_goes_on(bench: Workbench, session: str) -> None:
+    asked = search(Replacement(step=2, worker="c"), target="x^2", check="mathematics")
+    live = bench.experiments.begin(session, asked)
+    live.work.result(60)
+    assert bench.experiments.right(live.record, bench.experiments.states(live.record.id)) == {0: False}
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "match"),
+    [
+        (search(Replacement(step=0, text="x"), target="nothing"), WorkflowError, "is right already"),
+        (search(Replacement(step=0, text="x"), check="number"), DataError, "No answer can be 'Paris'"),
+        (search(Replacement(step=0, worker="zeta")), WorkflowError, "'zeta'"),
+        (search(Replacement(step=2, text="x")), WorkflowError, "gives the answer itself"),
+        (search(Replacement(step=7, text="x")), WorkflowError, "There is no step 8"),
+    ],
+)
+def test_a_search_that_can_find_nothing_is_refused_and_not_stored(
+    bench: Workbench, session: str, asked: StepSearch, error: type[Exception], match: str
+) -> None:
+    with pytest.raises(error, match=match):
+        bench.experiments.begin(session, asked)
+    assert bench.store.experiments.of_session(session) == ()
+
+
+def test_a_search_ends_at_the_sessions_budget(bench: Workbench, session: str) -> None:
+    bench.store.sessions.set_settings(session, Settings(budget=Budget(calls=1)))
+    replaced = [Replacement(step=step, worker="c") for step in range(3)]
+    live = bench.experiments.begin(session, search(*replaced))
+    ended(live)
+    states = bench.experiments.states(live.record.id)
+    assert sum(step.started_at is not None for state in states.values() for step in state.steps) <= AT_ONCE
+    assert "finished" not in {states[at].status for at in states if at}

@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from conductor.engine.experiments import EdgeTest, Experiment, Swap, edges_to_test, trials_of
+from conductor.engine.experiments import (
+    EdgeTest,
+    Experiment,
+    StepSearch,
+    Swap,
+    edges_to_test,
+    trials_of,
+)
 from conductor.errors import ConductorError
 from conductor.text.formatting import counted
 from conductor.values.total import Total
@@ -17,6 +24,7 @@ from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import Results, SessionView
 from pages.components.widgets.controls import action, expander, row
 from pages.components.workbench.drawer.data_trials import data_trials, new_data_trial
+from pages.components.workbench.drawer.step_search import new_search, repeats_field, search_results
 from pages.components.workbench.drawer.trial_results import edge_results, swap_results
 from pages.components.workbench.editor import Editor
 from storage import ExperimentRecord, Revision
@@ -25,10 +33,10 @@ from studio.workbench import Workbench
 POLL_SECONDS = 0.5
 
 
-_KINDS = {"swap": "Swap a worker", "edges": "Test edges", "data": "On data"}
+_KINDS = {"swap": "Swap a worker", "edges": "Test edges", "steps": "Find the step", "data": "On data"}
 
 
-_ICONS = {"swap": "swap_horiz", "edges": "cable", "data": "dataset"}
+_ICONS = {"swap": "swap_horiz", "edges": "cable", "steps": "troubleshoot", "data": "dataset"}
 
 
 def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -67,7 +75,11 @@ def _new(bench: Workbench, tab: TabState, view: SessionView, head: Revision) -> 
         if kind == "data":
             new_data_trial(bench, view, head)
             return
-        asked = _swap(bench, tab, workflow) if kind == "swap" else _edge_test(workflow)
+        asked: Experiment | None
+        if kind == "steps":
+            asked = new_search(bench, view, workflow)
+        else:
+            asked = _swap(bench, tab, workflow) if kind == "swap" else _edge_test(workflow)
         why = _why_not(bench, view, asked)
         with row():
             action(
@@ -79,7 +91,10 @@ def _new(bench: Workbench, tab: TabState, view: SessionView, head: Revision) -> 
                 place="trials",
                 redraw=False,
             )
-            st.caption(plain(why) if why is not None and asked is not None else _runs(bench, view, asked))
+            if asked is None and kind == "steps":
+                st.caption("Enter the accepted answer, then choose a worker or write an output.")
+            else:
+                st.caption(plain(why) if why is not None and asked is not None else _runs(bench, view, asked))
 
 
 def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
@@ -99,7 +114,7 @@ def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
         format_func=lambda name: f"{name} (in the plan)" if name == own else name,
         placeholder="Workers to try instead",
     )
-    repeats = _repeats(right, "swap")
+    repeats = repeats_field(right, "swap")
     return Swap(step=selected, workers=tuple(workers), repeats=repeats) if workers else None
 
 
@@ -117,21 +132,8 @@ def _edge_test(workflow: Workflow) -> EdgeTest | None:
         format_func=lambda edge: f"{edge[0] + 1} → {edge[1] + 1}",
         placeholder="All of them" if edges else "No step reads another",
     )
-    repeats = _repeats(right, "edges")
+    repeats = repeats_field(right, "edges")
     return EdgeTest(edges=tuple(chosen or edges), repeats=repeats) if edges else None
-
-
-def _repeats(place: st.delta_generator.DeltaGenerator, kind: str) -> int:
-    return int(
-        place.number_input(
-            "Repeats",
-            min_value=1,
-            max_value=9,
-            value=1,
-            key=f"repeats-{kind}",
-            help="More than one for a worker that samples, whose answers vary",
-        )
-    )
 
 
 def _why_not(bench: Workbench, view: SessionView, asked: Experiment | None) -> str | None:
@@ -205,6 +207,8 @@ def _results(bench: Workbench, tab: TabState, view: SessionView, results: Result
     asked = results.record.experiment
     if isinstance(asked, Swap):
         swap_results(results, asked, editor=editor)
+    elif isinstance(asked, StepSearch):
+        search_results(results, asked, editor=editor)
     else:
         edge_results(results, editor=editor)
 
@@ -230,4 +234,6 @@ def title(record: ExperimentRecord) -> str:
     times = "" if asked.repeats == 1 else f", {asked.repeats} times each"
     if isinstance(asked, Swap):
         return f"Step {asked.step + 1} by {counted(len(asked.workers), 'worker')}{times} · {made}"
+    if isinstance(asked, StepSearch):
+        return f"{counted(len(asked.replacements), 'output')} replaced, one at a time{times} · {made}"
     return f"{counted(len(asked.edges), 'edge')} left out, one at a time{times} · {made}"

@@ -1,0 +1,47 @@
+"""Answers compared with accepted ones, each once while the process lives; asked from any thread.
+
+Knows scorers and the loop they work in; knows no run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import Future
+from functools import lru_cache
+
+from conductor.evaluation.score import Score
+from conductor.evaluation.scorers.accepted import check_accepted, compared
+from conductor.values.accepted import Accepted
+from studio.sessions.background_runs import Background
+
+_REMEMBERED = 2_000
+"""Answers whose score is remembered: those of some ten of the largest experiments."""
+
+
+class Marking:
+    """Whether answers are right. Formulas take up to seconds, so each is compared in the background."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._begun = lru_cache(_REMEMBERED)(self._begin)
+
+    def check(self, accepted: Accepted) -> None:
+        """Raise `DataError` where no answer could be right by this check."""
+        self._background.spawn(check_accepted(accepted)).result()
+
+    def right(self, answer: str, accepted: Accepted) -> bool:
+        """Whether an answer is right; waits until that is known."""
+        return self._begun(answer, accepted).result().right
+
+    async def mark(self, answer: str, accepted: Accepted) -> None:
+        """Compare an answer, so that it is known afterwards."""
+        await asyncio.wrap_future(self._begun(answer, accepted))
+
+    def known(self, answers: Mapping[int, str], accepted: Accepted, *, wait: bool) -> dict[int, bool]:
+        """By the place of each answer whether it is right; without `wait` only those that are known now."""
+        begun = {at: self._begun(answer, accepted) for at, answer in answers.items()}
+        return {at: score.result().right for at, score in begun.items() if wait or score.done()}
+
+    def _begin(self, answer: str, accepted: Accepted) -> Future[Score]:
+        return self._background.spawn(compared(answer, accepted))
