@@ -20,6 +20,7 @@ from studio.api.endpoints.service import Service
 from studio.api.errors import answer_in_openais_shape
 from studio.api.metering import RequestMeter
 from studio.api.requests.body import UnreadBody
+from studio.api.webhook import Webhooks, configured_receiver
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
 
@@ -32,7 +33,8 @@ def api(
     beside_app: bool = False,
     metrics: Metrics | None = None,
 ) -> FastAPI:
-    """The app; `workbench` may open the workbench on its first call, `metrics` count its requests.
+    """The app; `workbench` may open the workbench on its first call, `metrics` count its requests. Raises
+    `ServeError` for settings of a webhook that cannot be used, `PoolError` for secrets that cannot be read.
 
     Links to runs begin with `app_url`, or with this server's own address where the app is beside it; else
     there are none. `state.runs` are all runs, to be stopped before the server.
@@ -52,7 +54,10 @@ def api(
     for endpoints in (questions, stored_responses, stored_completions, models):
         app.routes.extend(endpoints.router.routes)
     backend = Backend(workbench)
-    app.state.runs = ResponseRuns(backend, auth)
+    receiver = configured_receiver()
+    count = None if metrics is None else metrics.count_webhook
+    webhooks = None if receiver is None else Webhooks(receiver, count=count)
+    app.state.runs = ResponseRuns(backend, auth, webhooks)
     app_url = None if app_url is None else app_url.rstrip("/")
     app.state.service = Service(backend, auth, app.state.runs, app_url=app_url, beside_app=beside_app)
     return app

@@ -72,6 +72,7 @@ class Metrics:
             "waiting_calls", "Calls that wait for the limits of their endpoint."
         )
         self._fallbacks = self._counter("fallbacks", "Steps that another worker answered.", "worker")
+        self._webhooks = self._counter("webhooks", "Events to the operator's address, by outcome.", "outcome")
 
     def text(self) -> bytes:
         """All of them in Prometheus's text format."""
@@ -105,6 +106,10 @@ class Metrics:
         self._requests_now.dec()
         self._requests.labels(route, method, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
+
+    def count_webhook(self, outcome: str) -> None:
+        """An event was delivered, given up or not sent."""
+        self._webhooks.labels(outcome).inc()
 
     # -- runs ----------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from studio.api.answers.answer import Answer
 from studio.api.backend import Backend
 from studio.api.errors import NO_RETRY, server_stopping, stopped_with_server
 from studio.api.stored import Begun, answer_id, set_aside
+from studio.api.webhook import Webhooks
 from studio.workbench import Workbench
 
 _log = logging.getLogger(__name__)
@@ -53,11 +54,12 @@ class Resumption(NamedTuple):
 
 
 class ResponseRuns:
-    """All runs of one server. Used in its event loop."""
+    """All runs of one server; `webhooks` get those that end in the background. Used in its event loop."""
 
-    def __init__(self, backend: Backend, auth: TokenAuthenticator) -> None:
+    def __init__(self, backend: Backend, auth: TokenAuthenticator, webhooks: Webhooks | None = None) -> None:
         self.backend = backend
         self.auth = auth
+        self.webhooks = webhooks
         self._running: WeakSet[ResponseRun] = WeakSet()
         self._stopping = False
         # Work that outlives the request that caused it.
@@ -161,11 +163,13 @@ class ResponseRuns:
         return bool(self._follow_ups)
 
     async def settle(self) -> None:
-        """Wait until no work is left behind the answers, for `SETTLE_SECONDS` at most."""
+        """Wait until no work is left behind the answers, for `SETTLE_SECONDS` at most; end the webhooks."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
                 while self._follow_ups:
                     await asyncio.wait(self._follow_ups)
+        if self.webhooks is not None:
+            await self.webhooks.stop()
 
 
 class _Started(NamedTuple):
@@ -354,6 +358,8 @@ class ResponseRun:
         A response that cannot be stored is sent all the same; the log has the reason.
         """
         self._answered = True
+        if self.background and self.runs.webhooks is not None:
+            self.runs.webhooks.send(response)
         if not self.stored:
             return response
         body = self.begun.beside(response)

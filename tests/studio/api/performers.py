@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
@@ -13,6 +14,14 @@ from conductor.workers.protocol import WorkerCard
 from conductor.workflow.plan_report import Dialect
 
 SECONDS = 10
+
+
+def eventually(holds: Callable[[], object]) -> None:
+    """Wait until it holds, for `SECONDS`."""
+    until = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < until, "it did not become so in time"
+        time.sleep(0.02)
 
 
 async def _opened(gate: Event) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -16,7 +15,7 @@ import pytest
 from conductor_cases import plan_text
 from fake_openai import Served
 from openai import OpenAI
-from performers import SECONDS, Paced, Pensive
+from performers import SECONDS, Paced, Pensive, eventually
 from stage import Stage, staged
 from stage import model as endpoint_worker
 from tool_cases import BOTH, TOOL
@@ -40,13 +39,6 @@ def servers(empty_store: Path, tmp_path: Path) -> Iterator[tuple[Stage, Stage]]:
     with staged(SessionStore.open(url)) as one, staged(SessionStore.open(url)) as other:
         other.plays(SimulatedWorker(name="alpha"))
         yield one, other
-
-
-def eventually(holds: Callable[[], object]) -> None:
-    until = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < until, "it did not become so in time"
-        time.sleep(0.02)
 
 
 def read(url: str) -> list[str]:
