@@ -1,7 +1,7 @@
 """Where a page asks whether it still shows what is there: a GET that answers with two short marks.
 
-The answer reveals only whether something has changed, so it needs no more protection than the ids in the
-request. Knows the services, no Streamlit.
+While nobody looks at it, it asks whether the run has ended. The answers reveal no text, so they need
+no more protection than the ids in the requests. Knows the services, no Streamlit.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from starlette.routing import Route
 
 from conductor.errors import ConductorError
 from pages.components.tab.services import workbench
+from pages.components.view_models.run_text import state_label
 from studio.workbench import marks
 
 PATH = "/changes"
+ENDING = "/ending"
 
 
 # No coroutine, so that reading the store does not hold up the server.
@@ -27,8 +29,22 @@ def _changes(request: Request) -> JSONResponse:
     return JSONResponse({"session": found.session, "recent": found.recent})
 
 
+def _ending(request: Request) -> JSONResponse:
+    """Whether work is under way, and how it ended in words; {} for a session that cannot be read."""
+    session = request.query_params.get("session", "")
+    try:
+        bench = workbench()
+        run = bench.store.runs.latest(session)
+    except ConductorError:
+        return JSONResponse({})
+    moves = bench.activities.busy(session) or (run is not None and run.status == "running")
+    return JSONResponse({"moves": moves, "state": state_label("planned" if run is None else run.status)})
+
+
 CHANGES = (
     Route(PATH, _changes, methods=["GET"]),
     # Where Streamlit serves everything below a base path.
     Route(f"/{{below:path}}{PATH}", _changes, methods=["GET"]),
+    Route(ENDING, _ending, methods=["GET"]),
+    Route(f"/{{below:path}}{ENDING}", _ending, methods=["GET"]),
 )

@@ -20,6 +20,7 @@ from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.answer import earlier_rounds, outcome
 from pages.components.workbench.live import budget_meter, live_planning, progress, streaming
 from pages.components.workbench.live_refresh import CurrentView
+from pages.components.workbench.notification import notification
 from pages.components.workbench.plan import no_plan, plan_panel, why_this_plan
 from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.step.inspector import inspector, preview_steps
@@ -99,6 +100,8 @@ def _live(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         current.fragment("live", _presented if tab.presents else _running, follows="live")
     else:
         st.caption("Nothing runs just now. While it does, the words of each step appear here.")
+    if not tab.watched and not tab.presents:
+        notification(view.session)
 
 
 def _running(view: SessionView) -> None:
