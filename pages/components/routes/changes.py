@@ -1,6 +1,6 @@
 """Where a page asks whether it still shows what is there: a GET that answers with two short marks.
 
-While nobody looks at it, it asks whether the run has ended. The answers reveal no text, so they need
+While it is hidden, it asks whether the run has ended. The answers reveal no text, so they need
 no more protection than the ids in the requests. Knows the services, no Streamlit.
 """
 

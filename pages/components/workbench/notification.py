@@ -1,4 +1,4 @@
-"""A notification of the browser when a run ends, waits or meets its budget while nobody looks at the page.
+"""A notification of the browser when a run ends, waits or meets its budget while the page is hidden.
 
 It has the session's title and the run's state, no text of a model. Off until a person turns it on, for all
 sessions in that browser.

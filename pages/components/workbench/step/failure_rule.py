@@ -15,7 +15,7 @@ from pages.components.tab.state import plain
 from pages.components.widgets.controls import expander, row
 from pages.components.workbench.editor import Editor
 
-_NOBODY = "Nobody"
+_NO_OTHER = "No other worker"
 _FAILS, _SKIPPED, _TEXT = "The step fails", "The step is skipped", "This text takes its place"
 
 
@@ -56,7 +56,7 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
             )
             fallback = st.selectbox(
                 "Then asks",
-                [_NOBODY, *others],
+                [_NO_OTHER, *others],
                 0 if rule.fallback is None else 1 + others.index(rule.fallback),
                 key=f"{key}-fallback",
                 disabled=locked,
@@ -79,7 +79,7 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
                 OnFailure(
                     retries=retries,
                     pause=pause,
-                    fallback=None if fallback == _NOBODY else fallback,
+                    fallback=None if fallback == _NO_OTHER else fallback,
                     output=output,
                 ),
             )
