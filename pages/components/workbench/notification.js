@@ -54,7 +54,7 @@ class Notifier {
   }
 }
 
-// Where the session is; null where the server does not say.
+// Where the session is; null where the server does not answer.
 async function ending(url, session) {
   try {
     const response = await fetch(`${url}?session=${encodeURIComponent(session)}`, { cache: "no-store" });
