@@ -202,6 +202,15 @@ CHANGE_REQUESTS = _table(
     optional="author plan decision chosen",
 )
 
+# Questions that a team keeps as tests. `digest` is of the question, which a set has once; a test outlives the
+# session and the run that it was kept from.
+TEAM_TESTS = _table(
+    "team_tests",
+    key="id",
+    required="data_set digest question accepted scorer created_at",
+    optional="origin origin_run author",
+)
+
 EVENTS = _table("events", key="run seq", required="event", event=Stored(EVENT))
 
 OUTPUTS = _table("outputs", key="session fingerprint", required="output", output=Stored(OUTPUT))

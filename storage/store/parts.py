@@ -36,6 +36,7 @@ from storage.tables import (
     runs,
     sessions,
     spending,
+    team_tests,
     text_pieces,
     view_links,
 )
@@ -173,6 +174,18 @@ class Changes(Part):
         """
         with self._transactions.reading() as connection:
             yield from change_requests.revised(connection)
+
+
+class TeamTests(Part):
+    """Questions that the team keeps as tests, by the name of their set."""
+
+    add = dated(team_tests.add)
+    find = read(team_tests.find)
+    named = read(team_tests.named)
+    of_set = cached(team_tests.of_set)
+    of_origin = cached(team_tests.of_origin)
+    sets = cached(team_tests.sets)
+    delete = write(team_tests.delete)
 
 
 class SessionFiles(Part):

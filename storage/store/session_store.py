@@ -29,6 +29,7 @@ from storage.store.parts import (
     Runs,
     SessionFiles,
     Sessions,
+    TeamTests,
     Tokens,
 )
 from storage.store.processes import Processes
@@ -67,6 +68,7 @@ class SessionStore:
         self.corrections = Corrections(shared)
         self.notes = Notes(shared)
         self.changes = Changes(shared)
+        self.tests = TeamTests(shared)
         self.files = SessionFiles(shared)
         self.requests = Requests(shared, self.processes)
         self.tokens = Tokens(shared)

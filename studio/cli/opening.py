@@ -77,6 +77,11 @@ def note_of(store: SessionStore, given: str) -> str:
     return _one_of(given, store.notes.named, noun="note", shown_by="sessions notes SESSION")
 
 
+def test_of(store: SessionStore, given: str) -> str:
+    """The id of the team's test that `given` names, as `session_of` does of sessions."""
+    return _one_of(given, store.tests.named, noun="test", shown_by="evaluate tests")
+
+
 def _one_of(given: str, named: Callable[[str], Sequence[str]], *, noun: str, shown_by: str) -> str:
     found = named(given) if len(given) >= FEWEST_LETTERS else ()
     if given in found or len(found) == 1:

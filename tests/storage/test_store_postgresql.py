@@ -157,7 +157,7 @@ def test_a_store_of_the_last_version_before_alembic_gets_its_number(
     with psycopg.connect(database, autocommit=True) as before_alembic:
         later = (
             "alembic_version, evaluation_cells, evaluation_items, evaluations, api_earlier_responses, "
-            "change_requests"
+            "change_requests, team_tests"
         )
         before_alembic.execute(f"DROP TABLE {later}")
         # The search has notes among its texts.

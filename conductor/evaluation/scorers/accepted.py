@@ -11,6 +11,7 @@ from conductor.errors import DataError
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
 from conductor.evaluation.scorers import score
+from conductor.evaluation.scorers.mathematics import is_formula
 from conductor.values.accepted import Accepted, Check
 
 
@@ -20,8 +21,16 @@ async def compared(answer: str, accepted: Accepted) -> Score:
 
 
 async def check_accepted(accepted: Accepted) -> None:
-    """Raise `DataError` where no answer could be right: not even an accepted one, by this check."""
+    """Raise `DataError` where no answer could be right: not even an accepted one, by this check.
+
+    Raises `WorkerError` where formulas cannot be read on this system.
+    """
     for target in accepted.target:
+        if accepted.check == "mathematics" and not await is_formula(target):
+            raise DataError(
+                f"{target[:60]!r} cannot be read as mathematics; write a formula such as x^2 + 1, or choose "
+                "another check."
+            )
         if not (await compared(target, accepted)).right:
             raise DataError(
                 f"No answer can be {target[:60]!r} by the check {accepted.check!r}; choose another check, "

@@ -27,6 +27,11 @@ from math_verify import parse, verify
 for line in sys.stdin:
     asked = json.loads(line)
     try:
+        if "formula" in asked:
+            # What is not understood comes back as the text alone.
+            read = parse(f"${asked['formula']}$", parsing_timeout=5)
+            print(json.dumps(any(not isinstance(each, str) for each in read)), flush=True)
+            continue
         answer, *targets = (
             parse(f"${each}$", parsing_timeout=5) for each in (asked["answer"], *asked["targets"])
         )
@@ -55,6 +60,15 @@ async def mathematics(response: str, item: Item) -> Score:
     if same is None:
         return Score.of(False, answer, reason="the answer is no formula")
     return Score.of(same, answer)
+
+
+async def is_formula(text: str) -> bool:
+    """Whether a target is mathematics that answers can be compared with.
+
+    Raises `WorkerError` where this system has no limited processes.
+    """
+    found = await _PROCESSES.ask(json.dumps({"formula": _bare(text)}))
+    return bool(found and json.loads(found))
 
 
 def asked_of(answer: str, item: Item) -> str:

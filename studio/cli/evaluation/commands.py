@@ -1,4 +1,4 @@
-"""`evaluate run|resume|fit|sets|list|table|compare`: planners on questions with known answers.
+"""`evaluate run|resume|fit|sets|keep|tests|list|table|compare`: planners on questions with known answers.
 
 Knows how evaluations are asked for and printed; `studio.evaluation` makes them.
 """
@@ -25,6 +25,7 @@ from studio.cli.evaluation.cluster import crew_of, on_cluster
 from studio.cli.evaluation.outcome import carried_out, exit_code, shown
 from studio.cli.evaluation.plans import plans_of_files
 from studio.cli.evaluation.questions import Source, on_its_pool, sets_lines, sets_shape
+from studio.cli.evaluation.team import keep, list_tests
 from studio.cli.evaluation.trials import trials, trials_of_planner
 from studio.cli.opening import confirm_keys, opened
 from studio.cli.options import (
@@ -87,7 +88,8 @@ def run(
         str,
         Argument(
             metavar="DATA",
-            help="JSON Lines, CSV or Parquet; or a name: demo, or another one of `evaluate sets`.",
+            help="JSON Lines, CSV or Parquet; or a name: demo, another one of `evaluate sets`, or a set of "
+            "the team's, of `evaluate tests`.",
         ),
     ],
     planner: _Planners = None,
@@ -105,7 +107,7 @@ def run(
     with_pool = on_its_pool(data, options)
     if with_pool is not options:
         options, planner = with_pool, planner or list(SHIPPED[data].planners or ())
-    questions = asked.questions(data)
+    questions = asked.questions(data, database=options.database)
     confirm_keys(options.pool, ask=True)
     with on_cluster(ray, options), opened(options) as bench:
         spec = asked.spec(settings_of(choice, pool=bench.pool))
@@ -119,6 +121,8 @@ def run(
 
 app.command()(trials)
 app.command("trials-of")(trials_of_planner)
+app.command()(keep)
+app.command("tests")(list_tests)
 
 
 @app.command()

@@ -1,4 +1,5 @@
-"""The questions that an evaluation is asked for: those of a file, or of a set by its name; the list of sets.
+"""The questions that an evaluation is asked for: those of a file, or of a set by its name, the team's own
+included; the list of sets.
 
 Knows how they are named on the command line; `conductor.evaluation` reads them.
 """
@@ -15,7 +16,9 @@ from conductor.evaluation.sets.hub import load_named
 from conductor.evaluation.sets.named import NAMED_SETS, named_set, read_named
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
+from conductor.evaluation.team_tests import team_set
 from conductor.values.presets import Settings
+from storage import SessionStore, default_url
 from studio.cli.options import Configured, count, flag, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import print_remark, table
@@ -30,8 +33,10 @@ def questions_of(
     scorer: ScorerName | None,
     limit: int | None,
     skip_broken: bool,
+    database: str | None = None,
 ) -> DataSet:
-    """The items of `data`, which is the path of a file or the name of a set.
+    """The items of `data`, which is the path of a file or the name of a set; the team's are in the store at
+    `database`, None for the configured one.
 
     Raises `DataError` for a set without a source, and for a source or columns that `data` does not take.
     """
@@ -44,6 +49,11 @@ def questions_of(
         if file is not None or hub:
             known = ", ".join(NAMED_SETS)
             raise DataError(f"{data!r} is no set by name: --file and --hub belong to one of {known}.")
+        if not Path(data).suffix and not Path(data).exists():
+            if columns:
+                raise DataError(f"{data!r} names no file; leave --column out.")
+            with SessionStore.open(database or default_url()) as store:
+                return team_set(data, store.tests.of_set(data), scorer=scorer, limit=limit)
         return read_data(
             Path(data), columns=column_map(columns or ()), scorer=scorer, limit=limit, skip_broken=skip_broken
         )
@@ -73,8 +83,8 @@ class Questions:
     skip_broken: Annotated[bool, flag("--skip-broken", "Leave broken lines out.")] = False
     allow_code: Annotated[bool, flag("--allow-code", "Run the programs that models write.")] = False
 
-    def questions(self, data: str) -> DataSet:
-        """The questions of `data`; lines that were left out are named."""
+    def questions(self, data: str, *, database: str | None = None) -> DataSet:
+        """The questions of `data`, see `questions_of`; lines that were left out are named."""
         found = questions_of(
             data,
             file=self.file,
@@ -83,6 +93,7 @@ class Questions:
             scorer=self.scorer,
             limit=self.limit,
             skip_broken=self.skip_broken,
+            database=database,
         )
         for broken in found.broken:
             print_remark(f"line {broken.number} is left out: {broken.reason}")

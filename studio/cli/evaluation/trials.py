@@ -62,7 +62,7 @@ def trials(
     --workers all of them are tried.
     """
     options = on_its_pool(data, options)
-    questions = asked.questions(data)
+    questions = asked.questions(data, database=options.database)
     confirm_keys(options.pool, ask=True)
     with opened(options) as bench:
         wanted = Wanted(edges, steps, swaps) if edges or steps or swaps else Wanted()

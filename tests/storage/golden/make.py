@@ -7,6 +7,7 @@ shipped: what counts is that the version's own code wrote it.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sqlite3
@@ -33,6 +34,7 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from storage.records import RequestSession
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.team_tests import TeamTests
 from studio.sessions.notes import NotePlace
 from studio.workbench import Workbench
 
@@ -68,6 +70,7 @@ def main() -> None:
     evaluated(bench)
     noted(bench)
     changed(bench)
+    kept(bench)
     bench.close()
     subprocess.run([sys.executable, __file__, str(file), DIES], check=True)
     close(opened(file), file)
@@ -250,6 +253,15 @@ def noted(bench: Workbench) -> None:
     for text in ("On its beginning", "To be deleted"):
         last = bench.notes.write(session, text, place=place, source=source, quote=source[:12])
     bench.store.notes.delete(last.id)
+
+
+def kept(bench: Workbench) -> None:
+    """A question that the team keeps as a test, of a session that is deleted since."""
+    session = bench.ask("What is 12 * 12?").id
+    bench.planning.plan(session)
+    run(bench, session)
+    asyncio.run(TeamTests(bench.store).keep(session, accepted="144", scorer="number", author="Ada"))
+    bench.store.sessions.delete(session)
 
 
 def run(bench: Workbench, session: str) -> str:

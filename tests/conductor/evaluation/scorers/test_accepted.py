@@ -60,6 +60,12 @@ def test_an_accepted_answer_that_no_answer_equals_is_refused(accepted: Accepted)
         asyncio.run(check_accepted(accepted))
 
 
+def test_an_accepted_formula_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(DataError, match="cannot be read as mathematics"):
+        asyncio.run(check_accepted(Accepted(target=("(((",), check="mathematics")))
+    asyncio.run(check_accepted(Accepted(target=("x^2 + 1",), check="mathematics")))
+
+
 def test_an_accepted_answer_is_not_blank() -> None:
     with pytest.raises(ValueError, match="at least 1 character"):
         Accepted(target=(" ",))
