@@ -60,7 +60,7 @@ class StepVerdict:
         if self.broken:
             parts.append(f"{self.broken} stopped early")
         if self.beyond_chance is not None and self.right:
-            parts.append("never without it" if self.beyond_chance else "no more often than by chance")
+            parts.append("never in the control" if self.beyond_chance else "no more often than by chance")
         return ", ".join(parts)
 
     @property

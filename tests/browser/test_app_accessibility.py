@@ -76,6 +76,10 @@ def test_axe_finds_nothing_serious_on_any_page(visit, paced_app, browser, theme)
     for panel in ("Timeline", "Access", "Check", "Trials", "Plans", "History", "Code"):
         desk.drawer(panel)
         assert_accessible(desk.page)
+        if panel == "Trials":
+            desk.page.get_by_role("radio", name="Find the step").click()
+            expect(desk.page.get_by_label("Accepted answer")).to_be_visible()
+            assert_accessible(desk.page)
     for way in ("present=1", "view=1"):
         watched = WorkbenchPage(visit(paced_app, f"/?session={session}&{way}", inside=context))
         watched.finished()

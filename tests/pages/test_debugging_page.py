@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from conductor.engine.experiments import EdgeTest, Replacement, StepSearch, Swap
+from conductor.evaluation.items import Item
+from conductor.evaluation.score import Score
+from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.scope import RunScope
 from conductor.values.output import HandEdit
+from conductor.values.presets import Settings
 from conductor.workers.pool.pool import configured_pool
 from pages.components.tab.account import AUTHOR
 from storage import SessionStore
@@ -315,6 +319,31 @@ def test_after_a_thumbs_down_the_step_is_sought_and_the_ranking_shown(app, bench
         "the answer is still wrong",
     ]
     assert any("another output of step 3" in text.value for text in page.markdown)
+
+
+def test_in_a_wrong_answer_of_an_evaluation_the_search_knows_the_right_one(app, bench, three):
+    item = Item(id="1", input="Which one?", target=("always the same",), scorer="exact")
+    spec = EvaluationSpec(data="d", digest="d", planners=("alpha",))
+    evaluation = bench.store.evaluations.add(spec, [item])
+    session = bench.store.evaluations.begin_cell(
+        evaluation.id,
+        item=0,
+        planner="alpha",
+        repeat=0,
+        query="Which one?",
+        settings=Settings(),
+        pool_label=None,
+        workflow=three,
+    )
+    assert bench.running.start(session).done.wait(timeout=10)
+    page = app(session=session)
+    assert not [button for button in page.button if button.key == "find-step"]
+    wrong = CellResult(score=Score.of(False, "another"))
+    bench.store.evaluations.end_cell(session, wrong, ())
+    page.run()
+    page.button(key="find-step").click().run()
+    assert page.text_input(key=f"accepted-{session}").value == "always the same"
+    assert page.selectbox(key=f"accepted-check-{session}").value == "exact"
 
 
 def test_a_search_that_finds_the_answer_right_is_refused_with_that_reason(app, bench, ran):

@@ -125,7 +125,7 @@ def test_repeats_bring_a_control_that_calls_the_same_steps_and_tells_a_cause_fro
     assert [called(end) for end in ends.values()] == [{3}, {3}, {1, 3}, {1, 3}, {1, 3}, {1, 3}]
     verdicts = found(asked)
     assert [each.words for each in verdicts] == [
-        "the answer is right in all 2 runs, never without it",
+        "the answer is right in all 2 runs, never in the control",
         "the answer is still wrong in all 2 runs, with the output that it had",
         "the answer is wrong in all 2 runs",
     ]

@@ -9,6 +9,7 @@ from typing import get_args
 
 import streamlit as st
 from pydantic import ValidationError
+from streamlit.delta_generator import DeltaGenerator
 
 from conductor.engine.experiments import Replacement, StepSearch, steps_to_replace
 from conductor.engine.step_verdicts import StepVerdict, found_words, step_verdicts
@@ -37,7 +38,7 @@ _CHECKS: Mapping[Check, str] = {
 }
 
 
-def repeats_field(place: st.delta_generator.DeltaGenerator, kind: str) -> int:
+def repeats_field(place: DeltaGenerator, kind: str) -> int:
     """How often each variant is run."""
     return int(
         place.number_input(
@@ -62,10 +63,10 @@ def new_search(bench: Workbench, view: SessionView, workflow: Workflow) -> StepS
     accepted = _accepted(bench, session, left, middle)
     repeats = repeats_field(right, "steps")
     steps = steps_to_replace(workflow)
-    left, right = st.columns(2)
+    left, middle, right = st.columns(3)
     replacements = [
-        *_by_worker(bench, workflow, steps, left, right),
-        *_by_hand(view, workflow, [step for step in steps if step != workflow.final]),
+        *_by_worker(bench, workflow, steps, left, middle),
+        *_by_hand(view, workflow, [step for step in steps if step != workflow.final], right),
     ]
     if accepted is None or not replacements:
         return None
@@ -80,8 +81,8 @@ def new_search(bench: Workbench, view: SessionView, workflow: Workflow) -> StepS
 def _accepted(
     bench: Workbench,
     session: str,
-    left: st.delta_generator.DeltaGenerator,
-    right: st.delta_generator.DeltaGenerator,
+    left: DeltaGenerator,
+    right: DeltaGenerator,
 ) -> Accepted | None:
     """What the person enters; in a session of an evaluation first what is right for its question."""
     item = asked_item(bench.store, session)
@@ -112,8 +113,8 @@ def _by_worker(
     bench: Workbench,
     workflow: Workflow,
     steps: Sequence[int],
-    left: st.delta_generator.DeltaGenerator,
-    right: st.delta_generator.DeltaGenerator,
+    left: DeltaGenerator,
+    right: DeltaGenerator,
 ) -> list[Replacement]:
     worker = left.selectbox(
         "Another worker",
@@ -122,6 +123,8 @@ def _by_worker(
         key="search-worker",
         placeholder="Who does the steps instead",
     )
+    if worker is None:
+        return []
     others = [step for step in steps if workflow.steps[step].worker != worker]
     chosen = right.multiselect(
         "Its steps",
@@ -129,25 +132,28 @@ def _by_worker(
         key=f"search-steps-{len(workflow)}-{worker}",
         format_func=partial(step_name, workflow),
         placeholder="All that it does not do already",
-        disabled=worker is None,
     )
-    return [] if worker is None else [Replacement(step=step, worker=worker) for step in chosen or others]
+    return [Replacement(step=step, worker=worker) for step in chosen or others]
 
 
-def _by_hand(view: SessionView, workflow: Workflow, steps: Sequence[int]) -> list[Replacement]:
-    chosen = st.multiselect(
+def _by_hand(
+    view: SessionView, workflow: Workflow, steps: Sequence[int], place: DeltaGenerator
+) -> list[Replacement]:
+    if not steps:
+        place.caption("The only step gives the answer itself: nothing is written by hand here.")
+        return []
+    chosen = place.multiselect(
         "By hand",
         steps,
         key=f"search-written-{len(workflow)}",
         format_func=partial(step_name, workflow),
-        placeholder="Write the right output of a step" if steps else "The only step gives the answer itself",
-        disabled=not steps,
+        placeholder="Write a step's output",
     )
     found = []
     for step in chosen:
         before = view.state.steps[step].text if view.state is not None and view.as_run else ""
         text = st.text_area(
-            f"Output of {plain(step_name(workflow, step))}",
+            f"Output of step {step + 1}",
             value=before,
             key=f"search-text-{view.session.id}-{step}",
             height=120,
@@ -205,7 +211,14 @@ def _run(results: Results, at: int, repeat: int, *, step: int | None, key: str) 
         return
     if step is not None and state.steps[step].text:
         before = results.base.steps[step].text
-        text_diff(before, state.steps[step].text, key=f"{key}-step", label=f"Step {step + 1}", context=200)
+        text_diff(
+            before,
+            state.steps[step].text,
+            key=f"{key}-step",
+            label=f"Step {step + 1}",
+            context=200,
+            height=160,
+        )
     if state.answer is not None:
         marks = {True: ["right"], False: ["wrong"], None: []}[results.right.get(at)]
         text_diff(
