@@ -20,7 +20,6 @@ from conductor.engine.meter import Meter
 from conductor.errors import PlanError
 from conductor.orchestrate import orchestrate, plan_request, plan_round
 from conductor.planner.planner import check_query, check_wish
-from conductor.planner.protocol import ChangeRequest
 from conductor.recorder import MemoryRecorder
 from conductor.runs.events import Event
 from conductor.runs.request import RequestState, RunRequest
@@ -29,6 +28,7 @@ from conductor.runtime import runtime_of
 from conductor.values.budget import NO_BUDGET, Budget
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool, configured_pool
+from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
@@ -59,10 +59,10 @@ async def _plan(
     on_event: OnEvent | None,
     change: ChangeRequest | None = None,
 ) -> PlanReport:
-    request = RunRequest(check_query(query), settings or Settings())
+    request = RunRequest(check_query(query), settings or Settings(), change=change)
     runtime = runtime_of(pool or configured_pool())
     planning = plan_round(
-        plan_request(request, pool=runtime.pool).model_copy(update={"change": change}),
+        plan_request(request, pool=runtime.pool),
         request,
         conductor=runtime.planner_for(request.settings),
         meter=Meter(request.settings.budget),

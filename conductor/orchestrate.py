@@ -303,6 +303,7 @@ def plan_request(request: RunRequest, *, pool: Pool, after: RunState | None = No
         economical=settings.economical,
         conversation=request.conversation,
         tools=request.tools,
+        change=request.change if after is None else None,
     )
 
 

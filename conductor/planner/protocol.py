@@ -12,18 +12,12 @@ from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
 from conductor.values.tools import ToolOffer
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Dialect, Form, HandedOver, PlanReport
 
 MAX_PLANNED_STEPS = 5
 """The published Conductor's limit on the steps of a plan."""
-
-
-class ChangeRequest(Value):
-    """What a person asks a Conductor to change in `workflow`, the plan as it is: the `wish`, in words."""
-
-    workflow: Workflow
-    wish: str
 
 
 class PlanRequest(Value):

@@ -16,14 +16,17 @@ from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.values.tools import ToolOffer
+from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Workflow
+from conductor.workflow.selection import with_own_settings
 
 
 @dataclass(frozen=True)
 class RunRequest:
     """A query to plan and run.
 
-    `workflow` is run in the first round; where it is None, the Conductor plans one. `finish` is pure and
+    `workflow` is run in the first round; where it is None, the Conductor plans one, or writes that of the
+    `change` as is asked for there, whose own settings stay. `finish` is pure and
     returns what is stored and run instead of a planned workflow, in each round; what it raises ends the
     request. `tools` are those that a planned workflow's final step may call, by which `finish` has it call
     them. `sent_on`: the answer is sent on while it is written, so no part of it can be withdrawn.
@@ -33,12 +36,15 @@ class RunRequest:
     settings: Settings = Settings()
     conversation: Conversation = NO_CONVERSATION
     workflow: Workflow | None = None
+    change: ChangeRequest | None = None
     finish: Callable[[Workflow], Workflow] | None = None
     tools: ToolOffer | None = None
     sent_on: bool = False
 
     def runnable(self, planned: Workflow) -> Workflow:
         """The workflow that is stored and run where the Conductor wrote `planned`."""
+        if self.change is not None:
+            planned = with_own_settings(self.change.workflow, planned)
         return planned if self.finish is None else self.finish(planned)
 
 

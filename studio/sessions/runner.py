@@ -23,7 +23,7 @@ from conductor.orchestrate import (
     responses_of,
     workflow_run,
 )
-from conductor.planner.protocol import ChangeRequest, PlanRequest
+from conductor.planner.protocol import PlanRequest
 from conductor.recorder import RunHistory
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
@@ -34,6 +34,7 @@ from conductor.values.messages import SeenResponse
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.plan_report import PlanReport
 from storage.records import RequestSession, Revision
 from storage.store import SessionStore

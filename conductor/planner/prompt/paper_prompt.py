@@ -20,9 +20,10 @@ from conductor.planner.prompt.sentences import (
     pool_lines,
     tools_note,
 )
-from conductor.planner.protocol import ChangeRequest, PlanRequest
+from conductor.planner.protocol import PlanRequest
 from conductor.values.conversation import Conversation
 from conductor.values.messages import Part
+from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Step
 
 _SYSTEM = """\

@@ -20,9 +20,10 @@ from conductor.planner.prompt.sentences import (
     one_line,
     tools_note,
 )
-from conductor.planner.protocol import ChangeRequest, PlanRequest
+from conductor.planner.protocol import PlanRequest
 from conductor.values.messages import Message, Part
 from conductor.workers.protocol import PromptStyle
+from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, Form, PlanProblem
 

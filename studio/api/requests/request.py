@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from conductor.planner.planner import MAX_WISH
 from conductor.values.conversation import Conversation
 from conductor.values.presets import MAX_ROUNDS
 from conductor.values.response_format import MAX_SCHEMA, ResponseFormat
@@ -71,7 +72,8 @@ class Steering(RequestPart):
     """The extension `conductor` of a request: how the answer is found.
 
     `workers` are the only workers that may be used, `exclude` those that may not. `workflow` is a document of
-    the format conductor-workflow that runs as it is. With `events` a stream also carries the run's events.
+    the format conductor-workflow that runs as it is; with a `change` the Conductor first changes it, or the
+    stored one that the model names, as these words ask. With `events` a stream also has the run's events.
     """
 
     workers: Annotated[tuple[str, ...], Field(fail_fast=True, min_length=1)] | None = None
@@ -80,6 +82,7 @@ class Steering(RequestPart):
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
     budget: RequestBudget = RequestBudget()
     workflow: dict[str, Any] | None = Field(default=None, description="see conductor-workflow-1.schema.json")
+    change: str | None = Field(default=None, max_length=MAX_WISH, description="in words")
     events: bool = False
 
 

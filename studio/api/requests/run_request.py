@@ -10,7 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from conductor.errors import FormatError
+from conductor.errors import FormatError, QueryError
+from conductor.planner.planner import check_wish
 from conductor.runs.request import RunRequest
 from conductor.values.budget import Budget
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
@@ -21,6 +22,7 @@ from conductor.workers.computed import is_computed
 from conductor.workers.endpoint.schema_check import check_schema
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.file import read_plan
 from conductor.workflow.model import Step, Workflow
 from storage.records import RequestSession, Revision
@@ -76,6 +78,11 @@ async def run_request(
     workflow = (
         waiting.workflow if waiting is not None else await _workflow(request, model, principal, backend)
     )
+    change = None
+    if request.steering.change is not None:
+        change = _change(request.steering.change, None if waiting is not None else workflow, model)
+        _check_runs(model, change.workflow, cards=cards, allowed=workers)
+        workflow = None
     if workflow is not None:
         if model.kind == "worker":
             history = history.model_copy(update={"verbatim": True})
@@ -97,11 +104,16 @@ async def run_request(
             stored_calls.with_workers_ids, history, continues=waiting, token=principal.token
         )
     settings = _settings(request, model, workers, principal)
+    if change is not None:
+        # A plan of more steps may keep as many.
+        most = max(settings.max_steps, len(change.workflow))
+        settings = settings.model_copy(update={"max_steps": most, "rounds": 1, "attempts": 1})
     wanted = RunRequest(
         query=asked.query,
         conversation=history,
         settings=settings if waiting is None else settings.model_copy(update={"rounds": 1}),
         workflow=workflow,
+        change=change,
         finish=partial(finished, sampling=sampling, cards=cards, asked=asked),
         tools=asked.tools,
         sent_on=bool(request.stream),
@@ -285,6 +297,19 @@ async def _waiting(
     return await backend.look_up(
         stored_calls.waiting_revision, asked.query, asked.history, token=principal.token
     )
+
+
+def _change(wish: str, workflow: Workflow | None, model: Model) -> ChangeRequest:
+    """What the Conductor is asked to change. Raises `ApiError` without a workflow, and for an empty wish."""
+    if workflow is None or model.kind == "worker":
+        raise unsupported(
+            "conductor.change",
+            "there is no workflow to change; send one in conductor.workflow, or name one as the model.",
+        )
+    try:
+        return ChangeRequest(workflow=_without_offer(workflow), wish=check_wish(wish))
+    except QueryError as error:
+        raise ApiError(str(error), param="conductor.change", code="invalid_value") from error
 
 
 def _check_unplanned(request: ApiRequest) -> None:

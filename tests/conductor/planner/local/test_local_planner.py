@@ -15,11 +15,12 @@ from conductor.planner.local.card import CARD, Confidence, read_card
 from conductor.planner.local.planner import LocalConductor
 from conductor.planner.local.prompt import plan_text
 from conductor.planner.planner import plan
-from conductor.planner.protocol import ChangeRequest, PlanRequest
+from conductor.planner.protocol import PlanRequest
 from conductor.runs.events import AnswerKept, Event, PlanningFailed, PlanRejected, WorkflowPlanned
 from conductor.values.messages import Usage
 from conductor.workers.pool.schema import LocalConductorTable
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.plan_report import HandedOver
 
 CARDS = tuple(WorkerCard(name=name, kind="simulated", strengths="", model=name) for name in WORKERS)

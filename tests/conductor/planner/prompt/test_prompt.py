@@ -15,10 +15,11 @@ from conductor.planner.prompt.examples import KEPT, Form, Writing, examples, wri
 from conductor.planner.prompt.prompt import MAX_REPEATED, again_messages, plan_messages
 from conductor.planner.prompt.sentences import MAX_DESCRIPTION
 from conductor.planner.prompt.structured_output import PlanBounds
-from conductor.planner.protocol import ChangeRequest, PlanRequest
+from conductor.planner.protocol import PlanRequest
 from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.values.tools import Tool, ToolChoice, ToolOffer
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
+from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, PlanProblem, PlanReport
 
