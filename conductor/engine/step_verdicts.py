@@ -175,6 +175,10 @@ def _sentence(turned: Sequence[int], tried: Sequence[StepVerdict]) -> str:
         )
     if not any(verdict.ended for verdict in tried):
         return "No run ended, so nothing is known."
+    if any(verdict.pending or verdict.broken for verdict in tried):
+        return (
+            "With none of the outputs tried so far does the answer turn right; not every run came to its end."
+        )
     return (
         "With none of these outputs does the answer turn right. Another step spoiled it, several did, or "
         "what was put there is no better; write the right output for a step to know."

@@ -115,6 +115,7 @@ class Evaluations(Part):
     sizes = read(evaluations.sizes)
     delete = dated(evaluations.delete)
     items = read(evaluations.items)
+    item_at = read(evaluations.item_at)
     set_spec = write(evaluations.set_spec)
     set_end = write(evaluations.set_end)
     cells = read(evaluations.cells)

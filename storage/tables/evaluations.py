@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, func, select
 
+from conductor.errors import UnknownId
 from conductor.evaluation.items import Item
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.values.output import Output
@@ -60,6 +61,15 @@ def items(connection: Connection, evaluation: str) -> tuple[Item, ...]:
     find(connection, evaluation)
     query = select(EVALUATION_ITEMS.c.content).where(EVALUATION_ITEMS.c.evaluation == evaluation)
     return tuple(connection.scalars(query.order_by(EVALUATION_ITEMS.c.item)))
+
+
+def item_at(connection: Connection, evaluation: str, at: int) -> Item:
+    """The evaluation's item at that place, from 0."""
+    own = (EVALUATION_ITEMS.c.evaluation == evaluation) & (EVALUATION_ITEMS.c.item == at)
+    found: Item | None = connection.scalar(select(EVALUATION_ITEMS.c.content).where(own))
+    if found is None:
+        raise UnknownId(f"There is no item {at} in the evaluation {evaluation!r}; choose one that it has.")
+    return found
 
 
 def set_spec(connection: Connection, evaluation: str, spec: EvaluationSpec) -> EvaluationRecord:

@@ -12,4 +12,4 @@ def asked_item(store: SessionStore, session: str) -> Item | None:
     if cell is None:
         return None
     seed = store.evaluations.find(cell.evaluation).spec.seed
-    return store.evaluations.items(cell.evaluation)[cell.item].shuffled(seed)
+    return store.evaluations.item_at(cell.evaluation, cell.item).shuffled(seed)

@@ -157,7 +157,7 @@ def _searched(
     verdicts = step_verdicts(base.state, trials, states, right)
     ended = found_words(verdicts)
     if len(states) < len(trials):
-        ended = f"The session's budget ended it after {len(states)} of {len(trials)} runs. {ended}"
+        ended = f"It ended after {len(states)} of {len(trials)} runs, at the budget or by a stop. {ended}"
     return verdicts, ended, Total.of([state.usage for state in states.values()]), live.record.id
 
 

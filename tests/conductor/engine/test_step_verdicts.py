@@ -146,6 +146,13 @@ def test_where_nothing_turns_it_right_that_is_said_with_what_may_be_the_reason()
     assert words.startswith("With none of these outputs does the answer turn right.")
 
 
+def test_where_not_every_run_ended_nothing_is_concluded_from_the_others() -> None:
+    asked = search(Replacement(step=0, text="Nice"), Replacement(step=2, text="Paris"))
+    base, ends = tried(asked)
+    verdicts = step_verdicts(base, trials_of(asked, CHAIN), {0: ends[0]}, {0: False})
+    assert found_words(verdicts).startswith("With none of the outputs tried so far")
+
+
 @pytest.mark.parametrize("status", ["cancelled", "interrupted", "over_budget"])
 def test_a_trial_that_was_broken_off_says_nothing_of_its_step(status: RunStatus) -> None:
     asked = search(Replacement(step=1, text="Paris"))
