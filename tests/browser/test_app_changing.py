@@ -35,7 +35,6 @@ def test_a_change_is_asked_for_and_some_of_its_steps_are_taken(visit, served_app
     expect(desk.graph.cards.first).to_contain_text("Find what is asked")
     assert WISH in str(endpoint.bodies[1]["messages"])
     expect(asked.get_by_role("button", name="Take", exact=True)).to_be_enabled()
-    desk.page.screenshot(path=f"/tmp/d/change-{theme}.png")
     assert_readable(desk.page)
     assert_fits(desk.page)
     desk.page.reload()

@@ -66,6 +66,11 @@ def test_a_note_is_written_on_selected_words_counted_on_the_card_and_deleted(vis
     step.get_by_role("button", name="Restore the deleted note").click()
     expect(desk.graph.cards.nth(0)).to_contain_text("2 notes")
 
+    # A note becomes a wish for the Conductor, which a person still sends.
+    step.get_by_role("button", name="Ask for it").last.click()
+    wish = page.get_by_role("textbox", name="Ask for changes")
+    expect(wish).to_have_value("About step 1: All of it is rude.")
+
     # Those who look on read notes and write none.
     watched = WorkbenchPage(visit(paced_app, f"/?session={desk.session}&view=1")).settled()
     seen = watched.select(0)

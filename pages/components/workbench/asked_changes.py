@@ -34,9 +34,20 @@ def asked_changes(bench: Workbench, tab: TabState, view: SessionView) -> None:
                 _proposal(bench, tab, view, proposal)
 
 
+def hand_over(tab: TabState, session: str, wish: str) -> None:
+    """Open the panel with the line, which has this wish; a person still reads it and asks."""
+    st.session_state[_key(session)] = wish[:MAX_WISH]
+    st.session_state["panel"] = "Plans"
+    tab.ask_redraw()
+
+
+def _key(session: str) -> str:
+    return f"wish-{session}"
+
+
 def _line(bench: Workbench, tab: TabState, view: SessionView) -> None:
     session = view.session.id
-    key = f"wish-{session}"
+    key = _key(session)
 
     def ask() -> None:
         try:

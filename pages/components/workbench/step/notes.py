@@ -16,6 +16,7 @@ from pages.components.view_models.run_text import clock
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander
 from pages.components.widgets.notable import Found, Marked, Notable, Written
+from pages.components.workbench.asked_changes import hand_over
 from pages.components.workbench.step.request import Sent
 from storage.records import NoteRecord
 from studio.sessions.notes import NotePlace
@@ -59,7 +60,7 @@ class StepNotes:
         if not self.tab.watched:
             self._restorable(where)
         for note in self.notes:
-            note_view(self.bench, self.tab, note, where=where, on=_on(note, self.source))
+            note_view(self.bench, self.tab, note, where=where, on=_on(note, self.source), step=self.step)
 
     def _restorable(self, where: str) -> None:
         """A way back for the note on this text that was deleted last."""
@@ -145,8 +146,12 @@ def loose_notes(bench: Workbench, tab: TabState, view: SessionView) -> None:
                 note_view(bench, tab, note, where="loose", on=on)
 
 
-def note_view(bench: Workbench, tab: TabState, note: NoteRecord, *, where: str, on: str = "") -> None:
-    """One note: the words that it is about, itself, who wrote it when, and what can be done with it."""
+def note_view(
+    bench: Workbench, tab: TabState, note: NoteRecord, *, where: str, on: str = "", step: int | None = None
+) -> None:
+    """One note: the words that it is about, itself, who wrote it when, and what can be done with it. It is on
+    the `step` now.
+    """
 
     def delete() -> None:
         bench.store.notes.delete(note.id)
@@ -162,6 +167,14 @@ def note_view(bench: Workbench, tab: TabState, note: NoteRecord, *, where: str, 
             st.caption(plain(" · ".join(facts), limit=300), width="content")
             if not tab.watched:
                 action(
+                    "Ask for it",
+                    None,
+                    lambda: hand_over(tab, note.session, _wish(note, step)),
+                    key=f"note-ask-{where}-{note.id}",
+                    help="Put it into the line that asks the Conductor for changes",
+                    type="tertiary",
+                )
+                action(
                     "Delete",
                     None,
                     delete,
@@ -170,6 +183,14 @@ def note_view(bench: Workbench, tab: TabState, note: NoteRecord, *, where: str, 
                     type="tertiary",
                     place="notes",
                 )
+
+
+def _wish(note: NoteRecord, step: int | None) -> str:
+    """The note as a change that a Conductor is asked for."""
+    about = [] if step is None else [f"step {step + 1}"]
+    about += [f"“{note.quote}”"] if note.quote else []
+    text = " ".join(_lines(note.text))
+    return f"About {', '.join(about)}: {text}" if about else text
 
 
 def _lines(text: str) -> Sequence[str]:
