@@ -65,8 +65,8 @@ def new_search(bench: Workbench, view: SessionView, workflow: Workflow) -> StepS
     steps = steps_to_replace(workflow)
     left, middle, right = st.columns(3)
     replacements = [
-        *_by_worker(bench, workflow, steps, left, middle),
-        *_by_hand(view, workflow, [step for step in steps if step != workflow.final], right),
+        *_by_worker(bench, workflow, steps, middle, right),
+        *_by_hand(view, workflow, [step for step in steps if step != workflow.final], left),
     ]
     if accepted is None or not replacements:
         return None
