@@ -184,7 +184,7 @@ class TeamTests(Part):
     find = read(team_tests.find)
     named = read(team_tests.named)
     of_set = cached(team_tests.of_set)
-    of_origin = cached(team_tests.of_origin)
+    of_question = cached(team_tests.of_question)
     sets = cached(team_tests.sets)
     delete = write(team_tests.delete)
 

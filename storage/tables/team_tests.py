@@ -23,7 +23,7 @@ named = _TESTS.named
 
 def add(connection: Connection, now: float, test: TeamTest) -> TeamTest:
     """Store a test, kept `now`. Raises `StorageError` where its set has the question."""
-    digest = sha256(test.question.strip().encode()).hexdigest()
+    digest = _digest(test.question)
     same = (TEAM_TESTS.c.data_set == test.data_set, TEAM_TESTS.c.digest == digest)
     there = _TESTS.first(connection, *same)
     if there is not None:
@@ -40,9 +40,9 @@ def of_set(connection: Connection, data_set: str) -> tuple[TeamTest, ...]:
     return _TESTS.select(connection, TEAM_TESTS.c.data_set == data_set, by=TEAM_TESTS.c.created_at)
 
 
-def of_origin(connection: Connection, session: str) -> tuple[TeamTest, ...]:
-    """The tests that were kept from that session, oldest first."""
-    return _TESTS.select(connection, TEAM_TESTS.c.origin == session, by=TEAM_TESTS.c.created_at)
+def of_question(connection: Connection, question: str) -> tuple[TeamTest, ...]:
+    """The tests that ask this question, at most one of each set, oldest first."""
+    return _TESTS.select(connection, TEAM_TESTS.c.digest == _digest(question), by=TEAM_TESTS.c.created_at)
 
 
 def sets(connection: Connection) -> Mapping[str, int]:
@@ -56,3 +56,7 @@ def delete(connection: Connection, test: str) -> None:
     """Remove a test for good. Raises `UnknownId` when there is none."""
     find(connection, test)
     connection.execute(TEAM_TESTS.delete().where(TEAM_TESTS.c.id == test))
+
+
+def _digest(question: str) -> str:
+    return sha256(question.strip().encode()).hexdigest()

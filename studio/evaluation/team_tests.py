@@ -5,6 +5,7 @@ Knows the store and the scorers; knows no page and no command.
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from conductor.errors import DataError
@@ -33,7 +34,7 @@ class TeamTests:
     def __init__(self, store: SessionStore) -> None:
         self._store = store
 
-    async def keep(
+    def keep(
         self,
         session: str,
         *,
@@ -58,7 +59,7 @@ class TeamTests:
             id=new_id(),
             data_set=name,
             question=question,
-            accepted=await checked(text, scorer),
+            accepted=asyncio.run(checked(text, scorer)),
             scorer=scorer,
             created_at=0,
             origin=session,

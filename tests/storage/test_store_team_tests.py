@@ -30,7 +30,7 @@ def test_tests_are_listed_by_set_in_the_order_in_which_they_were_kept(store: Ses
     assert first.created_at > 0
     assert store.tests.of_set("team") == (first, second)
     assert store.tests.sets() == {"other": 1, "team": 2}
-    assert store.tests.of_origin("s") == (first, other)
+    assert store.tests.of_question("What is 6 * 7? ") == (first, other)
     assert store.tests.find("a") == second
     store.tests.delete("b")
     assert store.tests.of_set("team") == (second,)

@@ -27,6 +27,7 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.canvas import still_graph
+from pages.components.workbench.keep_as_test import KEPT, keep_as_test
 from pages.components.workbench.no_answer import no_answer
 from pages.components.workbench.plan import plan_facts
 from pages.components.workbench.question.settings import open_settings
@@ -80,7 +81,7 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         if state.warning:
             st.caption(plain(state.warning))
         if not tab.watched:
-            thumbs(bench, view)
+            thumbs(bench, tab, view)
     elif not state.whole:
         _earlier_answer(bench, view, state)
     if view.kept_answer is not None:
@@ -231,8 +232,8 @@ def _over_budget(crossing: BudgetExceeded, *, kept: str, when: str) -> None:
     )
 
 
-def thumbs(bench: Workbench, view: SessionView) -> None:
-    """Draw them for the answer of the run shown."""
+def thumbs(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw them for the answer of the run shown, and what can be done with it: a search, a test."""
     state = view.state
     if view.run is None or state is None or state.run != view.run.id or state.answer is None:
         return
@@ -256,6 +257,8 @@ def thumbs(bench: Workbench, view: SessionView) -> None:
                 key="find-step",
                 help="Replace one step's output at a time and see with which the answer turns right",
             )
+        keep_as_test(bench, tab, view.session, run=run, answer=state.answer)
+    tab.show_notice(KEPT)
 
 
 def _found_wrong(bench: Workbench, view: SessionView, rating: Thumbs | None) -> bool:

@@ -26,4 +26,4 @@ def upgrade() -> None:
         sa.Column("author", sa.Text),
     )
     op.create_index("team_tests_by_question", "team_tests", ["data_set", "digest"], unique=True)
-    op.create_index("team_tests_by_origin", "team_tests", ["origin"])
+    op.create_index("team_tests_by_digest", "team_tests", ["digest"])

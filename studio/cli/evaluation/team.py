@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,15 +41,13 @@ def keep(
     `evaluate run NAME` asks the tests of that set.
     """
     with stored(options) as store:
-        kept = asyncio.run(
-            TeamTests(store).keep(
-                session_of(store, id),
-                accepted=accepted,
-                scorer=check,
-                data_set=data_set,
-                run=None if run is None else run_of(store, run),
-                author=os.environ.get(AUTHOR) if author is None else author,
-            )
+        kept = TeamTests(store).keep(
+            session_of(store, id),
+            accepted=accepted,
+            scorer=check,
+            data_set=data_set,
+            run=None if run is None else run_of(store, run),
+            author=os.environ.get(AUTHOR) if author is None else author,
         )
     line = f"kept {kept.id[:8]} in {kept.data_set}  {one_line(kept.question, 60)}"
     return options.show(

@@ -78,8 +78,9 @@ class Stage:
         plan = self.bench.store.plans.latest(self.session)
         values: dict[str, Any] = {
             "session": self.session, "revision": self.head.id, "plan": plan and plan.id, "edited": self.head,
-            "run": self.run.id, "workflow": STEPS, "query": "Why?", "text": FILE, "count": 2,
-            "candidate": 0, "note": "", "origin": "human", "entry": GALLERY[0], "scopes": [EDITED], "step": 0,
+            "run": self.run.id, "workflow": STEPS, "query": "Why?", "question": "Why?", "text": FILE,
+            "count": 2, "candidate": 0, "note": "", "origin": "human",
+            "entry": GALLERY[0], "scopes": [EDITED], "step": 0,
             "experiment": self.tried, "base": self.run.id, "sessions": [self.session], "ids": [self.session],
             "texts": ["new"], "tag": "new", "title": "New", "prefix": "a", "search": "one", "moment": 0.0,
             "limit": 8, "containing": "a",
