@@ -96,7 +96,8 @@ def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, 
         messages.insert(0, Message(role="system", parts=(Part("system", conversation.instructions),)))
     following = [turn.message for turn in conversation.following]
     unseen = _attached(conversation) if conversation.unseen else ()
-    parts, images = (Part("query", query), *unseen), conversation.images
+    files = [Part("turn", f"\n\n{file.shown}") for file in conversation.files]
+    parts, images = (Part("query", query), *files, *unseen), conversation.images
     return (*messages, Message("user", parts, name=conversation.speaker, images=images), *following)
 
 

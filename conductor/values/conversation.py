@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Literal
 
 from pydantic import Field
 
+from conductor.values.attached_file import AttachedFile, with_files
 from conductor.values.images import Image
 from conductor.values.messages import Message, Part, Value
 from conductor.values.tools import ToolCall
@@ -20,7 +21,7 @@ class Turn(Value):
     """One message of a conversation, as it came.
 
     An assistant's may have `tool_calls`; a tool's is the result of the call `tool_call_id`. `name` is the
-    speaker's, where the client gives one. `images` stand in the text, each at its place.
+    speaker's, where the client gives one. `images` stand in the text, each at its place, `files` behind it.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -29,21 +30,26 @@ class Turn(Value):
     tool_call_id: str | None = Field(default=None, exclude_if=lambda call: call is None)
     name: str | None = Field(default=None, exclude_if=lambda name: name is None)
     images: tuple[Image, ...] = Field(default=(), exclude_if=lambda images: not images)
+    files: tuple[AttachedFile, ...] = Field(default=(), exclude_if=lambda files: not files)
 
     @property
     def shown(self) -> str:
-        """The text, and the calls of tools in words."""
+        """The text, its files, and the calls of tools in words."""
+        if self.files:
+            return with_files(self.text, self.files)
         texts = (self.text, *(call.words for call in self.tool_calls))
         return "\n\n".join(text for text in texts if text.strip()) if self.tool_calls else self.text
 
     @property
     def characters(self) -> int:
-        return len(self.text) + sum(len(call.name) + len(call.arguments) for call in self.tool_calls)
+        calls = sum(len(call.name) + len(call.arguments) for call in self.tool_calls)
+        return len(self.text) + calls + _length(self.files)
 
     @property
     def message(self) -> Message:
         """The same as a worker is sent it."""
-        part = Part("system" if self.role == "system" else "turn", self.text)
+        text = self.shown if self.files else self.text
+        part = Part("system" if self.role == "system" else "turn", text)
         return Message(self.role, (part,), self.tool_calls, self.tool_call_id, self.name, self.images)
 
 
@@ -53,8 +59,8 @@ class Conversation(Value):
     `verbatim`: a workflow of one step sends all of it to its worker as it is, message by message, without any
     text of this program. What a workflow of several steps sees does not depend on it. `following` comes after
     the query: calls of tools and their results, or the beginning of the answer, which the final step alone is
-    sent. `speaker` is the name of who asks, where the client gives one. `images` belong to the query, and
-    `unseen` is how many images of the messages a worker without vision is not sent.
+    sent. `speaker` is the name of who asks, where the client gives one. `images` and `files` belong to the
+    query, and `unseen` is how many images of the messages a worker without vision is not sent.
     """
 
     instructions: str = ""
@@ -63,12 +69,13 @@ class Conversation(Value):
     following: tuple[Turn, ...] = Field(default=(), exclude_if=lambda turns: not turns)
     speaker: str | None = Field(default=None, exclude_if=lambda name: name is None)
     images: tuple[Image, ...] = Field(default=(), exclude_if=lambda images: not images)
+    files: tuple[AttachedFile, ...] = Field(default=(), exclude_if=lambda files: not files)
     unseen: int = Field(default=0, ge=0, exclude_if=lambda number: not number)
 
     @property
     def nothing(self) -> bool:
         """Whether there is nothing before the query."""
-        beside = self.following or self.speaker or self.images or self.unseen
+        beside = self.following or self.speaker or self.images or self.files or self.unseen
         return not (self.turns or self.instructions or self.verbatim or beside)
 
     @property
@@ -86,6 +93,11 @@ class Conversation(Value):
         return self.model_copy(update={"turns": turns, "images": (), "unseen": number})
 
     @property
+    def attached(self) -> tuple[AttachedFile, ...]:
+        """All files, those of earlier messages first."""
+        return (*(file for turn in self.turns for file in turn.files), *self.files)
+
+    @property
     def before(self) -> Conversation:
         """What stands before the query."""
         return self.model_copy(update={"following": ()}) if self.following else self
@@ -98,21 +110,26 @@ class Conversation(Value):
 
     @cached_property
     def exchange(self) -> tuple[Turn, ...]:
-        """The messages of the user and the assistant."""
-        return tuple(turn for turn in self.turns if turn.role != "system" and turn.shown.strip())
+        """The messages of the user and the assistant; the files of the query come last, as a message."""
+        own = (Turn(role="user", text=with_files("", self.files)),) if self.files else ()
+        turns = (turn for turn in self.turns if turn.role != "system" and turn.shown.strip())
+        return (*turns, *own)
 
     def after(self, query: str, answer: str) -> Conversation:
         """This conversation with a question and its answer at its end."""
         asked, answered = (
-            Turn(role="user", text=query, name=self.speaker, images=self.images),
+            Turn(role="user", text=query, name=self.speaker, images=self.images, files=self.files),
             Turn(role="assistant", text=answer),
         )
         turns = (*self.turns, asked, *self.following, answered)
-        return self.model_copy(update={"turns": turns, "following": (), "speaker": None, "images": ()})
+        return self.model_copy(
+            update={"turns": turns, "following": (), "speaker": None, "images": (), "files": ()}
+        )
 
     @property
     def characters(self) -> int:
-        return len(self.instructions) + sum(turn.characters for turn in (*self.turns, *self.following))
+        messages = sum(turn.characters for turn in (*self.turns, *self.following))
+        return len(self.instructions) + messages + _length(self.files)
 
     def opening(
         self,
@@ -142,6 +159,10 @@ class Conversation(Value):
                 between = f"\n</{turn.role}{mark}>\n"
             between = f"{between}</conversation{mark}>\n\n"
         return [*parts, Part("frame", f"{between}<{task}{mark}>\n")]
+
+
+def _length(files: Iterable[AttachedFile]) -> int:
+    return sum(len(file.text) for file in files)
 
 
 NO_CONVERSATION = Conversation()

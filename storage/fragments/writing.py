@@ -28,6 +28,7 @@ from conductor.runs.events import (
     StepReused,
     StepStarted,
 )
+from conductor.values.attached_file import AttachedFile
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.images import Image
 from conductor.values.messages import Message, Part, Request, SeenResponse
@@ -170,16 +171,16 @@ class Fragments:
         return asdict(seen) | texts
 
     def _conversation(self, conversation: Conversation) -> dict[str, Any]:
-        rest = conversation.model_dump(exclude={"turns", "instructions", "following", "images"})
+        rest = conversation.model_dump(exclude={"turns", "instructions", "following", "images", "files"})
         following = {"following": self._turns(conversation.following)} if conversation.following else {}
         turns = self._turns(conversation.turns)
-        shown = {**following, **self._images(conversation.images)}
+        shown = {**following, **self._images(conversation.images), **self._files(conversation.files)}
         return {**rest, "instructions": self._text(conversation.instructions), "turns": turns, **shown}
 
     def _turns(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
         return [
-            turn.model_dump(exclude={"text", "images"})
-            | {"text": self._text(turn.text), **self._images(turn.images)}
+            turn.model_dump(exclude={"text", "images", "files"})
+            | {"text": self._text(turn.text), **self._images(turn.images), **self._files(turn.files)}
             for turn in turns
         ]
 
@@ -187,6 +188,11 @@ class Fragments:
         if not images:
             return {}
         return {"images": [image.model_dump() | {"url": self._text(image.url)} for image in images]}
+
+    def _files(self, files: Sequence[AttachedFile]) -> dict[str, Any]:
+        if not files:
+            return {}
+        return {"files": [file.model_dump() | {"text": self._text(file.text)} for file in files]}
 
     # -- requests ----------------------------------------------------------------------------------
 

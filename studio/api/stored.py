@@ -287,7 +287,7 @@ def _asked(session: Session, found: StoredResponse | None) -> tuple[Turn, ...]:
     asked = session.earlier_conversation
     begun = Begun() if found is None or found.begun is None else found.begun
     following = asked.following[: begun.following] if begun.followed is None else begun.followed
-    query = Turn(role="user", text=session.query, name=asked.speaker, images=asked.images)
+    query = Turn(role="user", text=session.query, name=asked.speaker, images=asked.images, files=asked.files)
     return (*asked.turns, query, *following)
 
 

@@ -116,7 +116,8 @@ def chat_message(turn: Turn, *, id: str) -> Shape:
         {"type": "text", "text": piece} if isinstance(piece, str) else piece.wire
         for piece in in_parts(turn.text, turn.images)
     ]
-    shown = parts if turn.images else None
+    parts += [{"type": "file", "file": {"filename": file.name}} for file in turn.files]
+    shown = parts if turn.images or turn.files else None
     said = {"id": id, "role": turn.role, "content": turn.text, "content_parts": shown}
     return {**said, **calls, **result, **named}
 
@@ -137,7 +138,7 @@ def input_items(turn: Turn, *, id: str) -> list[Shape]:
         }
         for at, call in enumerate(turn.tool_calls)
     ]
-    if not turn.text and not turn.images:
+    if not (turn.text or turn.images or turn.files):
         return calls
     kind = {"type": "output_text", "annotations": []} if turn.role == "assistant" else {"type": "input_text"}
     content = [
@@ -146,5 +147,6 @@ def input_items(turn: Turn, *, id: str) -> list[Shape]:
         else {"type": "input_image", "image_url": piece.url, "detail": piece.detail or "auto"}
         for piece in in_parts(turn.text, turn.images)
     ]
+    content += [{"type": "input_file", "filename": file.name} for file in turn.files]
     message = {"type": "message", "id": f"msg_{id}", "status": "completed", "role": turn.role}
     return [{**message, "content": content}, *calls]

@@ -109,6 +109,10 @@ def flag(name: str, help: str, *, panel: str | None = None) -> Any:
 
 
 OutputFile = Annotated[Path | None, option("Write here.", "FILE", Path, names=("--output", "-o"))]
+Files = Annotated[
+    list[Path] | None,
+    option("Attach this text or PDF to the query; once for each file.", "FILE", Path, names=("--file",)),
+]
 Query = Annotated[str | None, Argument(parser=str, metavar="QUERY", help="The question.")]
 EvaluationId = Annotated[
     str, Argument(metavar="ID", help="As `evaluate list` names it; its beginning is enough.")

@@ -6,10 +6,11 @@ and would answer with errors of its own shape.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from functools import partial
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends
 from starlette.requests import Request
@@ -28,6 +29,7 @@ from studio.api.endpoints.service import Authenticated, headers_of, service_of
 from studio.api.errors import Json, api_error
 from studio.api.requests.body import read_json
 from studio.api.requests.chat import ChatRequest
+from studio.api.requests.content import FILE_DATA
 from studio.api.requests.embeddings import (
     EmbeddingList,
     EmbeddingsRequest,
@@ -40,13 +42,21 @@ from studio.api.requests.run_request import run_request
 
 router = APIRouter()
 
+T = TypeVar("T", bound=ApiRequest)
+
 
 async def _chat_request(http: Request, _: Authenticated) -> ChatRequest:
-    return ChatRequest.read(await read_json(http))
+    return await _read(ChatRequest, http)
 
 
 async def _responses_request(http: Request, _: Authenticated) -> ResponsesRequest:
-    return ResponsesRequest.read(await read_json(http))
+    return await _read(ResponsesRequest, http)
+
+
+async def _read(kind: type[T], http: Request) -> T:
+    body = await read_json(http)
+    # A PDF may take seconds.
+    return await asyncio.to_thread(kind.read, body) if FILE_DATA in body else kind.read(body)
 
 
 async def _embeddings_request(http: Request, _: Authenticated) -> EmbeddingsRequest:

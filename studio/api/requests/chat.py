@@ -15,7 +15,7 @@ from conductor.values.response_format import ResponseFormat
 from conductor.values.tools import MAX_TOOLS, ToolOffer
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
-from studio.api.requests.images import text_and_images
+from studio.api.requests.content import FileData, ImageUrl, Piece, content_of
 from studio.api.requests.request import (
     COMMON_REASONS,
     MAX_MESSAGES,
@@ -51,7 +51,7 @@ class TextPart(RequestPart):
     text: str
 
 
-class ImageUrl(RequestPart):
+class ImageAddress(RequestPart):
     """An image as a data URL."""
 
     url: str
@@ -62,16 +62,34 @@ class ImagePart(RequestPart):
     """An image in a user's message."""
 
     type: Literal["image_url"]
-    image_url: ImageUrl
+    image_url: ImageAddress
+
+
+class FileContent(RequestPart):
+    """A file in base64, as it is or as a data URL."""
+
+    file_data: str
+    filename: str | None = None
+    file_id: Unsupported = None
+
+
+class FilePart(RequestPart):
+    """A file in a user's message."""
+
+    type: Literal["file"]
+    file: FileContent
 
 
 def _kind(part: object) -> str:
     kind = part.get("type") if isinstance(part, dict) else None
-    return "ImagePart" if kind == "image_url" else "TextPart"
+    return {"image_url": "ImagePart", "file": "FilePart"}.get(str(kind), "TextPart")
 
 
 UserPart = Annotated[
-    Annotated[TextPart, Tag("TextPart")] | Annotated[ImagePart, Tag("ImagePart")], Discriminator(_kind)
+    Annotated[TextPart, Tag("TextPart")]
+    | Annotated[ImagePart, Tag("ImagePart")]
+    | Annotated[FilePart, Tag("FilePart")],
+    Discriminator(_kind),
 ]
 
 
@@ -131,17 +149,22 @@ ChatMessage = Annotated[
 
 
 def _user_turn(message: UserMessage, place: str) -> Turn:
-    """The message at that parameter. Raises `ApiError` for an image that is not taken."""
+    """The message at that parameter. Raises `ApiError` for an image or a file that is not taken."""
     content = message.content
     if isinstance(content, str):
         return Turn(role="user", text=content, name=message.name)
-    text, images = text_and_images(
-        (f"{place}.content.{at}.text", part.text)
-        if isinstance(part, TextPart)
-        else (f"{place}.content.{at}.image_url.url", (part.image_url.url, part.image_url.detail))
-        for at, part in enumerate(content)
-    )
-    return Turn(role="user", text=text, name=message.name, images=images)
+    read = content_of(_piece(part, f"{place}.content.{at}") for at, part in enumerate(content))
+    return Turn(role="user", name=message.name, **read.fields)
+
+
+def _piece(part: TextPart | ImagePart | FilePart, place: str) -> tuple[str, Piece]:
+    match part:
+        case ImagePart():
+            return f"{place}.image_url.url", ImageUrl(part.image_url.url, part.image_url.detail)
+        case FilePart():
+            return f"{place}.file.file_data", FileData(part.file.filename, part.file.file_data)
+        case _:
+            return f"{place}.text", part.text
 
 
 def _turn(message: ChatMessage, place: str) -> Turn | None:
@@ -222,7 +245,8 @@ _REASONS = {
     "messages.tool_calls.type": "what is called is a function.",
     "messages.function_call": "give it as one of the tool_calls, and its result in a tool's message.",
     "messages.annotations": "messages are plain text.",
-    "messages.content.type": "messages are text and a user's images (image_url), no sounds and files.",
+    "messages.content.type": "messages are text, images (image_url) and files (file), no sounds.",
+    "messages.content.file.file_id": "no files are stored here; send the file's content as file_data.",
 }
 
 
@@ -317,6 +341,7 @@ class ChatRequest(ApiRequest):
                 following=tuple(turns[asked + 1 :]),
                 speaker=turns[asked].name,
                 images=turns[asked].images,
+                files=turns[asked].files,
             ),
             tools=self.offer,
             answers=self.n or 1,

@@ -14,7 +14,7 @@ from conductor.values.response_format import ResponseFormat
 from conductor.values.tools import ToolOffer
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
-from studio.api.requests.images import text_and_images
+from studio.api.requests.content import Content, FileData, ImageUrl, Piece, content_of
 from studio.api.requests.request import (
     COMMON_REASONS,
     MAX_MESSAGES,
@@ -60,15 +60,38 @@ class InputImage(RequestPart):
     file_id: Unsupported = None
 
 
+class InputFile(RequestPart):
+    """A file of a user's message in base64, as it is or as a data URL."""
+
+    type: Literal["input_file"]
+    file_data: str
+    filename: str | None = None
+    detail: str | None = None
+    file_id: Unsupported = None
+    file_url: Unsupported = None
+
+
 def _part_kind(part: object) -> str:
     kind = part.get("type") if isinstance(part, dict) else None
-    return "InputImage" if kind == "input_image" else "InputText"
+    return {"input_image": "InputImage", "input_file": "InputFile"}.get(str(kind), "InputText")
 
 
 InputPart = Annotated[
-    Annotated[InputText, Tag("InputText")] | Annotated[InputImage, Tag("InputImage")],
+    Annotated[InputText, Tag("InputText")]
+    | Annotated[InputImage, Tag("InputImage")]
+    | Annotated[InputFile, Tag("InputFile")],
     Discriminator(_part_kind),
 ]
+
+
+def _piece(part: InputText | InputImage | InputFile, place: str) -> tuple[str, Piece]:
+    match part:
+        case InputImage():
+            return f"{place}.image_url", ImageUrl(part.image_url, part.detail)
+        case InputFile():
+            return f"{place}.file_data", FileData(part.filename, part.file_data)
+        case _:
+            return f"{place}.text", part.text
 
 
 class InputMessage(RequestPart):
@@ -82,18 +105,15 @@ class InputMessage(RequestPart):
     phase: str | None = None
 
     def turn(self, place: str) -> Turn:
-        """The message at that parameter. Raises `ApiError` for an image that is not taken."""
+        """The message at that parameter. Raises `ApiError` for an image or a file that is not taken."""
         role, content = self.role, self.content
-        text, images = text_and_images(
-            (f"{place}.content.{at}.text", part.text)
-            if isinstance(part, InputText)
-            else (f"{place}.content.{at}.image_url", (part.image_url, part.detail))
-            for at, part in enumerate([] if isinstance(content, str) else content)
-        )
-        if images and role != "user":
-            raise unsupported(f"{place}.content", "images belong to messages of the user.")
-        own = content if isinstance(content, str) else text
-        return Turn(role="system" if role == "developer" else role, text=own, images=images)
+        if isinstance(content, str):
+            read = Content(content)
+        else:
+            read = content_of(_piece(part, f"{place}.content.{at}") for at, part in enumerate(content))
+        if (read.images or read.files) and role != "user":
+            raise unsupported(f"{place}.content", "images and files belong to messages of the user.")
+        return Turn(role="system" if role == "developer" else role, **read.fields)
 
 
 class CallResult(RequestPart):
@@ -230,8 +250,9 @@ _REASONS = {
     "access_programs": "there are none here.",
     "image": "an answer is text.",
     "input.type": "items are messages, calls of functions and their results.",
-    "input.content.type": "messages are text and a user's images (input_image), no sounds and files.",
-    "input.content.file_id": "no files are stored here; send the image as a data URL.",
+    "input.content.type": "messages are text, images (input_image) and files (input_file), no sounds.",
+    "input.content.file_id": "no files are stored here; send the image as a data URL, the file as file_data.",
+    "input.content.file_url": "nothing is fetched from addresses; send the file's content as file_data.",
     "input.content.annotations": "messages are plain text.",
     "input.content.logprobs": COMMON_REASONS["top_logprobs"],
 }
@@ -327,9 +348,10 @@ class ResponsesRequest(ApiRequest):
             query="" if asked is None else turns[at].text,
             history=Conversation(
                 instructions=instructions,
-                turns=tuple(turn for turn in turns[:at] if turn.text or turn.images or said(turn)),
+                turns=tuple(turn for turn in turns[:at] if turn.shown or turn.images or said(turn)),
                 following=tuple(turns[at + 1 :]),
                 images=() if asked is None else turns[at].images,
+                files=() if asked is None else turns[at].files,
             ),
             tools=self.offer,
             effort=None if self.reasoning is None else self.reasoning.effort,

@@ -13,6 +13,7 @@ from functools import partial
 from conductor.errors import FormatError, QueryError
 from conductor.planner.planner import check_wish
 from conductor.runs.request import RunRequest
+from conductor.values.attached_file import check_files
 from conductor.values.budget import Budget
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
 from conductor.values.images import check_images
@@ -61,6 +62,7 @@ async def run_request(
     check_planner(model, pool)
     _check_length(request, asked, model)
     _check_images(request, history)
+    _check_files(request, history)
     cards = pool.cards
     workers = _allowed(request.steering, principal, {name: cards[name] for name in pool.names})
     sampling = Sampling(
@@ -148,6 +150,14 @@ def _check_images(request: ApiRequest, history: Conversation) -> None:
         check_images(history.pictures)
     except ValueError as fault:
         raise ApiError(str(fault), param=request.query_parameter, code="images_too_large") from None
+
+
+def _check_files(request: ApiRequest, history: Conversation) -> None:
+    """Raise `ApiError` where the files are too many together."""
+    try:
+        check_files(history.attached)
+    except ValueError as fault:
+        raise ApiError(str(fault), param=request.query_parameter, code="files_too_large") from None
 
 
 def _check_seen(asked: Question, cards: Sequence[WorkerCard]) -> None:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from conductor.baselines.named import planner_named
 from conductor.engine.estimate import Estimate
-from conductor.errors import PlanError, PoolError
+from conductor.errors import FormatError, PlanError, PoolError
+from conductor.text.file_text import MAX_FILE
+from conductor.text.named_file import read_bounded
+from conductor.values.attached_file import AttachedFile, check_files
+from conductor.values.conversation import Conversation
 from conductor.values.presets import MODES, Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
 from storage import Plan, Session
 from studio.cli.opening import confirm_keys, opened, session_of, session_option
-from studio.cli.options import App, Choice, Configured, Limited, Query, count
+from studio.cli.options import App, Choice, Configured, Files, Limited, Query, count
 from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
 from studio.cli.output.terminal import print_remark, print_shown
 from studio.cli.workflow.change import Change, changes
@@ -38,6 +43,7 @@ app = App()
 def plan(
     ctx: typer.Context,
     query: Query = None,
+    file: Files = None,
     session: Annotated[str | None, session_option("Ask again for the workflow of a session.")] = None,
     alternatives: Annotated[int | None, _alternatives_option] = None,
     *,
@@ -48,6 +54,8 @@ def plan(
     """Write a workflow for a query."""
     if (query is None) == (session is None):
         ctx.fail("give a query or --session ID")
+    if file and session is not None:
+        ctx.fail("--file goes with a query; a session has files of its own")
     if change.given and (session is None or alternatives is not None):
         ctx.fail("--change, --take and --leave go with --session ID alone")
     if change.take is not None and change.leave:
@@ -60,7 +68,7 @@ def plan(
             if change.given:
                 return changes(workbench, chosen.id, change, options)
         else:
-            chosen = new_session(workbench, query or "", choice)
+            chosen = new_session(workbench, query or "", choice, file or ())
         if alternatives is not None:
             return _alternatives(workbench, chosen, alternatives, options)
         return _plan(workbench, chosen, options)
@@ -125,11 +133,33 @@ def print_estimate(takes: Estimate | None) -> None:
 # -- sessions and their settings -------------------------------------------------------------------
 
 
-def new_session(workbench: Workbench, query: str, choice: Choice) -> Session:
-    """A session for the query. Prints which of the chosen workers the Conductor is not offered."""
+def new_session(workbench: Workbench, query: str, choice: Choice, files: Sequence[Path] = ()) -> Session:
+    """A session for the query with its files. Prints which chosen workers the Conductor is not offered.
+
+    Raises `FormatError` for a file that cannot be attached.
+    """
     settings = settings_of(choice, pool=workbench.pool)
     print_unusable(workbench.pool, settings)
-    return workbench.ask(query, settings=settings, origin="terminal")
+    conversation = Conversation(files=_attached(files)) if files else None
+    return workbench.ask(query, settings=settings, origin="terminal", conversation=conversation)
+
+
+def _attached(paths: Sequence[Path]) -> tuple[AttachedFile, ...]:
+    files = []
+    for path in paths:
+        content = read_bounded(path, most=MAX_FILE, kind="an attached file")
+        try:
+            file = AttachedFile.of(path.name, content)
+        except ValueError as fault:
+            raise FormatError(f"The file {path.name!r} is not attached: {fault}") from None
+        if file.cut is not None:
+            print_remark(f"attached of {file.name}: {file.cut}")
+        files.append(file)
+    try:
+        check_files(files)
+    except ValueError as fault:
+        raise FormatError(str(fault)) from None
+    return tuple(files)
 
 
 def session_again(workbench: Workbench, given: str, choice: Choice) -> Session:

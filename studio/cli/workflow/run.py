@@ -22,7 +22,7 @@ from conductor.workers.offline.questions.nearby import offered
 from conductor.workflow.file import MAX_BYTES
 from storage import Session
 from studio.cli.opening import confirm_keys, opened, session_option
-from studio.cli.options import App, Choice, Configured, Query, count, flag, option
+from studio.cli.options import App, Choice, Configured, Files, Query, count, flag, option
 from studio.cli.output.progress import EventLines, Progress
 from studio.cli.output.shapes import run_shape
 from studio.cli.output.terminal import print_remark, print_shown
@@ -71,6 +71,7 @@ def run(
     ctx: typer.Context,
     *,
     query: Query = None,
+    file: Files = None,
     workflow: Annotated[
         Path | None, option("Run this exported workflow; a QUERY replaces the file's.", "FILE", Path)
     ] = None,
@@ -104,6 +105,8 @@ def run(
         ctx.fail("give a query, --workflow FILE, or --session ID")
     if session is not None and (query is not None or workflow is not None):
         ctx.fail("a session has a query and a workflow of its own; give --session alone")
+    if file and (session is not None or workflow is not None):
+        ctx.fail("--file goes with a QUERY alone")
     if options.json and events:
         ctx.fail("choose one of --json and --events")
     scope = _scope(ctx, {"from": first, "to": to, "only": only}, every=every)
@@ -120,7 +123,7 @@ def run(
         elif workflow is not None:
             found, planned = _imported(workbench, workflow, query, choice), True
         else:
-            found, planned = new_session(workbench, query or "", choice), False
+            found, planned = new_session(workbench, query or "", choice, file or ()), False
         if not planned:
             report = report_of(workbench.planning.plan(found.id, listen=listen))
             print_problems(report)

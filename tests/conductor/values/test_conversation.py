@@ -12,6 +12,7 @@ from conductor.engine.prompt_layouts import PromptContext, paper_parts, tagged_p
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.protocol import PlanRequest
 from conductor.runs.events import EVENT, RunStarted
+from conductor.values.attached_file import AttachedFile
 from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
 from conductor.values.images import Image
 from conductor.values.messages import Message, Part, Request
@@ -179,6 +180,7 @@ def test_nothing_was_said_until_any_of_it_was() -> None:
         "following": (Turn(role="tool", text="2", tool_call_id="a"),),
         "speaker": "ann",
         "images": (Image(url="data:image/png;base64,"),),
+        "files": (AttachedFile(name="a.txt", text="a"),),
         "unseen": 1,
     }
     assert some.keys() == Conversation.model_fields.keys()

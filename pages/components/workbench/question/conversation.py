@@ -32,3 +32,5 @@ def messages(conversation: Conversation) -> Iterator[tuple[str, str]]:
     for turn in (*conversation.turns, *conversation.following):
         if turn.shown.strip():
             yield turn.role, turn.shown
+    for file in conversation.files:
+        yield "user", file.shown

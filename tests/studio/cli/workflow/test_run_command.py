@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attached_files import pdf
 from command_line import Line, Result
 from workflow_cases import workflow_of
 
@@ -465,6 +466,31 @@ def test_continue_is_for_a_session_alone(line: Line, arguments: list[str]) -> No
     result = line("run", *arguments)
     assert result.code == 2
     assert "--continue goes on" in result.err
+
+
+def test_a_file_is_attached_to_the_query(line: Line, simulated: str, folder: Path) -> None:
+    (folder / "report.pdf").write_bytes(pdf("The river has 6650 km."))
+    options = ("--file", "report.pdf", "--pool", simulated, "--json")
+    result = line("run", "How long?", *options)
+    session = json.loads(result.out)["session"]
+    with SessionStore.open(f"sqlite:///{folder}/data/conductor.db") as store:
+        (file,) = store.sessions.find(session).earlier_conversation.files
+    assert (file.name, file.text) == ("report.pdf", "The river has 6650 km.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (["why?"], 1, "The file 'notes.txt' is not attached: it is neither a text"),
+        (["--session", "abcd"], 2, "--file goes with a QUERY alone"),
+    ],
+)
+def test_a_file_that_cannot_be_attached_is_refused(
+    line: Line, folder: Path, arguments: list[str], code: int, reason: str
+) -> None:
+    (folder / "notes.txt").write_bytes(b"\0")
+    result = line("run", *arguments, "--file", "notes.txt")
+    assert (result.code, reason in result.err) == (code, True)
 
 
 def test_a_gate_before_a_step_that_is_not_there_is_refused(line: Line, simulated: str, folder: Path) -> None:
