@@ -111,7 +111,7 @@ class Evaluations(Part):
     add = dated(evaluations.add)
     find = read(evaluations.find)
     named = read(evaluations.named)
-    listed = read(evaluations.listed)
+    listed = cached(evaluations.listed)
     sizes = read(evaluations.sizes)
     delete = dated(evaluations.delete)
     items = read(evaluations.items)

@@ -34,6 +34,13 @@ class Marking:
         """Whether an answer is right; waits until that is known."""
         return self._begun(answer, accepted).result().right
 
+    def within(self, answer: str, accepted: Accepted, *, seconds: float) -> bool | None:
+        """Whether an answer is right; None where that takes longer. Raises `WorkerError` as `compared`."""
+        try:
+            return self._begun(answer, accepted).result(seconds).right
+        except TimeoutError:
+            return None
+
     async def mark(self, answer: str, accepted: Accepted) -> None:
         """Compare an answer, so that it is known afterwards."""
         await asyncio.wrap_future(self._begun(answer, accepted))

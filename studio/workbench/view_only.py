@@ -14,6 +14,7 @@ from studio.workbench.editing import Editing
 from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
 from studio.workbench.racing import Racing
+from studio.workbench.revision_tests import RevisionTests
 from studio.workbench.running import Running
 from studio.workbench.workbench import Workbench
 
@@ -36,6 +37,7 @@ class ViewOnlyWorkbench(Workbench):
         self.racing = Racing(self)
         self.experiments = Experiments(self, self.running)
         self.notes = Notes(self.store)
+        self.tests = RevisionTests(self)
         self.used_today = of.used_today
 
     def close(self) -> NoReturn:

@@ -28,6 +28,7 @@ from studio.workbench.editing import Editing
 from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
 from studio.workbench.racing import Racing
+from studio.workbench.revision_tests import RevisionTests
 from studio.workbench.running import Running
 from studio.workbench.used_today import UsedToday
 
@@ -49,6 +50,7 @@ class Workbench(Bench):
         self.racing = Racing(self)
         self.experiments = Experiments(self, self.running)
         self.notes = Notes(self.store)
+        self.tests = RevisionTests(self)
         self.used_today = UsedToday(self.store)
 
     def on(self, runtimes: Runtimes) -> Workbench:

@@ -53,3 +53,23 @@ def test_a_question_is_kept_by_keyboard_and_refused_twice(visit, paced_app, brow
     expect(desk.page.get_by_role("button", name="Keep as a test")).to_be_visible()
     with paced_app.store() as store:
         assert store.tests.sets() == {}
+
+
+def test_history_counts_the_tests_that_a_revision_passes(visit, paced_app):
+    session = paced_app.plant(Step(instruction="Say it.", worker="writer-8b"))
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}")).settled()
+    desk.run()
+    desk.page.get_by_role("button", name="Keep as a test").click()
+    accepted = desk.keyed("keep-test").get_by_label("Accepted answer")
+    expect(accepted).not_to_have_value("")
+    accepted.press("Control+Enter")
+    expect(desk.page.get_by_text("Kept in the set team")).to_be_visible()
+    desk.drawer("History")
+    row = desk.page.get_by_role("listbox", name="History").get_by_role("option").first
+    expect(row.locator(".mark.tests")).to_have_text("1/1 test")
+    expect(row).to_contain_text("1 of 1 test passed")
+    assert_readable(desk.page)
+    assert_fits(desk.page)
+    with paced_app.store() as store:
+        (test,) = store.tests.of_set("team")
+        store.tests.delete(test.id)

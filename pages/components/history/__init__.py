@@ -24,9 +24,10 @@ _history = component(
 def history_tree(rows: Sequence[Mapping[str, Any]], *, key: str, selected: str | None) -> Any:
     """Show `rows`, newest first; the result has `selected`: {"id"} of the row last chosen (state).
 
-    A row is {"id", "number", "note", "facts", "runs", "origin", "standing", "way", "lane", "above", "below",
-    "joins", "passing", "current"}, the last six as in `conductor.workflow.history`; "way" is whether the
-    current revision is above it. `selected` is the id of the row to mark.
+    A row is {"id", "number", "note", "facts", "runs", "tests", "tested", "origin", "standing", "way", "lane",
+    "above", "below", "joins", "passing", "current"}, the last six as in `conductor.workflow.history`; "way"
+    is whether the current revision is above it. "tested" has "tests" in words.
+    `selected` is the id of the row to mark.
     """
     data = {"rows": [dict(row) for row in rows], "selected": selected}
     return _history(key=key, data=data, default={"selected": None}, on_selected_change=lambda: None)

@@ -42,15 +42,16 @@ class History {
     const marks = element("div", "marks");
     // The space separates two marks for screen readers.
     const mark = (kind, text) => marks.append(element("span", `mark ${kind}`, text), " ");
+    for (const count of data.tests) mark("tests", count);
     if (older > 0) mark("earlier", `${older} more`);
     if (older >= 0) mark("run", data.runs[older]);
     if (data.standing) mark(data.standing, data.standing);
     const text = element("div", "text", element("div", "note", data.note), element("div", "facts", data.facts.join(" · ")));
     const row = element("div", {
-      class: "row", id: `revision-${data.id}`, role: "option", title: [data.note, ...data.runs].join("\n"),
+      class: "row", id: `revision-${data.id}`, role: "option", title: [data.note, data.tested, ...data.runs].filter(Boolean).join("\n"),
       "data-origin": data.origin, "data-standing": data.standing,
     }, lines(data, width), element("div", "number", unseen("Revision"), String(data.number)), text, marks,
-      unseen(data.runs.slice(0, -1).join(", ")));
+      unseen([data.tested, ...data.runs.slice(0, -1)].filter(Boolean).join(", ")));
     row.toggleAttribute("data-way", data.current);
     return row;
   }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from conductor.text.formatting import counted
 from conductor.workflow.file import Origin
 from conductor.workflow.history import HistoryRow, history
 from pages.components.view_models.run_text import clock, state_label
 from storage import RevisionEntry, RunRecord
+from studio.workbench.revision_tests import Passed
 
 _NOTES: dict[Origin, str] = {"conductor": "Planned", "human": "Edited", "import": "Imported"}
 _MAKERS: dict[Origin, str] = {"conductor": "Conductor", "human": "a person", "import": "a file"}
@@ -18,13 +20,15 @@ _MAKERS: dict[Origin, str] = {"conductor": "Conductor", "human": "a person", "im
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
     """A revision in the tree. `runs` are words for each of its runs, oldest first; `head` is whether it is
-    the current one, and `place` where its lines go.
+    the current one, and `place` where its lines go. `tested` is how it does on the team's tests, None where
+    none was asked.
     """
 
     entry: RevisionEntry
     place: HistoryRow
     head: bool
     runs: tuple[str, ...]
+    tested: Passed | None = None
 
     @property
     def note(self) -> str:
@@ -39,6 +43,27 @@ class RevisionRow:
         return (f"by {entry.author or _MAKERS[entry.origin]}", clock(entry.created_at), shape)
 
     @property
+    def tests(self) -> tuple[str, ...]:
+        """How many of the tests it passes, of those of which that is known, and how many are open."""
+        if self.tested is None:
+            return ()
+        passed = f"{self.tested.right:,}/{counted(self.tested.known, 'test')}" if self.tested.known else ""
+        left = f"{counted(self.tested.open, 'test')} open" if self.tested.open else ""
+        return tuple(filter(None, (passed, left)))
+
+    @property
+    def tests_in_words(self) -> str:
+        """The same as a sentence, with the reasons why tests are open; "" where none was asked."""
+        if self.tested is None:
+            return ""
+        parts = {
+            f"{self.tested.right:,} of {counted(self.tested.known, 'test')} passed": self.tested.known,
+            f"{self.tested.unjudged:,} answered and not judged": self.tested.unjudged,
+            f"{self.tested.unasked:,} not asked of this revision": self.tested.unasked,
+        }
+        return ", ".join(words for words, count in parts.items() if count)
+
+    @property
     def standing(self) -> str:
         """Where it stands to the current one: "current", "undone" where redo leads to it, "branch" beside the
         line of these, else "".
@@ -51,15 +76,25 @@ class RevisionRow:
 
 
 def revision_rows(
-    entries: Sequence[RevisionEntry], runs: Sequence[RunRecord], *, head: str | None
+    entries: Sequence[RevisionEntry],
+    runs: Sequence[RunRecord],
+    *,
+    head: str | None,
+    tested: Mapping[str, Passed] = MappingProxyType({}),
 ) -> tuple[RevisionRow, ...]:
-    """The rows, newest first; `entries` are given oldest first, `runs` newest first."""
+    """The rows, newest first; `entries` are given oldest first, `runs` newest first; `tested` by revision."""
     known = {entry.id: entry for entry in entries}
     words: dict[str, list[str]] = {}
     for number, run in enumerate(reversed(runs), start=1):
         words.setdefault(run.revision, []).append(f"Run {number} {state_label(run.status)}")
     return tuple(
-        RevisionRow(known[row.id], row, head=row.id == head, runs=tuple(words.get(row.id, ())))
+        RevisionRow(
+            known[row.id],
+            row,
+            head=row.id == head,
+            runs=tuple(words.get(row.id, ())),
+            tested=tested.get(row.id),
+        )
         for row in history({entry.id: entry.parent for entry in entries}, head)
     )
 

@@ -28,7 +28,12 @@ def history_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the history of the session."""
     session = view.session
     entries = bench.store.revisions.history(session.id)
-    rows = revision_rows(entries, bench.store.runs.of_session(session.id), head=session.head)
+    rows = revision_rows(
+        entries,
+        bench.store.runs.of_session(session.id),
+        head=session.head,
+        tested=bench.tests.of_session(session.id),
+    )
     key, shown = f"history-{session.id}", f"history-shown-{session.id}"
     room = st.session_state.get(shown, FIRST)
     selected = _selected(rows, key)
@@ -65,6 +70,8 @@ def _as_data(rows: Sequence[RevisionRow]) -> Iterator[Mapping[str, Any]]:
             "note": row.note,
             "facts": list(row.facts),
             "runs": list(row.runs),
+            "tests": list(row.tests),
+            "tested": row.tests_in_words,
             "origin": row.entry.origin,
             "standing": row.standing,
             "way": way,

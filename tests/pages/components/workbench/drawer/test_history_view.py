@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from pages.components.view_models.revision_text import revision_rows
+from pages.components.view_models.revision_text import RevisionRow, revision_rows
+from studio.workbench.revision_tests import Passed
 
 
 def rows(bench, session):
@@ -31,6 +34,23 @@ def test_what_redo_leads_to_is_undone_and_what_is_beside_it_a_branch(bench, sess
         bench.editing.edit(session, three.with_worker(0, worker), note=worker)
         bench.store.revisions.undo(session)
     assert [row.standing for row in rows(bench, session)] == ["undone", "branch", "current"]
+
+
+def test_a_row_counts_the_tests_it_passes_and_names_those_that_are_open():
+    def row(*counts):
+        entry = SimpleNamespace()
+        return RevisionRow(entry, None, head=True, runs=(), tested=Passed(*counts) if counts else None)
+
+    assert (row().tests, row().tests_in_words) == ((), "")
+    assert row(7, 1, 0, 0).tests == ("7/8 tests",)
+    assert row(7, 1, 0, 0).tests_in_words == "7 of 8 tests passed"
+    assert row(1, 0, 0, 0).tests == ("1/1 test",)
+    assert row(0, 0, 1, 0).tests == ("1 test open",)
+    assert row(0, 0, 1, 0).tests_in_words == "1 answered and not judged"
+    assert row(2, 1, 1, 4).tests == ("2/3 tests", "5 tests open")
+    assert row(2, 1, 1, 4).tests_in_words == (
+        "2 of 3 tests passed, 1 answered and not judged, 4 not asked of this revision"
+    )
 
 
 @pytest.fixture
