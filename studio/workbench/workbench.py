@@ -22,6 +22,7 @@ from storage.store import SessionStore
 from studio.sessions.notes import Notes
 from studio.sessions.runner import SessionRunner
 from studio.telemetry.observer import Observer
+from studio.workbench.attaching import Upload, attached
 from studio.workbench.bench import Bench
 from studio.workbench.changing import Changing
 from studio.workbench.editing import Editing
@@ -91,12 +92,18 @@ class Workbench(Bench):
         )
 
     def follow_up(
-        self, session: str, query: str, *, run: str | None = None, settings: Settings | None = None
+        self,
+        session: str,
+        query: str,
+        *,
+        run: str | None = None,
+        settings: Settings | None = None,
+        uploads: Sequence[Upload] = (),
     ) -> Session:
         """A new session for a question that continues a session's conversation: after its question and the
-        answer of its `run` (None: of its newest run with an answer).
+        answer of its `run` (None: of its newest run with an answer), with these files.
 
-        Raises `WorkflowError` where there is no such answer, `QueryError` as `ask`.
+        Raises `WorkflowError` where there is no such answer, `QueryError` as `ask` and `attached`.
         """
         before = self.store.sessions.find(session)
         ended = [it for it in self.store.runs.of_session(session) if it.status == "finished"]
@@ -105,4 +112,5 @@ class Workbench(Bench):
         if answer is None:
             raise WorkflowError("There is no answer to continue from; run the session's workflow first.")
         conversation = before.earlier_conversation.after(before.query, answer)
+        conversation = attached(conversation, uploads, cards=self.pool.cards.values()) or conversation
         return self.ask(query, settings=settings, conversation=conversation)

@@ -12,11 +12,9 @@ import typer
 
 from conductor.baselines.named import planner_named
 from conductor.engine.estimate import Estimate
-from conductor.errors import FormatError, PlanError, PoolError
+from conductor.errors import PlanError, PoolError
 from conductor.text.file_text import MAX_FILE
 from conductor.text.named_file import read_bounded
-from conductor.values.attached_file import AttachedFile, check_files
-from conductor.values.conversation import Conversation
 from conductor.values.presets import MODES, Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.lint import Finding, check
@@ -30,6 +28,7 @@ from studio.cli.workflow.change import Change, changes
 from studio.cli.workflow.parse import described, print_problems
 from studio.sessions.activity import FEWEST, MOST
 from studio.workbench import Workbench
+from studio.workbench.attaching import attached
 
 _alternatives_option = count(
     f"Ask for K plans at once, {FEWEST} to {MOST}, to choose from.", "K", least=FEWEST, most=MOST
@@ -136,30 +135,16 @@ def print_estimate(takes: Estimate | None) -> None:
 def new_session(workbench: Workbench, query: str, choice: Choice, files: Sequence[Path] = ()) -> Session:
     """A session for the query with its files. Prints which chosen workers the Conductor is not offered.
 
-    Raises `FormatError` for a file that cannot be attached.
+    Raises `FormatError` for a file that cannot be read, `QueryError` for one that cannot be attached.
     """
     settings = settings_of(choice, pool=workbench.pool)
     print_unusable(workbench.pool, settings)
-    conversation = Conversation(files=_attached(files)) if files else None
-    return workbench.ask(query, settings=settings, origin="terminal", conversation=conversation)
-
-
-def _attached(paths: Sequence[Path]) -> tuple[AttachedFile, ...]:
-    files = []
-    for path in paths:
-        content = read_bounded(path, most=MAX_FILE, kind="an attached file")
-        try:
-            file = AttachedFile.of(path.name, content)
-        except ValueError as fault:
-            raise FormatError(f"The file {path.name!r} is not attached: {fault}") from None
+    uploads = [(path.name, read_bounded(path, most=MAX_FILE, kind="an attached file")) for path in files]
+    conversation = attached(None, uploads, cards=workbench.pool.cards.values())
+    for file in () if conversation is None else conversation.files:
         if file.cut is not None:
             print_remark(f"attached of {file.name}: {file.cut}")
-        files.append(file)
-    try:
-        check_files(files)
-    except ValueError as fault:
-        raise FormatError(str(fault)) from None
-    return tuple(files)
+    return workbench.ask(query, settings=settings, origin="terminal", conversation=conversation)
 
 
 def session_again(workbench: Workbench, given: str, choice: Choice) -> Session:

@@ -8,10 +8,12 @@ the box.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import streamlit as st
 
 from conductor.errors import ConductorError
+from conductor.text.file_text import MAX_FILE
 from conductor.values.presets import Settings
 from pages.components.tab.fields import committing, shows
 from pages.components.tab.state import TabState
@@ -21,9 +23,16 @@ from pages.components.workbench.question.draft import BOX, kept_question, questi
 from pages.components.workbench.question.settings import settings_chips, settings_of
 from storage import Session
 from studio.workbench import Workbench
+from studio.workbench.attaching import IMAGE_ENDINGS, Upload, attached
 
 _QUICK_SECONDS = 0.2
 """A plan that is there this soon is shown at once, not after a glimpse of the planning."""
+
+_TEXTS = (
+    "pdf", "txt", "md", "csv", "tsv", "json", "jsonl", "yaml", "yml", "toml", "xml", "html", "tex", "log",
+    "py", "js", "ts", "java", "c", "h", "cpp", "go", "rs", "sql", "sh", "diff", "srt",
+)  # fmt: skip
+"""How the names of files end that are offered to be attached; each is read by its content."""
 
 _WAY = "runs-plans-choice"
 
@@ -37,16 +46,25 @@ def composer(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
     tab.show_notice("query")
 
     def asked() -> None:
-        query = st.session_state[BOX] or ""
+        sent = st.session_state[BOX]
+        query = "" if sent is None else sent.text
+        uploads = [] if sent is None else [(file.name, file.getvalue()) for file in sent.files]
         # The choice as the browser shows it: one message may bring both, in any order.
         run = _WAYS.get(st.session_state.get(_WAY, ""), bool(tab.runs_plans))
-        if ask(bench, tab, query, view=view, run=run):
+        if ask(bench, tab, query, view=view, run=run, uploads=uploads):
             question_asked(place)
         else:
             question_refused()
         tab.ask_redraw()
 
-    st.chat_input(_placeholder(tab, view), key=BOX, on_submit=asked)
+    st.chat_input(
+        _placeholder(tab, view),
+        key=BOX,
+        accept_file="multiple",
+        file_type=[*_TEXTS, *IMAGE_ENDINGS],
+        max_upload_size=MAX_FILE // 1_000_000,
+        on_submit=asked,
+    )
     with row("composer-chips", gap="xsmall"):
         _way(tab)
         settings_chips(bench, tab)
@@ -120,16 +138,22 @@ def _rewrite(tab: TabState, view: SessionView) -> None:
 
 
 def ask(
-    bench: Workbench, tab: TabState, query: str, *, view: SessionView | None = None, run: bool = False
+    bench: Workbench,
+    tab: TabState,
+    query: str,
+    *,
+    view: SessionView | None = None,
+    run: bool = False,
+    uploads: Sequence[Upload] = (),
 ) -> bool:
-    """Begin to plan the question in a new session and open it; `run` it too.
+    """Begin to plan the question with its files in a new session and open it; `run` it too.
 
     Whether it was asked: errors stand above the box.
     """
-    if tab.pressed_again(f"ask-{hash(query)}"):
+    if tab.pressed_again(f"ask-{hash((query, *uploads))}"):
         return True
     try:
-        session = _begun(bench, tab, query, view)
+        session = _begun(bench, tab, query, view, uploads)
         tab.open(session.id)
         bench.planning.begin(session.id, then_run=run)
     except ConductorError as error:
@@ -141,13 +165,15 @@ def ask(
     return True
 
 
-def _begun(bench: Workbench, tab: TabState, query: str, view: SessionView | None) -> Session:
+def _begun(
+    bench: Workbench, tab: TabState, query: str, view: SessionView | None, uploads: Sequence[Upload]
+) -> Session:
     settings = chosen_settings(bench, tab)
-    if view is None:
-        return bench.ask(query, settings=settings)
-    if _continues(tab, view) and view.run is not None:
-        return bench.follow_up(view.session.id, query, run=view.run.id, settings=settings)
-    return bench.ask(query, settings=settings, conversation=view.session.conversation)
+    if view is not None and view.run is not None and _continues(tab, view):
+        return bench.follow_up(view.session.id, query, run=view.run.id, settings=settings, uploads=uploads)
+    before = None if view is None else view.session.conversation
+    conversation = attached(before, uploads, cards=bench.pool.cards.values())
+    return bench.ask(query, settings=settings, conversation=conversation)
 
 
 def chosen_settings(bench: Workbench, tab: TabState) -> Settings | None:

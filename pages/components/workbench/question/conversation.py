@@ -18,7 +18,9 @@ def conversation_view(session: Session) -> None:
     before = list(messages(session.earlier_conversation))
     if not before:
         return
-    label = f"Earlier conversation · {counted(len(before), 'message')}"
+    files = len(session.earlier_conversation.files)
+    parts = [f"Earlier conversation · {counted(len(before) - files, 'message')}"] * (len(before) > files)
+    label = " · ".join([*parts, *([counted(files, "file")] if files else [])])
     if box := expander(label, "forum", key="conversation"):
         with box:
             for at, (role, text) in enumerate(before):

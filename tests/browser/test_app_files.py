@@ -1,0 +1,46 @@
+"""Files are attached to a question in the composer; its steps see their text, and a bad one is refused."""
+
+from __future__ import annotations
+
+import pytest
+from attached_files import pdf
+from playwright.sync_api import expect
+from workbench_page import WorkbenchPage
+
+pytestmark = pytest.mark.browser
+
+REPORT = {"name": "report.pdf", "mimeType": "application/pdf", "buffer": pdf("The river has 6650 km.")}
+DAMAGED = {"name": "damaged.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7 nothing"}
+
+
+def attach(page, *files):
+    with page.expect_file_chooser() as chosen:
+        page.get_by_role("button", name="Upload files").click()
+    chosen.value.set_files(list(files))
+    for file in files:
+        expect(page.get_by_text(file["name"])).to_be_visible()
+
+
+def test_a_pdf_is_attached_and_each_step_sees_its_text(visit, paced_app):
+    page = visit(paced_app)
+    desk = WorkbenchPage(page)
+    attach(page, REPORT)
+    desk.ask("How long is it?")
+    expect(desk.graph.cards.first).to_be_visible()
+    desk.run()
+    desk.finished()
+    expect(page.get_by_text("1 file")).to_be_visible()
+    desk.graph.click(0)
+    page.get_by_role("tab", name="Saw").click()
+    expect(page.get_by_text("The river has 6650 km.").first).to_be_visible()
+
+
+def test_a_file_that_cannot_be_read_is_refused_and_the_question_stays(visit, paced_app):
+    page = visit(paced_app)
+    desk = WorkbenchPage(page)
+    attach(page, DAMAGED)
+    desk.ask("How long is it?")
+    expect(page.get_by_text("The file 'damaged.pdf' is not attached")).to_be_visible()
+    expect(page.get_by_placeholder("Ask something that takes more than one step")).to_have_value(
+        "How long is it?"
+    )
