@@ -9,6 +9,7 @@ import pytest
 
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
+from conductor.evaluation.team_tests import TeamTest
 from conductor.workers.pool.pool import Pool, offline_pool
 from conductor.workers.simulated import SimulatedWorker
 from pages.components.evaluation.actions import _exported
@@ -119,6 +120,23 @@ def test_start_opens_the_evaluation_which_runs_to_its_end(app, bench):
     wait_until_done(page, bench, record.id)
     assert page.title[0].value == "sums"
     assert not page.exception
+
+
+def test_a_set_of_the_team_is_chosen_and_begun(app, bench):
+    page = app("evaluation")
+    page.button(key="evaluation-new").click().run()
+    assert not any("team" in each for each in page.segmented_control(key="data-source").options)
+    test = {"id": "t", "data_set": "Rivers", "question": "What is 6 * 7?", "accepted": "42"}
+    bench.store.tests.add(TeamTest.model_validate(test | {"scorer": "number", "created_at": 0}))
+    page.run()
+    page.segmented_control(key="data-source").set_value("team").run()
+    assert not page.exception
+    assert page.selectbox(key="data-team").options == ["Rivers, 1 test"]
+    page.button(key="evaluation-start").click().run()
+    (record,) = bench.store.evaluations.listed()
+    assert record.spec.data == "Rivers"
+    assert [item.id for item in bench.store.evaluations.items(record.id)] == ["t"]
+    wait_until_done(page, bench, record.id)
 
 
 def test_answers_that_a_judge_compares_need_a_model_that_judges(app):

@@ -1,5 +1,5 @@
-"""Choosing the questions of a new evaluation: a shipped set, or an uploaded file with its columns; the first
-of them are shown.
+"""Choosing the questions of a new evaluation: a shipped set, a set of the team's, or an uploaded file with
+its columns; the first of them are shown.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from conductor.evaluation.items import DataSet, ScorerName, read_data
 from conductor.evaluation.rows import rows_of
 from conductor.evaluation.sets.named import NAMED_SETS, read_named
 from conductor.evaluation.shipped.sets import SHIPPED
+from conductor.evaluation.team_tests import team_set
 from conductor.text.formatting import counted
 from pages.components.tab.state import plain
+from storage import SessionStore
 
 MAX_MEGABYTES = 100
 """Of a file in the browser, where all of it is in memory; the commands have no limit."""
 
-_OWN = "own"
+_OWN, _TEAM = "own", "team"
+_SOURCES = {_OWN: "A file", _TEAM: "The team's tests"}
 _BY_SCORER = "As each question asks"
 _SHOWN = 3
 _GUESSES: Mapping[str, Sequence[str]] = {
@@ -57,13 +60,19 @@ class Chosen:
     planners: tuple[str, ...] | None = None
 
 
-def chosen_questions() -> Chosen | None:
-    """The questions that were chosen; None before there are any that can be used."""
+def chosen_questions(store: SessionStore) -> Chosen | None:
+    """The questions that were chosen, the team's in `store` among them; None before there are any that can be
+    used.
+    """
     source = st.segmented_control(
-        "Questions", [_OWN, *SHIPPED], default=_OWN, required=True, key="data-source",
-        format_func=lambda name: "A file" if name == _OWN else name.capitalize(),
+        "Questions", [_OWN, *SHIPPED, *([_TEAM] if store.tests.sets() else [])], default=_OWN, required=True,
+        key="data-source", format_func=lambda name: _SOURCES.get(name, name.capitalize()),
         label_visibility="collapsed",
     )  # fmt: skip
+    if source == _TEAM:
+        tests = _of_team(store)
+        _preview(tests)
+        return Chosen(tests)
     if source is None or source == _OWN:
         data = _uploaded()
         return None if data is None else Chosen(data)
@@ -72,6 +81,15 @@ def chosen_questions() -> Chosen | None:
     data = _once((source,), shipped.read)
     _preview(data)
     return Chosen(data, shipped.pool, shipped.planners)
+
+
+def _of_team(store: SessionStore) -> DataSet:
+    """One of the team's sets."""
+    sets = store.tests.sets()
+    name = st.selectbox(
+        "Set", list(sets), key="data-team", format_func=lambda name: f"{name}, {counted(sets[name], 'test')}"
+    )
+    return team_set(name, store.tests.of_set(name))
 
 
 def _uploaded() -> DataSet | None:

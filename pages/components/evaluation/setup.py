@@ -39,7 +39,7 @@ def new_evaluation(shared: Services) -> None:
     """Draw the form; *Start* opens the evaluation that it begins."""
     tab = TabState()
     st.subheader("Questions", anchor=False)
-    chosen = chosen_questions()
+    chosen = chosen_questions(shared.workbench.store)
     if chosen is None:
         return
     data, bench = chosen.data, shared.evaluations.on(chosen.pool)
