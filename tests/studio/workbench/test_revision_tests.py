@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -78,7 +79,11 @@ def test_the_answers_of_runs_are_compared_with_the_test_of_the_question(
     bench: Workbench, session: str, scorer: str
 ) -> None:
     kept(bench, "own", "What is 6 * 7?", scorer=scorer)
-    assert counts(bench, session) == [(1, 0, 0, 0), (0, 1, 0, 0)]
+    until = time.monotonic() + 30
+    # A formula that was not compared in time is open; it is known later.
+    while (found := counts(bench, session)) == [(1, 0, 0, 0), (0, 0, 1, 0)]:
+        assert time.monotonic() < until
+    assert found == [(1, 0, 0, 0), (0, 1, 0, 0)]
     bench.editing.edit(session, workflow_of([], worker="silent"), note="not run")
     assert counts(bench, session)[2] is None
 
