@@ -111,6 +111,6 @@ def _form(
             help="A set of the team's: choose one, or write a new name",
         )
         if session.conversation is not None:
-            st.caption("The test asks this question alone, without the messages before it.")
+            st.caption("The test asks this question alone, without its files and the messages before it.")
         st.form_submit_button("Keep", icon=":material/bookmark_add:", key=f"{key}-keep", on_click=kept)
     tab.show_notice(_FORM)

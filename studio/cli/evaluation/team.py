@@ -41,14 +41,17 @@ def keep(
     `evaluate run NAME` asks the tests of that set.
     """
     with stored(options) as store:
+        session = session_of(store, id)
         kept = TeamTests(store).keep(
-            session_of(store, id),
+            session,
             accepted=accepted,
             scorer=check,
             data_set=data_set,
             run=None if run is None else run_of(store, run),
             author=os.environ.get(AUTHOR) if author is None else author,
         )
+        if store.sessions.find(session).conversation is not None:
+            print_remark("the test asks the question alone, without its files and the messages before it.")
     line = f"kept {kept.id[:8]} in {kept.data_set}  {one_line(kept.question, 60)}"
     return options.show(
         kept.model_dump(mode="json"), f"{line}: {kept.scorer} {one_line(kept.accepted, 60)!r}"

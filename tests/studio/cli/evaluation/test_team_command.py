@@ -32,6 +32,16 @@ def test_a_test_is_kept_asked_written_and_deleted(line: Line, session: str, tmp_
     assert "No test yet" in line("evaluate", "tests").out
 
 
+def test_it_is_named_that_a_test_asks_without_the_files_of_its_question(
+    line: Line, session: str, tmp_path: Path
+) -> None:
+    assert line("evaluate", "keep", session).err == ""
+    (tmp_path / "notes.txt").write_text("Seven.", encoding="utf-8")
+    asked = line("run", "What is 6 * 8?", "--file", str(tmp_path / "notes.txt"), "--json")
+    kept = line("evaluate", "keep", json.loads(asked.out)["session"], "--accepted", "48")
+    assert (kept.code, "without its files" in kept.err) == (0, True)
+
+
 def test_a_test_outlives_its_session(line: Line, session: str) -> None:
     assert "kept" in line("evaluate", "keep", session, "--accepted", "forty-two", "--set", "Sums").out
     line("sessions", "delete", session, "--yes")
