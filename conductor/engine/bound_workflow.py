@@ -116,9 +116,11 @@ class BoundWorkflow:
 
     def _conversation_of(self, step: int) -> Conversation:
         """What follows the query are results for the final step, which leave the others as they were; so do
-        other images those whose workers see none.
+        other images those whose workers see none, and other files those that are to see none.
         """
         own = self.conversation if step == self.workflow.final else self.conversation.before
+        if not self.workflow.steps[step].sees_files:
+            return own.without_attachments
         return own if step in self.sighted else own.without_images
 
     def _names_final(self, step: int) -> bool:

@@ -232,6 +232,7 @@ def as_plan(workflow: Workflow, *, first_round: bool) -> Workflow:
         "prompt_style": None,
         "pin": None,
         "gate": False,
+        "sees_files": True,
         "on_failure": None,
     }
     if first_round:

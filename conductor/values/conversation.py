@@ -93,6 +93,15 @@ class Conversation(Value):
         return self.model_copy(update={"turns": turns, "images": (), "unseen": number})
 
     @property
+    def without_attachments(self) -> Conversation:
+        """The same for a step that is to see no file and no image."""
+        if not (self.attached or self.pictures):
+            return self
+        none: dict[str, object] = {"images": (), "files": ()}
+        turns = tuple(turn.model_copy(update=none) for turn in self.turns)
+        return self.model_copy(update={"turns": turns, **none})
+
+    @property
     def attached(self) -> tuple[AttachedFile, ...]:
         """All files, those of earlier messages first."""
         return (*(file for turn in self.turns for file in turn.files), *self.files)
@@ -108,7 +117,8 @@ class Conversation(Value):
         texts = (self.instructions, *(turn.text for turn in self.turns if turn.role == "system"))
         return "\n\n".join(text for text in texts if text.strip())
 
-    @cached_property
+    # Not cached: a copy would have the cached value as well, whatever differs in the copy.
+    @property
     def exchange(self) -> tuple[Turn, ...]:
         """The messages of the user and the assistant; the files of the query come last, as a message."""
         own = (Turn(role="user", text=with_files("", self.files)),) if self.files else ()

@@ -14,8 +14,8 @@ from conductor.workflow.matching import matching
 from conductor.workflow.model import Workflow
 
 Change = Literal[
-    "moved", "worker", "instruction", "access", "sampling", "prompt_style", "pin", "sees_previous", "gate",
-    "on_failure",
+    "moved", "worker", "instruction", "access", "sampling", "prompt_style", "pin", "sees_previous",
+    "sees_files", "gate", "on_failure",
 ]  # fmt: skip
 """What may differ in a step that is in both workflows. A new number alone is no move: only a step is moved
 that had to change places with another one that stayed."""

@@ -48,6 +48,9 @@ class PlanStep(Value):
     sees_previous: bool = Field(
         default=False, strict=True, description="also sees the round before, in a later round"
     )
+    sees_files: bool = Field(
+        default=True, strict=True, description="sees the files and images that are attached to the question"
+    )
     sampling: Sampling = Field(default=Sampling(), description="sampling parameters, where set by hand")
     prompt_style: RequestStyle | None = Field(
         default=None, description="how its request is laid out; without it, as its worker's requests are"
@@ -110,6 +113,8 @@ def write_plan(
         for optional in ("prompt_style", "pin", "on_failure"):
             if step.get(optional) is None:
                 step.pop(optional, None)
+        if step["sees_files"]:
+            del step["sees_files"]
         if not step["gate"]:
             del step["gate"]
     return json.dumps(content, indent=2, ensure_ascii=True) + "\n"

@@ -17,7 +17,8 @@ from conductor.workflow.model import MAX_STEPS, Step, Workflow
 T = TypeVar("T")
 
 Kind = Literal[
-    "worker", "instruction", "sampling", "prompt_style", "pin", "sees_previous", "gate", "on_failure",
+    "worker", "instruction", "sampling", "prompt_style", "pin", "sees_previous", "sees_files", "gate",
+    "on_failure",
     "they_removed", "you_removed", "they_removed_read", "you_removed_read", "order", "final", "steps",
 ]  # fmt: skip
 """Why two edits conflict: both changed this of a step; one changed, or let another step read, what the other
@@ -26,7 +27,8 @@ response is the answer; together they leave no step or too many.
 """
 
 _FIELDS: tuple[Kind, ...] = (
-    "worker", "instruction", "sampling", "prompt_style", "pin", "sees_previous", "gate", "on_failure",
+    "worker", "instruction", "sampling", "prompt_style", "pin", "sees_previous", "sees_files", "gate",
+    "on_failure",
 )  # fmt: skip
 
 _Origin = Literal["base", "mine", "theirs"]

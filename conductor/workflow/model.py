@@ -33,7 +33,8 @@ Topology = Literal["single", "chain", "fan-out", "planner-executor-verifier", "t
 class Step(Value):
     """One piece of work. `access` holds 0-based positions of the earlier steps whose work it sees.
 
-    `sees_previous`: it also sees all steps of the round before, where its run is a later round. `pin` is an
+    `sees_previous`: it also sees all steps of the round before, where its run is a later round. `sees_files`:
+    it sees the files and images that are attached. `pin` is an
     output that stays the same whatever changes above the step; a pinned step is never called. `prompt_style`
     is how its request is laid out, None: as its worker's requests are. `gate`: a run waits before it calls
     the step, until a person continues it; a gate never changes what the step answers. `on_failure` is what is
@@ -44,6 +45,7 @@ class Step(Value):
     worker: str
     access: tuple[int, ...] = Field(default=(), description="0-based positions of earlier steps, ascending")
     sees_previous: bool = False
+    sees_files: bool = Field(default=True, exclude_if=lambda sees: sees)
     sampling: Sampling = Sampling()
     prompt_style: RequestStyle | None = None
     pin: Output | None = None
@@ -206,6 +208,10 @@ class Workflow(Value):
     def with_sight_of_previous(self, step: int, sees: bool) -> Workflow:
         """Let `step` see the round before, or not."""
         return self._replace(step, sees_previous=sees)
+
+    def with_sight_of_files(self, step: int, sees: bool) -> Workflow:
+        """Let `step` see what is attached to the question, or not."""
+        return self._replace(step, sees_files=sees)
 
     def with_sampling(self, step: int, sampling: Sampling) -> Workflow:
         return self._replace(step, sampling=sampling)

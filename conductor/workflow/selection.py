@@ -87,8 +87,8 @@ def _read(diff: PlanDiff, row: int, read: int, place: dict[int, int], *, taken: 
 
 def with_own_settings(old: Workflow, new: Workflow) -> Workflow:
     """`new` with what a Conductor's plan does not state, from `old`: sampling, layout of the prompt, sight
-    of the round before, gate and rule for failures of each step that has its worker or its instruction still,
-    the pin where it has both.
+    of the round before and of files, gate and rule for failures of each step that has its worker or its
+    instruction still, the pin where it has both.
     """
     came_from = {pair.new: old.steps[pair.old] for pair in plan_diff(old, new).pairs}
     return Workflow.of(_settled(step, came_from.get(at)) for at, step in enumerate(new.steps))
@@ -102,6 +102,7 @@ def _settled(step: Step, before: Step | None) -> Step:
         "sampling": before.sampling,
         "prompt_style": before.prompt_style,
         "sees_previous": before.sees_previous,
+        "sees_files": before.sees_files,
         "pin": before.pin if same else None,
         "gate": before.gate,
         "on_failure": _fitting(before.on_failure, step.worker),

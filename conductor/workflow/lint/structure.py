@@ -164,7 +164,7 @@ def same_instruction(subject: Subject) -> Iterator[Finding]:
 
 def _asked(step: Step) -> tuple[object, ...]:
     instruction = " ".join(step.instruction.casefold().split())
-    return instruction, step.access, step.sees_previous, step.sampling, step.prompt_style
+    return instruction, step.access, step.sees_previous, step.sees_files, step.sampling, step.prompt_style
 
 
 def _without_twin(workflow: Workflow, twin: int, step: int) -> Fix:

@@ -25,14 +25,16 @@ _grid = component(
 class GridData(TypedDict):
     """What is shown: a row a step and reader; the columns are the same steps, as what may be read.
 
-    A row is {"name", "reads", "before", "written", "means", "edited"}: `reads` are 0-based, `before` is
-    whether it sees the round before, for which there is a column where the grid's `before`. `locked` is why
+    A row is {"name", "reads", "before", "files", "written", "means", "edited"}: `reads` are 0-based, `before`
+    is whether it sees the round before, `files` whether it sees what is attached; there is a column for each
+    where the grid's `before` and `files`. `locked` is why
     nothing can be changed, None where it can. `selected` counts only where `selected_at` is the "at" of the
     last choice that was sent; `answered` is the "at" of the last request that was handled.
     """
 
     rows: Sequence[Mapping[str, Any]]
     before: bool
+    files: bool
     locked: str | None
     selected: int | None
     selected_at: int | None
@@ -47,7 +49,7 @@ def access_grid(
 
     - `selected`: {"step", "at"} (state; then `on_select`);
     - `edit`: {"wishes": [{"reader", "read", "sees"}], "at", "revision"}, where "read" is -1 for the round
-      before and "revision" the `revision` shown (trigger; then `on_edit`). The next one comes when this one
-      was answered. They are untrusted: check them.
+      before, -2 for the files, and "revision" the `revision` shown (trigger; then `on_edit`). The next one
+      comes when this one was answered. They are untrusted: check them.
     """
     return _grid(key=key, data=data, on_selected_change=on_select, on_edit_change=on_edit)

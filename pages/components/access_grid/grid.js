@@ -5,7 +5,11 @@
 // wish before: each message carries what all fields of the page show, and one of them may still show what was
 // before that wish.
 
-const BEFORE = -1;
+// What a step may see besides earlier steps, by the number that stands for it.
+const BESIDES = {
+  [-1]: { shown: "before", head: "Before", seen: "the round before", title: "The round before: all of its steps" },
+  [-2]: { shown: "files", head: "Files", seen: "the attached files", title: "The files and images that are attached to the question" },
+};
 const RESTS = 180;                                          // milliseconds until the focused row is selected
 const LOOKS = 60, PATIENCE = 5000;                          // milliseconds between looks, and until a wish is given up
 const TICK = "M4 12.5 9.5 18 20 6.5";
@@ -35,10 +39,11 @@ class AccessGrid {
 
   update(component) {
     this.component = component;
-    const { rows, before, locked, selected, selected_at, answered } = this.data = component.data;
+    const { rows, locked, selected, selected_at, answered } = this.data = component.data;
+    const besides = [-2, -1].filter((read) => this.data[BESIDES[read].shown]);
     if (this.asked?.at === answered) this.settle();
-    const shape = `${rows.length}${before}`;
-    if (shape !== this.shape) this.build(rows.length, before);
+    const shape = `${rows.length} ${besides}`;
+    if (shape !== this.shape) this.build(rows.length, besides);
     this.shape = shape;
     this.root.classList.toggle("locked", locked !== null);
     if ((selected_at ?? null) === this.sentAt && this.choice === null && selected !== this.selected) {
@@ -48,14 +53,14 @@ class AccessGrid {
     this.paint();
   }
 
-  build(count, before) {
-    const reads = this.columns = [...(before ? [BEFORE] : []), ...Array(count).keys()];
+  build(count, besides) {
+    const reads = this.columns = [...besides, ...Array(count).keys()];
     const kept = this.root.getRootNode().activeElement?.closest?.(".grid") === this.grid;
     this.place = [bounded(this.place[0], count - 1), bounded(this.place[1], reads.length - 1)];
     this.wishes.clear();
     this.asked = null;
     const head = (kind, text) => element("div", { class: kind, role: "columnheader" }, text);
-    this.heads = reads.map((read) => (read === BEFORE ? head("head before", "Before") : head("head", String(read + 1))));
+    this.heads = reads.map((read) => (BESIDES[read] ? head("head beside", BESIDES[read].head) : head("head", String(read + 1))));
     const corner = head("name", "Reader, and what it may read");
     const heads = element("div", { class: "row heads", role: "row" }, corner, ...this.heads);
     this.cells = [];
@@ -70,7 +75,7 @@ class AccessGrid {
     const parts = [element("div", "title"), element("div", "how")];
     const name = element("div", { class: "name", role: "rowheader" }, ...parts);
     const boxes = this.columns.map((read) => {
-      const seen = read === BEFORE ? "see the round before" : `read step ${read + 1}`;
+      const seen = BESIDES[read] ? `see ${BESIDES[read].seen}` : `read step ${read + 1}`;
       const label = `Step ${reader + 1} may ${seen}`;
       const box = element("div", { class: "box", role: "checkbox", "aria-label": label }, icon(TICK));
       box.classList.toggle("never", read >= reader);
@@ -79,7 +84,7 @@ class AccessGrid {
     });
     this.cells.push(boxes);
     const cells = boxes.map((box) =>
-      element("div", { class: box.read === BEFORE ? "cell before" : "cell", role: "gridcell" }, box));
+      element("div", { class: BESIDES[box.read] ? "cell beside" : "cell", role: "gridcell" }, box));
     return element("div", { class: reader ? "row" : "row first", role: "row" }, name, ...cells);
   }
 
@@ -93,7 +98,7 @@ class AccessGrid {
     });
     this.heads.forEach((head, at) => {
       const read = this.columns[at];
-      head.title = read === BEFORE ? "The round before: all of its steps" : rows[read].name;
+      head.title = BESIDES[read]?.title ?? rows[read].name;
     });
     this.rove();
   }
@@ -120,7 +125,7 @@ class AccessGrid {
     box.title = reason ?? box.getAttribute("aria-label");
   }
 
-  granted(box, row) { return box.read === BEFORE ? row.before : row.reads.includes(box.read); }
+  granted(box, row) { return BESIDES[box.read] ? row[BESIDES[box.read].shown] : row.reads.includes(box.read); }
 
   // Why a cell cannot be changed; null where it can.
   reason({ reader, read }) {
@@ -227,7 +232,7 @@ class AccessGrid {
     const sees = box.getAttribute("aria-checked") !== "true";
     this.wishes.set(keyOf(box), sees);
     this.paintBox(box, this.data.rows[box.reader]);
-    const seen = box.read === BEFORE ? "the round before" : `step ${box.read + 1}`;
+    const seen = BESIDES[box.read]?.seen ?? `step ${box.read + 1}`;
     this.announce(`Step ${box.reader + 1} ${sees ? "reads" : "no longer reads"} ${seen}`);
     this.send();
   }

@@ -14,6 +14,9 @@ from pages.components.view_models.card_content import step_name
 BEFORE = -1
 """Stands for the round before among the steps that a step may see."""
 
+FILES = -2
+"""Stands there for what is attached to the question."""
+
 _MOST_WRITTEN = 60
 """Characters of an entry as it was written that a row has room for."""
 
@@ -36,6 +39,7 @@ class AccessRow:
     name: str
     reads: tuple[int, ...]
     sees_previous: bool
+    sees_files: bool
     written: str | None
     edited: bool
 
@@ -77,7 +81,7 @@ def access_rows(
             written = _short(entries[origin])
             edited = (reads, meant.sees_previous) != ({*step.access}, step.sees_previous)
         name = step_name(workflow, at)
-        rows.append(AccessRow(name, step.access, step.sees_previous, written, edited))
+        rows.append(AccessRow(name, step.access, step.sees_previous, step.sees_files, written, edited))
     return tuple(rows)
 
 
@@ -105,7 +109,7 @@ def _short(entry: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """That the step `reader` may read `read` (0-based, or `BEFORE`), or no longer."""
+    """That the step `reader` may read `read` (0-based, `BEFORE` or `FILES`), or no longer."""
 
     reader: int
     read: int
@@ -131,6 +135,8 @@ def granted(workflow: Workflow, wishes: Iterable[Wish]) -> Workflow:
             raise WorkflowError(f"There is no step {wish.reader + 1}; this workflow has {len(workflow)}.")
         if wish.read == BEFORE:
             workflow = workflow.with_sight_of_previous(wish.reader, wish.sees)
+        elif wish.read == FILES:
+            workflow = workflow.with_sight_of_files(wish.reader, wish.sees)
         else:
             own = {*workflow.steps[wish.reader].access}
             reads = own | {wish.read} if wish.sees else own - {wish.read}

@@ -94,6 +94,7 @@ def _content(
         "pinned": pin is not None and note != "pinned",
         "by hand": by_hand,
         "sees the round before": step.sees_previous,
+        "sees no file": not step.sees_files,
         "by rule": by_rule,
         counted(notes, "note"): notes > 0,
     }

@@ -26,6 +26,7 @@ CHANGE_NAMES: Mapping[Change, str] = {
     "prompt_style": "prompt style",
     "pin": "pin",
     "sees_previous": "view of the round before",
+    "sees_files": "view of the files",
     "gate": "gate",
     "on_failure": "rule for failures",
 }
@@ -128,6 +129,8 @@ def _of_change(diff: PlanDiff, pair: StepPair, change: Change) -> list[str]:
             return ["Pinned." if old.pin is None else "Pinned at another text."]
         case "sees_previous":
             return ["Sees the round before." if new.sees_previous else "No longer sees the round before."]
+        case "sees_files":
+            return ["Sees the attached files." if new.sees_files else "No longer sees the attached files."]
         case "gate":
             return ["Waits before it is called." if new.gate else "No longer waits before it is called."]
         case "on_failure":
@@ -168,6 +171,7 @@ _BOTH: Mapping[Kind, str] = {
     "prompt_style": "the prompt style",
     "pin": "the pinned output",
     "sees_previous": "the view of the round before",
+    "sees_files": "the view of the attached files",
     "gate": "the gate",
     "on_failure": "what is done where it fails",
 }

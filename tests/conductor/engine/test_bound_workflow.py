@@ -8,6 +8,8 @@ import pytest
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.values.attached_file import AttachedFile
+from conductor.values.conversation import Conversation, Turn
 from conductor.values.messages import Request, Sampling
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
@@ -126,3 +128,20 @@ def test_an_address_counts_the_outputs_seen_and_no_others() -> None:
     address = bound.fingerprint(2, outputs)
     assert bound.fingerprint(2, {**outputs, 0: output("other")}) == address
     assert bound.fingerprint(2, {**outputs, 1: output("other")}) != address
+
+
+def test_a_step_that_is_to_see_no_file_is_sent_none_and_has_another_address() -> None:
+    file = AttachedFile(name="report.txt", text="6650 km")
+    conversation = Conversation(turns=(Turn(role="user", text="Hello", files=(file,)),), files=(file,))
+    shown = workflow_of((), ())
+    hidden = shown.with_sight_of_files(0, False)
+    pool = Pool(workers=(SimulatedWorker(name="alpha"),))
+    bounds = [
+        BoundWorkflow.of(workflow, query="How long?", pool=pool, conversation=conversation)
+        for workflow in (shown, hidden)
+    ]
+    sent = [bound.request(0, {}, address="0" * 64).messages[0].content for bound in bounds]
+    assert [text.count("6650 km") for text in sent] == [2, 0]
+    assert "Hello" in sent[1]
+    assert bounds[0].fingerprint(0, {}) != bounds[1].fingerprint(0, {})
+    assert bounds[0].fingerprint(1, {}) == bounds[1].fingerprint(1, {})

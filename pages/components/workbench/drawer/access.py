@@ -27,7 +27,11 @@ def access_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if head is None:
         return
     before = head.looks_back is not None or any(step.sees_previous for step in head.workflow.steps)
-    if len(head.workflow) == 1 and not before:
+    earlier = view.session.earlier_conversation
+    files = bool(earlier.attached or earlier.pictures) or not all(
+        step.sees_files for step in head.workflow.steps
+    )
+    if len(head.workflow) == 1 and not before and not files:
         st.caption(
             "The only step has nothing before it to read; it sees the query. Add a step to give access."
         )
@@ -36,7 +40,8 @@ def access_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     planned = view.planned.workflow if view.planned is not None else None
     rows = access_rows(head.workflow, planned=planned, report=report if view.planned is not None else None)
     st.caption(_legend(view, rows))
-    _grid(Editor(bench=bench, tab=tab, session=view.session.id, head=head), view, rows, before=before)
+    editor = Editor(bench=bench, tab=tab, session=view.session.id, head=head)
+    _grid(editor, view, rows, before=before, files=files)
 
 
 def _legend(view: SessionView, rows: tuple[AccessRow, ...]) -> str:
@@ -49,7 +54,9 @@ def _legend(view: SessionView, rows: tuple[AccessRow, ...]) -> str:
     return f"{legend} The Conductor writes access as {DIALECTS[dialect]} (dialect {dialect})."
 
 
-def _grid(editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, before: bool) -> None:
+def _grid(
+    editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, before: bool, files: bool
+) -> None:
     tab, key = editor.tab, f"access-grid-{editor.session}"
     answered = f"access-answered-{editor.session}"
 
@@ -73,6 +80,7 @@ def _grid(editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, bef
         {
             "rows": [_shown(row) for row in rows],
             "before": before,
+            "files": files,
             "locked": _locked(view),
             "selected": tab.selected,
             "selected_at": chosen["at"] if chosen else None,
@@ -98,6 +106,7 @@ def _shown(row: AccessRow) -> dict[str, Any]:
         "name": row.name,
         "reads": list(row.reads),
         "before": row.sees_previous,
+        "files": row.sees_files,
         "written": row.written,
         "means": row.means,
         "edited": row.edited,

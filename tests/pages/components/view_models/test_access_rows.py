@@ -67,7 +67,9 @@ def test_each_row_has_the_entry_as_it_was_written_and_what_it_means(dialect, ent
     ],
 )
 def test_steps_in_a_row_are_told_as_from_and_to(reads, words):
-    assert AccessRow("", reads, sees_previous=False, written=None, edited=False).means == words
+    assert (
+        AccessRow("", reads, sees_previous=False, sees_files=True, written=None, edited=False).means == words
+    )
 
 
 def test_an_edited_entry_says_so_and_what_it_means_now():
@@ -146,7 +148,7 @@ def test_wishes_give_and_take_access_and_the_round_before():
     [
         (Wish(1, 1, True), "Step 2 reads itself"),
         (Wish(0, 2, True), "Step 1 reads step 3, which is not before it"),
-        (Wish(1, -2, True), "positions start at 0"),
+        (Wish(1, -3, True), "positions start at 0"),
         (Wish(3, 0, True), "There is no step 4"),
         (Wish(-1, 0, True), "There is no step 0"),
     ],
