@@ -205,7 +205,10 @@ class _Merge:
             name: getattr(theirs if getattr(mine, name) == getattr(before, name) else mine, name)
             for name in _FIELDS
         }
-        return before.model_copy(update=fields)
+        merged = before.model_copy(update=fields)
+        rule = merged.on_failure
+        # One edit may have given the step to what the other made its fallback.
+        return merged.model_copy(update={"on_failure": rule and rule.of_worker(merged.worker)})
 
     def _home(self, node: _Node) -> _Side:
         return self.mine if node[0] == "mine" else self.theirs

@@ -196,7 +196,10 @@ class Workflow(Value):
     # -- edits: each returns a new workflow ------------------------------------------------------
 
     def with_worker(self, step: int, worker: str) -> Workflow:
-        return self._replace(step, worker=worker)
+        """Give `step` to another worker; its rule for failures loses a fallback that is this one."""
+        self._known(step)
+        rule = self.steps[step].on_failure
+        return self._replace(step, worker=worker, on_failure=rule and rule.of_worker(worker))
 
     def with_instruction(self, step: int, instruction: str) -> Workflow:
         return self._replace(step, instruction=instruction)

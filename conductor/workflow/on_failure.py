@@ -42,6 +42,13 @@ class OnFailure(Value):
         """Whether a failure stays one at once."""
         return not self.retries and self.fallback is None and self.output is None
 
+    def of_worker(self, worker: str) -> OnFailure | None:
+        """The rule for a step of `worker`, which cannot be its own fallback; None where nothing is left."""
+        if self.fallback != worker:
+            return self
+        left = self.model_copy(update={"fallback": None})
+        return None if left.nothing else left
+
     @property
     def words(self) -> str:
         """The rule in words, without a full stop."""

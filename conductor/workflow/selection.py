@@ -11,7 +11,6 @@ from conductor.errors import WorkflowError
 from conductor.text.formatting import counted
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.model import Step, Workflow
-from conductor.workflow.on_failure import OnFailure
 
 
 def take_rows(diff: PlanDiff, rows: Collection[int]) -> Workflow:
@@ -105,14 +104,6 @@ def _settled(step: Step, before: Step | None) -> Step:
         "sees_files": before.sees_files,
         "pin": before.pin if same else None,
         "gate": before.gate,
-        "on_failure": _fitting(before.on_failure, step.worker),
+        "on_failure": before.on_failure and before.on_failure.of_worker(step.worker),
     }
     return step.model_copy(update=kept)
-
-
-def _fitting(rule: OnFailure | None, worker: str) -> OnFailure | None:
-    """The rule for a step of `worker`, which cannot be its own fallback."""
-    if rule is None or rule.fallback != worker:
-        return rule
-    left = rule.model_copy(update={"fallback": None})
-    return None if left.nothing else left
