@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from conductor.values.messages import Sampling
 from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 
 WORKERS = ("alpha", "beta", "gamma")
 
@@ -37,7 +38,9 @@ def workflows(draw: st.DrawFn, max_steps: int = 7) -> Workflow:
     )
 
 
-EditKind = Literal["worker", "instruction", "access", "sampling", "add", "remove", "move", "pin"]
+EditKind = Literal[
+    "worker", "instruction", "access", "sampling", "add", "remove", "move", "pin", "sees_files", "on_failure"
+]
 
 PINNED = Output(
     fingerprint="", text="pinned", worker="alpha", worker_kind="simulated", seconds=0.0, run="before", step=0
@@ -83,6 +86,11 @@ class Edit:
                 return workflow.move_step(step, other)
             case "pin":
                 return workflow.with_pin(step, PINNED.model_copy(update={"text": self.name}))
+            case "sees_files":
+                return workflow.with_sight_of_files(step, bool(other % 2))
+            case "on_failure":
+                rule = OnFailure(retries=other % 3, fallback=WORKERS[other % len(WORKERS)])
+                return workflow.with_on_failure(step, rule.of_worker(workflow.steps[step].worker))
 
 
 @st.composite

@@ -156,7 +156,7 @@ def expected(model: list[tuple[str, set[str]]], edit: Edit) -> list[tuple[str, s
     step, other = edit.places(len(model))
     own, seen = model[step]
     match edit.kind:
-        case "worker" | "sampling" | "pin":
+        case "worker" | "sampling" | "pin" | "sees_files" | "on_failure":
             return model
         case "instruction":
             changed = {own: edit.name}
