@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from conductor.text.formatting import counted
-from conductor.values.conversation import NO_CONVERSATION, Conversation
+from conductor.values.conversation import NO_CONVERSATION, Conversation, file_parts
 from conductor.values.images import Image
 from conductor.values.messages import Message, Part, RequestStyle, SeenResponse
 
@@ -96,8 +96,7 @@ def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, 
         messages.insert(0, Message(role="system", parts=(Part("system", conversation.instructions),)))
     following = [turn.message for turn in conversation.following]
     unseen = _attached(conversation) if conversation.unseen else ()
-    files = [Part("turn", f"\n\n{file.shown}") for file in conversation.files]
-    parts, images = (Part("query", query), *files, *unseen), conversation.images
+    parts, images = (Part("query", query), *file_parts(conversation.files), *unseen), conversation.images
     return (*messages, Message("user", parts, name=conversation.speaker, images=images), *following)
 
 

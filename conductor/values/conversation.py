@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from conductor.values.attached_file import AttachedFile, with_files
+from conductor.values.attached_file import AttachedFile
 from conductor.values.images import Image
-from conductor.values.messages import Message, Part, Value
+from conductor.values.messages import Message, Part, PartKind, Value
 from conductor.values.tools import ToolCall
 
 MAX_CONVERSATION = 1_000_000
@@ -35,10 +35,17 @@ class Turn(Value):
     @property
     def shown(self) -> str:
         """The text, its files, and the calls of tools in words."""
-        if self.files:
-            return with_files(self.text, self.files)
-        texts = (self.text, *(call.words for call in self.tool_calls))
-        return "\n\n".join(text for text in texts if text.strip()) if self.tool_calls else self.text
+        if not (self.files or self.tool_calls):
+            return self.text
+        beside = (*(file.shown for file in self.files), *(call.words for call in self.tool_calls))
+        return "\n\n".join(text for text in (self.text, *beside) if text.strip())
+
+    def parts(self, written: Callable[[str], str] = str) -> list[Part]:
+        """The same in the parts of a message, its texts as `written` gives them."""
+        if not self.files:
+            return [Part("turn", written(self.shown))]
+        own = [Part("turn", written(self.text))] if self.text.strip() else []
+        return [*own, *file_parts(self.files, written, behind=bool(own))]
 
     @property
     def characters(self) -> int:
@@ -48,9 +55,9 @@ class Turn(Value):
     @property
     def message(self) -> Message:
         """The same as a worker is sent it."""
-        text = self.shown if self.files else self.text
-        part = Part("system" if self.role == "system" else "turn", text)
-        return Message(self.role, (part,), self.tool_calls, self.tool_call_id, self.name, self.images)
+        kind: PartKind = "system" if self.role == "system" else "turn"
+        parts = tuple(self.parts()) if self.files else (Part(kind, self.text),)
+        return Message(self.role, parts, self.tool_calls, self.tool_call_id, self.name, self.images)
 
 
 class Conversation(Value):
@@ -121,7 +128,7 @@ class Conversation(Value):
     @property
     def exchange(self) -> tuple[Turn, ...]:
         """The messages of the user and the assistant; the files of the query come last, as a message."""
-        own = (Turn(role="user", text=with_files("", self.files)),) if self.files else ()
+        own = (Turn(role="user", text="", files=self.files),) if self.files else ()
         turns = (turn for turn in self.turns if turn.role != "system" and turn.shown.strip())
         return (*turns, *own)
 
@@ -165,10 +172,23 @@ class Conversation(Value):
             between = f"{between}{earlier}<conversation{mark}>\n"
             for turn in self.exchange:
                 parts.append(Part("frame", f"{between}<{turn.role}{mark}>\n"))
-                parts.append(Part("turn", written(turn.shown)))
+                parts += turn.parts(written)
                 between = f"\n</{turn.role}{mark}>\n"
             between = f"{between}</conversation{mark}>\n\n"
         return [*parts, Part("frame", f"{between}<{task}{mark}>\n")]
+
+
+def file_parts(
+    files: Iterable[AttachedFile], written: Callable[[str], str] = str, *, behind: bool = True
+) -> list[Part]:
+    """The parts of a message that show these files, `behind` a text or at its beginning."""
+    parts: list[Part] = []
+    for file in files:
+        gap = "\n\n" if parts or behind else ""
+        parts.append(Part("frame", f"{gap}{file.first_line}\n"))
+        parts.append(Part("turn", written(file.text)))
+        parts.append(Part("frame", f"\n{file.last_line}"))
+    return parts
 
 
 def _length(files: Iterable[AttachedFile]) -> int:

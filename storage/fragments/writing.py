@@ -125,9 +125,9 @@ class Fragments:
 
     # -- images ------------------------------------------------------------------------------------
 
-    def image(self, image: Image) -> str:
-        """The digest of its data URL."""
-        return _digest(image.url, self._texts)
+    def long_text(self, text: str) -> str:
+        """The digest of a text that a row refers to, however short it is."""
+        return _digest(text, self._texts)
 
     # -- events ------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ from storage.database.schema import (
     TEXTS,
 )
 from storage.fragments import ANY, Reached, reachable
-from storage.tables import session_images, view_links
+from storage.tables import session_attachments, view_links
 
 # Quotation marks inside JSON's texts are escaped, so that these are found as keys alone. Earlier versions
 # wrote a blank behind the colon where a text held half of a surrogate pair.
@@ -224,7 +224,7 @@ def _remove_fragments(connection: Connection, session: str) -> None:
     directly = Reached()
     for _, text in _referring(connection, [session], (_EVENTS, _REVISIONS, _OUTPUTS)):
         directly.add(text)
-    directly.texts |= session_images.digests_in(connection, session)
+    directly.texts |= session_attachments.digests_in(connection, session)
     stays = reachable(connection, session, directly)
     for table, digests in ((FRAGMENTS, stays.json.keys()), (LONG_TEXTS, stays.texts)):
         had = connection.scalars(select(table.c.digest).where(table.c.session == session)).all()

@@ -19,7 +19,7 @@ from storage.database.encoding import plain
 from storage.database.schema import SESSIONS, TAGS
 from storage.fragments import Fragments
 from storage.records import Session, SessionOrigin
-from storage.tables import session_images
+from storage.tables import session_attachments
 from storage.tables.rows import Rows, new_id
 
 MAX_TITLE = 80
@@ -40,7 +40,7 @@ def find(connection: Connection, id: str) -> Session:
     session = _SESSIONS.find(connection, id)
     if session.conversation is None:
         return session
-    whole = session_images.filled(connection, id, session.conversation)
+    whole = session_attachments.filled(connection, id, session.conversation)
     return session.model_copy(update={"conversation": whole})
 
 
@@ -78,7 +78,7 @@ def insert(connection: Connection, now: float, **columns: Any) -> None:
     """Insert a session with these columns: its id and query at least. Nothing is read."""
     named = {"title": _title(None, query=columns["query"]), "state": "new"}
     images = Fragments()
-    columns["conversation"] = session_images.without(columns.get("conversation"), images)
+    columns["conversation"] = session_attachments.without(columns.get("conversation"), images)
     _INSERT.execute(connection, {"created_at": now, "updated_at": now, **named, **columns})
     images.keep(connection, session=columns["id"])
 
@@ -90,7 +90,7 @@ def change(connection: Connection, session: str, **columns: Any) -> None:
     """
     images = Fragments()
     if "conversation" in columns:
-        columns["conversation"] = session_images.without(columns["conversation"], images)
+        columns["conversation"] = session_attachments.without(columns["conversation"], images)
     result = connection.execute(SESSIONS.update().where(SESSIONS.c.id == session).values(**columns))
     if result.rowcount == 0:
         raise _SESSIONS.unknown(session)

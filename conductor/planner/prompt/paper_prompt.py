@@ -102,7 +102,7 @@ def _opening(conversation: Conversation) -> Iterator[Part]:
         between = f"{between}CONVERSATION BEFORE THE QUESTION:\n"
         for turn in conversation.exchange:
             yield Part("frame", f"{between}{turn.role.upper()}:\n")
-            yield Part("turn", _defused(turn.shown))
+            yield from turn.parts(_defused)
             between = "\n"
         between = "\n\n"
     yield Part("frame", f"{between}USER QUESTION:\n")

@@ -185,3 +185,13 @@ def test_nothing_was_said_until_any_of_it_was() -> None:
     }
     assert some.keys() == Conversation.model_fields.keys()
     assert not any(Conversation.model_validate({name: value}).nothing for name, value in some.items())
+
+
+def test_a_message_with_files_is_shown_as_it_is_sent() -> None:
+    files = (AttachedFile(name="a.txt", text="one"), AttachedFile(name="b.pdf", text="two", cut="a part"))
+    for text in ("Look:", ""):
+        turn = Turn(role="user", text=text, files=files)
+        assert turn.message.content == turn.shown
+    assert Turn(role="user", text="", files=files).shown == (
+        "[File a.txt]\none\n[End of a.txt]\n\n[File b.pdf, a part]\ntwo\n[End of b.pdf]"
+    )

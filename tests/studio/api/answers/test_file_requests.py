@@ -11,10 +11,12 @@ from attached_files import pdf
 from conductor_cases import plan_text
 from openai import OpenAI
 from session_files import exported, imported
+from sqlalchemy import select
 from stage import Stage
 
 from conductor.values.attached_file import AttachedFile
 from conductor.workers.simulated import SimulatedWorker
+from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, SESSIONS
 
 TWO = plan_text((0, "look", "[]"), (1, "answer", "[0]"))
 REPORT = pdf("The river has 6650 km.")
@@ -84,6 +86,11 @@ def test_its_session_has_it_once_and_takes_it_along_in_its_file(
     session = answer.conductor["session"]
     (file,) = store.sessions.find(session).earlier_conversation.files
     assert (file.name, file.text) == ("bnotes.txt", long)
+    with store._transactions.database.transaction(to="read") as connection:
+        own = select(LONG_TEXTS.c.text).where(LONG_TEXTS.c.session == session)
+        assert sum(long in text for text in connection.scalars(own)) == 1
+        for column in (EVENTS.c.event, SESSIONS.c.conversation, FRAGMENTS.c.text):
+            assert not any(long in str(row) for row in connection.execute(select(column)))
     again = imported(store, exported(store, session))
     assert again.earlier_conversation.files == (file,)
 
