@@ -135,7 +135,7 @@ def test_a_field_whose_script_was_lost_with_the_server_comes_back(browser, own_a
 def test_what_a_page_draws_later_needs_no_server_any_more(desk, complaints):
     desk.page.route("**/static/js/**", lambda route: route.abort())
     desk.page.get_by_role("button", name="Import JSON").click()
-    expect(desk.page.locator('input[type="file"]')).to_be_attached()
+    expect(desk.page.get_by_test_id("stFileUploaderDropzoneInput")).to_be_attached()
     desk.page.keyboard.press("Escape")
     desk.drawer("Code")
     expect(desk.page.get_by_text("from openai import OpenAI").first).to_be_attached()

@@ -172,7 +172,7 @@ class WorkbenchPage:
     def upload(self, *files: Path | FilePayload) -> None:
         """Import a workflow file."""
         self.page.get_by_role("button", name="Import JSON").click()
-        self.page.locator('input[type="file"]').set_input_files(files)
+        self.page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(files)
 
     @property
     def graph(self) -> Graph:
