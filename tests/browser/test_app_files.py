@@ -7,9 +7,14 @@ from attached_files import pdf
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
 
+from conductor.values.conversation import Conversation
+from conductor.values.images import Image
+from conductor.workflow.model import Step, Workflow
+
 pytestmark = pytest.mark.browser
 
 REPORT = {"name": "report.pdf", "mimeType": "application/pdf", "buffer": pdf("The river has 6650 km.")}
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 DAMAGED = {"name": "damaged.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7 nothing"}
 
 
@@ -39,6 +44,20 @@ def test_a_pdf_is_attached_and_each_step_sees_its_text(visit, paced_app):
     sees.press(" ")
     expect(desk.graph.cards.first).to_contain_text("sees no file")
     expect(sees).not_to_be_checked()
+
+
+def test_an_attached_image_is_shown_above_the_plan(visit, served_app):
+    before = Conversation(images=(Image(url=f"data:image/png;base64,{DOT}"),))
+    with served_app.store() as store:
+        session = store.sessions.create("Which colour?", pool_label=None, conversation=before)
+        store.revisions.add(
+            session.id, Workflow.of([Step(instruction="Look.", worker="writer-8b")]), origin="human"
+        )
+    page = visit(served_app, f"/?session={session.id}")
+    page.get_by_text("1 image").click()
+    image = page.get_by_alt_text("Attached image")
+    expect(image).to_be_visible()
+    assert image.evaluate("image => image.naturalWidth") == 1
 
 
 def test_a_file_that_cannot_be_read_is_refused_and_the_question_stays(visit, paced_app):

@@ -1,30 +1,43 @@
-"""The messages before a question that was part of a conversation."""
+"""The messages before a question that was part of a conversation, and what is attached to it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
+
+import streamlit as st
 
 from conductor.text.formatting import counted
 from conductor.values.conversation import Conversation
+from pages.components.tab.state import plain
 from pages.components.widgets.controls import expander
 from pages.components.widgets.rendered_text import rendered_text
 from storage import Session
 
 _ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Result of a tool"}
 
+_WIDTH = 320
+"""The most pixels of an image's width."""
+
 
 def conversation_view(session: Session) -> None:
     """Draw it, where the question was part of a conversation; the messages only while it is open."""
-    before = list(messages(session.earlier_conversation))
-    if not before:
+    earlier = session.earlier_conversation
+    before = list(messages(earlier))
+    parts = [f"Earlier conversation · {counted(len(before), 'message')}"] if before else []
+    parts += [counted(len(earlier.files), "file")] if earlier.files else []
+    parts += [counted(len(earlier.pictures), "image")] if earlier.pictures else []
+    if not parts:
         return
-    files = len(session.earlier_conversation.files)
-    parts = [f"Earlier conversation · {counted(len(before) - files, 'message')}"] * (len(before) > files)
-    label = " · ".join([*parts, *([counted(files, "file")] if files else [])])
-    if box := expander(label, "forum", key="conversation"):
+    if box := expander(" · ".join(parts), "forum", key="conversation"):
         with box:
-            for at, (role, text) in enumerate(before):
+            shown = [*before, *(("user", file.shown) for file in earlier.files)]
+            for at, (role, text) in enumerate(shown):
                 rendered_text(text, key=f"conversation-{at}", label=_ROLES[role])
+            for image in earlier.pictures:
+                # The browser copes with a damaged one.
+                st.html(f'<img src="{escape(image.url)}" alt="Attached image" style="max-width: {_WIDTH}px">')
+                st.caption(plain(image.words))
 
 
 def messages(conversation: Conversation) -> Iterator[tuple[str, str]]:
@@ -34,5 +47,3 @@ def messages(conversation: Conversation) -> Iterator[tuple[str, str]]:
     for turn in (*conversation.turns, *conversation.following):
         if turn.shown.strip():
             yield turn.role, turn.shown
-    for file in conversation.files:
-        yield "user", file.shown

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.values.attached_file import AttachedFile
 from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
+from conductor.values.images import Image
 from conductor.values.provenance import measured
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -52,3 +54,13 @@ def test_the_page_tells_of_a_conversation_and_of_none(app, bench, three):
     alone = bench.ask("Why?").id
     assert not app(session=alone).exception
     assert heading not in [box.label for box in app(session=alone).expander]
+
+
+def test_what_is_attached_is_named_and_shown_where_it_is_opened(app, bench, three):
+    attached = Conversation(
+        files=(AttachedFile(name="notes.txt", text="Rivers."),),
+        images=(Image(url="data:image/png;base64,iVBORw0KGgo="),),
+    )
+    session = bench.ask("When?", conversation=attached).id
+    bench.editing.edit(session, three, note="By hand")
+    assert "1 file · 1 image" in [box.label for box in app(session=session).expander]
