@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
@@ -97,11 +98,13 @@ def test_only_what_goes_on_in_the_background_is_announced(announced: Stage, inbo
 def test_a_cancelled_one_and_one_that_waits_at_a_gate_are_announced_as_such(
     announced: Stage, inbox: Inbox
 ) -> None:
-    paced = Paced("alpha", pieces=("So ", "it ", "is."))
+    gate = Event()
+    paced = Paced("alpha", pieces=("So ", "it ", "is."), gates={1: gate})
     announced.plays(paced, plans=(plan_text((0, "Say.", "[]")),))
     with announced.client() as client:
         running = client.responses.create(model="conductor", input="Why?", background=True)
         client.responses.cancel(running.id)
+        gate.set()
         eventually(lambda: inbox.got)
         gated = Workflow.of([Step(instruction="Say.", worker="alpha", gate=True)])
         plan = write_plan(gated, query=None, origin="human", workers=("alpha",), label=None)
