@@ -136,7 +136,7 @@ class Webhooks:
             async with httpx.AsyncClient(timeout=PATIENCE) as client:
                 for pause in (*PAUSES, None):
                     fault = await self._attempt(client, id, body)
-                    if fault is None or fault == "":
+                    if not fault:
                         break
                     if pause is not None:
                         await asyncio.sleep(pause)
