@@ -23,10 +23,10 @@ from pages.components.workbench.canvas import graph
 from pages.components.workbench.conflicts import conflicts, show_news
 from pages.components.workbench.drawer.panels import panels
 from pages.components.workbench.find import find_in_session
-from pages.components.workbench.live import live_planning
-from pages.components.workbench.live_refresh import CurrentView, watch
-from pages.components.workbench.other_plans import other_plans
-from pages.components.workbench.plan import attempts, no_plan
+from pages.components.workbench.following.live import live_planning
+from pages.components.workbench.following.live_refresh import CurrentView, watch
+from pages.components.workbench.planning.other_plans import other_plans
+from pages.components.workbench.planning.plan import attempts, no_plan
 from pages.components.workbench.question.composer import composer
 from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.question.settings import settings_focus_fallbacks

@@ -25,21 +25,8 @@ from storage.search import query as finding
 from storage.session_entries import Entry, Kind
 from storage.store.processes import Processes
 from storage.store.transactions import P, Part, T, Transactions, cached, dated, read, write
-from storage.tables import (
-    api_requests,
-    change_requests,
-    corrections,
-    evaluations,
-    notes,
-    plans,
-    revisions,
-    runs,
-    sessions,
-    spending,
-    team_tests,
-    text_pieces,
-    view_links,
-)
+from storage.tables import api_requests, evaluations, plans, revisions, runs, sessions, spending, text_pieces
+from storage.tables.people import change_requests, corrections, notes, team_tests, view_links
 
 USE_SECONDS = 60.0
 """How exactly it is stored when a token was last used: a busy one is not written with every request."""

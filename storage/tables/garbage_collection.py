@@ -37,7 +37,8 @@ from storage.database.schema import (
     TEXTS,
 )
 from storage.fragments import ANY, Reached, reachable
-from storage.tables import session_attachments, view_links
+from storage.tables import session_attachments
+from storage.tables.people import view_links
 
 # Quotation marks inside JSON's texts are escaped, so that these are found as keys alone. Earlier versions
 # wrote a blank behind the colon where a text held half of a surrogate pair.

@@ -12,7 +12,7 @@ from conductor.values.messages import Sampling, Usage
 from conductor.values.output import HandEdit
 from conductor.workflow.plan_report import Candidate, PlanReport
 from storage import Revision, SessionStore
-from storage.tables import corrections
+from storage.tables.people import corrections
 
 
 def planned(store: SessionStore, *instructions: str, session: str | None = None) -> Revision:

@@ -17,11 +17,11 @@ from pages.components.view_models.run_text import author_notes
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import session_comparison
 from pages.components.widgets.rendered_text import rendered_text
-from pages.components.workbench.answer import earlier_rounds, outcome
-from pages.components.workbench.live import budget_meter, live_planning, progress, streaming
-from pages.components.workbench.live_refresh import CurrentView
-from pages.components.workbench.notification import notification
-from pages.components.workbench.plan import no_plan, plan_panel, why_this_plan
+from pages.components.workbench.following.live import budget_meter, live_planning, progress, streaming
+from pages.components.workbench.following.live_refresh import CurrentView
+from pages.components.workbench.following.notification import notification
+from pages.components.workbench.outcome.answer import earlier_rounds, outcome
+from pages.components.workbench.planning.plan import no_plan, plan_panel, why_this_plan
 from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.step.inspector import inspector, preview_steps
 from pages.components.workbench.step.notes import loose_notes

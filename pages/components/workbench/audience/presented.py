@@ -15,8 +15,8 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
 from pages.components.workbench.canvas import graph
 from pages.components.workbench.drawer.timeline import player
-from pages.components.workbench.live import live_planning
-from pages.components.workbench.live_refresh import CurrentView
+from pages.components.workbench.following.live import live_planning
+from pages.components.workbench.following.live_refresh import CurrentView
 from pages.components.workbench.reading import reading_pane
 from studio.workbench import Workbench
 

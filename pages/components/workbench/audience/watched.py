@@ -15,7 +15,7 @@ from pages.components.tab.state import TabState
 from pages.components.workbench.audience.presented import planned, presented, watched_graph
 from pages.components.workbench.bar.bar import bar
 from pages.components.workbench.drawer.panels import panels
-from pages.components.workbench.live_refresh import CurrentView
+from pages.components.workbench.following.live_refresh import CurrentView
 from pages.components.workbench.reading import reading_pane
 from studio.workbench import Workbench
 

@@ -16,7 +16,7 @@ from pages.components.workbench.bar.evaluate import evaluate
 from pages.components.workbench.bar.run import run_buttons
 from pages.components.workbench.bar.share import share
 from pages.components.workbench.editor import redo, undo
-from pages.components.workbench.live_refresh import CurrentView
+from pages.components.workbench.following.live_refresh import CurrentView
 from storage import Session
 from studio.workbench import Workbench
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
-from pages.components.workbench.asked_changes import asked_changes
 from pages.components.workbench.drawer.plan_as import plan_as
-from pages.components.workbench.other_plans import number_of_plans, other_plans
-from pages.components.workbench.plan import attempts
+from pages.components.workbench.planning.asked_changes import asked_changes
+from pages.components.workbench.planning.other_plans import number_of_plans, other_plans
+from pages.components.workbench.planning.plan import attempts
 from studio.workbench import Workbench
 
 

@@ -16,7 +16,7 @@ from pages.components.view_models.run_text import clock
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander
 from pages.components.widgets.notable import Found, Marked, Notable, Written
-from pages.components.workbench.asked_changes import hand_over
+from pages.components.workbench.planning.asked_changes import hand_over
 from pages.components.workbench.step.request import Sent
 from storage.records import NoteRecord
 from studio.sessions.notes import NotePlace

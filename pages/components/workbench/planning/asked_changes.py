@@ -15,7 +15,7 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.text_diff import text_diff
 from pages.components.workbench.canvas import still_graph
-from pages.components.workbench.plan import plan_facts
+from pages.components.workbench.planning.plan import plan_facts
 from studio.workbench import Proposal, Workbench
 
 _PLACE = "asked-changes"

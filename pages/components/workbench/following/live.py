@@ -17,8 +17,8 @@ from pages.components.widgets.controls import action, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import silence, withdrawn_note
 from pages.components.widgets.text_block import text_block
-from pages.components.workbench.answer import pool_notes
-from pages.components.workbench.live_refresh import CurrentView
+from pages.components.workbench.following.live_refresh import CurrentView
+from pages.components.workbench.outcome.answer import pool_notes
 from studio.sessions.activity import LiveAlternatives
 from studio.workbench import Workbench
 

@@ -6,7 +6,7 @@ import pytest
 from conductor_cases import BROKEN, plan_text
 
 from conductor.planner.parsing.parse import parse
-from pages.components.workbench.plan import marked
+from pages.components.workbench.planning.plan import marked
 
 PLAN = plan_text((0, "Find it.", "[]"), (0, "Answer.", '"all"'))
 

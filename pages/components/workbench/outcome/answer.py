@@ -27,9 +27,9 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.canvas import still_graph
-from pages.components.workbench.keep_as_test import KEPT, keep_as_test
-from pages.components.workbench.no_answer import no_answer
-from pages.components.workbench.plan import plan_facts
+from pages.components.workbench.outcome.keep_as_test import KEPT, keep_as_test
+from pages.components.workbench.outcome.no_answer import no_answer
+from pages.components.workbench.planning.plan import plan_facts
 from pages.components.workbench.question.settings import open_settings
 from pages.components.workbench.step.notes import step_notes
 from storage import Plan, Revision

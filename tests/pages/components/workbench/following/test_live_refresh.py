@@ -11,8 +11,12 @@ import streamlit as st
 from conductor.errors import StorageError
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.session import SessionView
-from pages.components.workbench import live_refresh
-from pages.components.workbench.live_refresh import REPLAY_MILLISECONDS, RUN_MILLISECONDS, CurrentView
+from pages.components.workbench.following import live_refresh
+from pages.components.workbench.following.live_refresh import (
+    REPLAY_MILLISECONDS,
+    RUN_MILLISECONDS,
+    CurrentView,
+)
 
 FRAGMENTS = ("canvas", "inspector", "panels", "meter", "replay")
 

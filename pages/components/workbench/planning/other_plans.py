@@ -20,7 +20,7 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, compare_page_link, row
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.canvas import still_graph
-from pages.components.workbench.plan import marked, plan_facts
+from pages.components.workbench.planning.plan import marked, plan_facts
 from storage import Plan
 from studio.sessions.activity import FEWEST, MOST
 from studio.workbench import Workbench

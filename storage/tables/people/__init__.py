@@ -1,0 +1,1 @@
+"""What people add: corrections and ratings, wishes for changes, notes, tests of the team, shared links."""
