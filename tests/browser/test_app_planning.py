@@ -190,3 +190,7 @@ def test_what_is_planned_can_be_read_at_any_width_in_either_theme(
     answer.released.set()
     expect(desk.graph.cards).to_have_count(2)
     assert_readable(desk.page)
+    desk.drawer("Plans")
+    desk.button("As written").click()
+    expect(desk.button("As written")).to_have_attribute("aria-expanded", "true")
+    assert_readable(desk.page)
