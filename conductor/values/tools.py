@@ -60,16 +60,27 @@ class Tool(_Value):
 
 class ToolChoice(_Value):
     """`auto`: the worker decides; `none`: it calls none; `required`: at least one; `named`: the one of this
-    name.
+    name. With `names` the first and the third are about the tools of these names alone.
     """
 
     kind: Literal["auto", "none", "required", "named"]
     name: ToolName | None = None
+    names: Annotated[
+        tuple[ToolName, ...], Field(max_length=MAX_TOOLS, exclude_if=lambda names: not names)
+    ] = ()
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names in it."""
+        return self.names if self.name is None else (self.name,)
 
     @property
     def wire(self) -> str | dict[str, Any]:
         """`tool_choice` of a chat completion."""
-        return {"type": "function", "function": {"name": self.name}} if self.kind == "named" else self.kind
+        tools = [{"type": "function", "function": {"name": name}} for name in self.called]
+        if self.names:
+            return {"type": "allowed_tools", "allowed_tools": {"mode": self.kind, "tools": tools}}
+        return tools[0] if self.kind == "named" else self.kind
 
 
 class ToolOffer(_Value):
@@ -78,6 +89,14 @@ class ToolOffer(_Value):
     tools: Annotated[tuple[Tool, ...], Field(min_length=1, max_length=MAX_TOOLS)]
     choice: ToolChoice | None = None
     parallel: bool | None = Field(default=None, strict=True)
+
+    @property
+    def allowed(self) -> ToolOffer:
+        """The same for every endpoint: an offer of those alone that may be called."""
+        if self.choice is None or not self.choice.names:
+            return self
+        tools = tuple(tool for tool in self.tools if tool.name in self.choice.names)
+        return self.model_copy(update={"tools": tools, "choice": ToolChoice(kind=self.choice.kind)})
 
     @property
     def words(self) -> str:

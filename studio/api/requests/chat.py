@@ -36,7 +36,6 @@ from studio.api.requests.request import (
 from studio.api.requests.tools import (
     Choice,
     MessageToolCall,
-    NamedToolChoice,
     Said,
     Tools,
     check_calls,
@@ -237,6 +236,7 @@ _REASONS = {
     "functions": "offer functions as tools.",
     "function_call": "offer functions as tools, and choose by tool_choice.",
     "tools.type": "a tool is a function; give it the type function.",
+    "tool_choice.type": "what is chosen is a function, or allowed_tools.",
     "logit_bias": "each worker has its own tokens.",
     "logprobs": COMMON_REASONS["top_logprobs"],
     "reasoning_effort": "give one of minimal, low, medium, high, xhigh and max.",
@@ -319,11 +319,8 @@ class ChatRequest(ApiRequest):
     @cached_property
     def offer(self) -> ToolOffer | None:
         """The tools that the answer may call. Raises `ApiError`."""
-        chosen = self.tool_choice
-        named = chosen.function.name if isinstance(chosen, NamedToolChoice) else None
-        choice = chosen if isinstance(chosen, str) else None
         functions = [tool.function for tool in self.tools or ()]
-        return offer(functions, choice, named=named, parallel=self.parallel_tool_calls)
+        return offer(functions, self.tool_choice, parallel=self.parallel_tool_calls)
 
     @cached_property
     def _turns(self) -> list[Turn | None]:

@@ -34,7 +34,6 @@ from studio.api.requests.request import (
 from studio.api.requests.tools import (
     CallItem,
     FlatChoice,
-    FlatToolChoice,
     FlatTools,
     check_calls,
     offer,
@@ -236,7 +235,7 @@ class Text(RequestPart):
 _REASONS = {
     **COMMON_REASONS,
     "tools.type": "a tool is a function; give it the type function.",
-    "tool_choice.type": "what is chosen is a function.",
+    "tool_choice.type": "what is chosen is a function, or allowed_tools.",
     "reasoning.summary": "the run contains the workers' reasoning; open its link.",
     "reasoning.generate_summary": "the run contains the workers' reasoning; open its link.",
     "reasoning.effort": "give one of minimal, low, medium, high, xhigh and max.",
@@ -318,10 +317,7 @@ class ResponsesRequest(ApiRequest):
     @cached_property
     def offer(self) -> ToolOffer | None:
         """The tools that the answer may call. Raises `ApiError`."""
-        chosen = self.tool_choice
-        named = chosen.name if isinstance(chosen, FlatToolChoice) else None
-        choice = chosen if isinstance(chosen, str) else None
-        return offer(self.tools or (), choice, named=named, parallel=self.parallel_tool_calls)
+        return offer(self.tools or (), self.tool_choice, parallel=self.parallel_tool_calls)
 
     @cached_property
     def question(self) -> Question:

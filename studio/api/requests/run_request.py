@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from conductor.errors import FormatError, QueryError
@@ -59,6 +60,8 @@ async def run_request(
     Raises `ApiError` naming the parameter that cannot be honoured.
     """
     model, history = model_of(request.model), asked.history
+    if model.kind != "worker":
+        asked = replace(asked, tools=asked.tools and asked.tools.allowed)
     check_planner(model, pool)
     _check_length(request, asked, model)
     _check_images(request, history)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from conductor.values.conversation import Turn
 from conductor.values.tools import MAX_PARAMETERS, MAX_TOOLS, Tool, ToolCall, ToolChoice, ToolName, ToolOffer
@@ -46,6 +46,29 @@ class NamedToolChoice(RequestPart):
 
     type: Literal["function"]
     function: NamedFunction
+
+    @property
+    def choice(self) -> ToolChoice:
+        return ToolChoice(kind="named", name=self.function.name)
+
+
+class AllowedTools(RequestPart):
+    """One of these may be called, or is to be."""
+
+    mode: Literal["auto", "required"]
+    tools: Annotated[tuple[NamedToolChoice, ...], Field(fail_fast=True, min_length=1, max_length=MAX_TOOLS)]
+
+
+class AllowedToolChoice(RequestPart):
+    """No other tools may be called than these."""
+
+    type: Literal["allowed_tools"]
+    allowed_tools: AllowedTools
+
+    @property
+    def choice(self) -> ToolChoice:
+        names = tuple(tool.function.name for tool in self.allowed_tools.tools)
+        return ToolChoice(kind=self.allowed_tools.mode, names=names)
 
 
 class CalledFunction(RequestPart):
@@ -98,17 +121,49 @@ class FlatTool(FunctionDefinition, _OfFunctions):
 class FlatToolChoice(NamedFunction, _OfFunctions):
     """This tool is to be called."""
 
+    @property
+    def choice(self) -> ToolChoice:
+        return ToolChoice(kind="named", name=self.name)
+
+
+class FlatAllowedTools(RequestPart):
+    """No other tools may be called than these."""
+
+    type: Literal["allowed_tools"]
+    mode: Literal["auto", "required"]
+    tools: Annotated[tuple[FlatToolChoice, ...], Field(fail_fast=True, min_length=1, max_length=MAX_TOOLS)]
+
+    @property
+    def choice(self) -> ToolChoice:
+        return ToolChoice(kind=self.mode, names=tuple(tool.name for tool in self.tools))
+
+
+def _kind_of_choice(choice: object) -> str:
+    if isinstance(choice, str):
+        return "Word"
+    kind = choice.get("type") if isinstance(choice, dict) else None
+    return "AllowedTools" if kind == "allowed_tools" else "NamedTool"
+
+
+Word = Annotated[Literal["none", "auto", "required"], Tag("Word")]
+
 
 FlatTools = Annotated[tuple[FlatTool, ...], Field(fail_fast=True, max_length=MAX_TOOLS)]
-FlatChoice = Literal["none", "auto", "required"] | FlatToolChoice
+FlatChoice = Annotated[
+    Word | Annotated[FlatToolChoice, Tag("NamedTool")] | Annotated[FlatAllowedTools, Tag("AllowedTools")],
+    Discriminator(_kind_of_choice),
+]
 Tools = Annotated[tuple[ToolDefinition, ...], Field(fail_fast=True, max_length=MAX_TOOLS)]
-Choice = Literal["none", "auto", "required"] | NamedToolChoice
+Choice = Annotated[
+    Word | Annotated[NamedToolChoice, Tag("NamedTool")] | Annotated[AllowedToolChoice, Tag("AllowedTools")],
+    Discriminator(_kind_of_choice),
+]
 
 
 def offer(
-    functions: Sequence[FunctionDefinition], choice: str | None, *, named: str | None, parallel: bool | None
+    functions: Sequence[FunctionDefinition], chosen: Choice | FlatChoice | None, *, parallel: bool | None
 ) -> ToolOffer | None:
-    """What the request offers; None where it offers nothing. `named` is the tool that is to be called.
+    """What the request offers; None where it offers nothing.
 
     Raises `ApiError` for a tool that is there twice or too large, and a choice of what is not offered.
     """
@@ -117,20 +172,23 @@ def offer(
         if name in names[:at]:
             message = f"The tool {name!r} is offered twice; give each a name of its own."
             raise ApiError(message, param=f"tools.{at}", code="invalid_value")
-    if (named is not None or choice == "required") and not names:
-        raise unsupported("tool_choice", "no tools are offered.")
-    if named is not None and named not in names:
-        message = f"No tool {named!r} is offered; the tools are {', '.join(names)}."
-        raise ApiError(message, param="tool_choice", code="invalid_value")
+    choice = _choice(chosen)
     if not names:
+        if choice is not None and (choice.called or choice.kind == "required"):
+            raise unsupported("tool_choice", "no tools are offered.")
         return None
-    chosen = None
-    if named is not None:
-        chosen = ToolChoice(kind="named", name=named)
-    elif choice in ("none", "auto", "required"):
-        chosen = ToolChoice(kind=choice)
+    for name in () if choice is None else choice.called:
+        if name not in names:
+            message = f"No tool {name!r} is offered; the tools are {', '.join(names)}."
+            raise ApiError(message, param="tool_choice", code="invalid_value")
     tools = tuple(_tool(function, at) for at, function in enumerate(functions))
-    return ToolOffer(tools=tools, choice=chosen, parallel=parallel)
+    return ToolOffer(tools=tools, choice=choice, parallel=parallel)
+
+
+def _choice(chosen: Choice | FlatChoice | None) -> ToolChoice | None:
+    if chosen is None:
+        return None
+    return ToolChoice(kind=chosen) if isinstance(chosen, str) else chosen.choice
 
 
 def _tool(function: FunctionDefinition, at: int) -> Tool:

@@ -66,6 +66,30 @@ def test_a_worker_alone_is_offered_them_as_they_came(
 
 
 @pytest.mark.parametrize("name", ["worker:alpha", "conductor"])
+def test_no_tools_are_called_than_those_that_are_allowed(
+    stage: Stage, client: OpenAI, fake_openai: Served, name: str
+) -> None:
+    plays(stage, fake_openai, *(["a look"] if name == "conductor" else []), BOTH)
+    named = [{"type": "function", "name": "weather"}]
+    choice: Any = {"type": "allowed_tools", "mode": "required", "tools": named}
+    other: Any = {"type": "function", "name": "other", "parameters": None, "strict": None}
+    response: Any = client.responses.create(
+        model=name, input=WHERE, tools=[other, FLAT], tool_choice=choice, store=True
+    )
+    assert called(response) == [("weather", OSLO), ("weather", ROME)]
+    assert (response.tool_choice.to_dict(), len(response.tools)) == (choice, 2), "as it was asked for"
+    sent = fake_openai.settled().body or {}
+    if name == "conductor":
+        assert (sent["tools"], sent["tool_choice"]) == ([TOOL], "required")
+    else:
+        tools = {"mode": "required", "tools": [{"type": "function", "function": {"name": "weather"}}]}
+        assert sent["tool_choice"] == {"type": "allowed_tools", "allowed_tools": tools}
+        assert len(sent["tools"]) == 2
+    again: Any = list(client.responses.retrieve(response.id, stream=True))
+    assert again[0].response.tool_choice == response.tool_choice, "as others follow it"
+
+
+@pytest.mark.parametrize("name", ["worker:alpha", "conductor"])
 def test_a_stream_of_events_has_the_pieces_of_the_calls(
     stage: Stage, client: OpenAI, fake_openai: Served, name: str
 ) -> None:

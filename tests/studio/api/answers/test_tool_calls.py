@@ -19,6 +19,7 @@ from conductor.workers.endpoint.worker import OpenAIWorker
 from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.simulated import SimulatedWorker
 
+OTHER: Any = {"type": "function", "function": {"name": "other"}}
 TWO = plan_text((0, "look it up", "[]"), (1, "answer", "[0]"))
 
 
@@ -49,6 +50,47 @@ def test_a_worker_alone_is_offered_them_as_they_came(
     assert (chosen.finish_reason, chosen.message.content) == ("tool_calls", None)
     assert called(chosen.message) == [("weather", OSLO), ("weather", ROME)]
     assert [call.id for call in chosen.message.tool_calls or ()] == ["up-1", "up-2"], "the worker's own ids"
+
+
+def allowed(*names: str, mode: str = "auto") -> Any:
+    named = [{"type": "function", "function": {"name": name}} for name in names]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": named}}
+
+
+@pytest.mark.parametrize("mode", ["auto", "required"])
+def test_a_worker_alone_is_sent_which_tools_are_allowed_as_it_came(
+    stage: Stage, client: OpenAI, fake_openai: Served, mode: str
+) -> None:
+    plays(stage, fake_openai, BOTH)
+    choice = allowed("weather", mode=mode)
+    answer = client.chat.completions.create(
+        model="worker:alpha", messages=WHERE, tools=[OTHER, TOOL], tool_choice=choice
+    )
+    sent = fake_openai.settled().body or {}
+    assert (sent["tools"], sent["tool_choice"]) == ([OTHER, TOOL], choice)
+    assert called(answer.choices[0].message) == [("weather", OSLO), ("weather", ROME)]
+
+
+@pytest.mark.parametrize("mode", ["auto", "required"])
+def test_the_final_step_is_offered_the_tools_alone_that_are_allowed(
+    stage: Stage, client: OpenAI, fake_openai: Served, mode: str
+) -> None:
+    conductor = plays(stage, fake_openai, "a look", BOTH, "In Rome.")
+    given: Any = {"model": "conductor", "tools": [OTHER, TOOL], "tool_choice": allowed("weather", mode=mode)}
+    made: Any = client.chat.completions.create(**given, messages=WHERE).choices[0].message
+    sent = fake_openai.settled().body or {}
+    assert (sent["tools"], sent["tool_choice"]) == ([TOOL], mode), "which every endpoint understands"
+    (planning,) = conductor.requests
+    assert planning.tools is not None
+    assert [tool.name for tool in planning.tools.tools] == ["weather"]
+    results = [{"role": "tool", "tool_call_id": call.id, "content": "2"} for call in made.tool_calls]
+    given["tool_choice"] = allowed("other")
+    said = [*WHERE, {"role": "assistant", "tool_calls": made.model_dump()["tool_calls"]}, *results]
+    answer: Any = client.chat.completions.create(**given, messages=said)
+    assert (answer.choices[0].message.content, answer.conductor["continued"]) == ("In Rome.", True)
+    sent = fake_openai.settled().body or {}
+    assert (sent["tools"], sent["tool_choice"]) == ([OTHER], "auto"), "another choice than before"
+    assert [call["id"] for call in sent["messages"][1]["tool_calls"]] == ["up-1", "up-2"]
 
 
 def test_a_worker_alone_gets_the_results_as_they_came(
@@ -220,6 +262,10 @@ def test_results_belong_to_calls(
         ({"tools": [TOOL] * 129}, "tools"),
         ({"tool_choice": "required"}, "tool_choice"),
         ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice"),
+        ({"tools": [TOOL], "tool_choice": allowed("weather", "x")}, "tool_choice"),
+        ({"tool_choice": allowed("weather")}, "tool_choice"),
+        ({"tools": [TOOL], "tool_choice": allowed()}, "tool_choice.allowed_tools.tools"),
+        ({"tools": [TOOL], "tool_choice": allowed("weather", mode="none")}, "tool_choice.allowed_tools.mode"),
         (
             {"tools": [{"type": "function", "function": {"name": "x", "parameters": {"a": "x" * 64_000}}}]},
             "tools.0",

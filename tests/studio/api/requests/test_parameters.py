@@ -48,7 +48,10 @@ CHAT: dict[str, Row] = {
         [[], [{"type": "function", "function": {"name": "f"}}]],
         [[{"type": "custom"}], [{"type": "function"}]],
     ),
-    "tool_choice": (["none", "auto"], ["required", {"type": "function"}]),
+    "tool_choice": (
+        ["none", "auto"],
+        ["required", {"type": "function"}, {"type": "allowed_tools"}, {"type": "custom"}],
+    ),
     "model": (["conductor", "worker:a"], ["", None, 1]),
     "messages": (
         [
@@ -105,7 +108,10 @@ CHAT: dict[str, Row] = {
 RESPONSES: dict[str, Row] = {
     **COMMON,
     "tools": ([[], [{"type": "function", "name": "f"}]], [[{"type": "custom", "name": "f"}]]),
-    "tool_choice": (["none", "auto"], ["required", {"type": "function"}]),
+    "tool_choice": (
+        ["none", "auto"],
+        ["required", {"type": "function"}, {"type": "allowed_tools"}, {"type": "file_search"}],
+    ),
     "model": (["conductor"], ["", None]),
     "input": (
         [
