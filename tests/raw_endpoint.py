@@ -61,9 +61,10 @@ def event(shape: Any) -> bytes:
     return f"data: {json.dumps(shape)}\n\n".encode()
 
 
-def chunk(finish: str | None = None, /, **delta: Any) -> bytes:
-    """An event with this delta of an answer."""
-    return event({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+def chunk(finish: str | None = None, /, *, logprobs: Any = None, **delta: Any) -> bytes:
+    """An event with this delta of an answer, and the `logprobs` of its choice."""
+    choice = {"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
+    return event({"choices": [choice]})
 
 
 DONE = b"data: [DONE]\n\n"

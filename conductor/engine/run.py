@@ -42,7 +42,7 @@ from conductor.runs.events import (
 )
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Crossing
-from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Request, Retried, Usage
+from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Delta, Request, Retried, Usage
 from conductor.values.output import HandEdit, Output, StandIn
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
@@ -301,8 +301,8 @@ class WorkflowRun:
         try:
             completion = await read_stream(
                 self._stream(call),
-                on_text=partial(self._add_text, StepDelta, call),
-                on_thought=partial(self._add_text, StepThought, call),
+                on_text=partial(self._add_text, call),
+                on_thought=partial(self._add_thought, call),
                 on_call=partial(self._add_call, call),
                 note=partial(self._note, call),
                 count=call.room.receive,
@@ -378,10 +378,16 @@ class WorkflowRun:
                 event = StepInner(**stamp, step=call.step, event=item.event)
         self._record.add(event)
 
-    def _add_text(self, kind: type[StepDelta | StepThought], call: _Call, text: str) -> None:
+    def _add_text(self, call: _Call, piece: Delta) -> None:
         if not self._over:
-            call.spoken = call.spoken or kind is StepDelta
-            self._record.add(kind(**self._record.stamp(), step=call.step, text=text))
+            call.spoken = True
+            stamp = self._record.stamp()
+            event = StepDelta(**stamp, step=call.step, text=piece.text, logprobs=piece.logprobs)
+            self._record.add(event)
+
+    def _add_thought(self, call: _Call, text: str) -> None:
+        if not self._over:
+            self._record.add(StepThought(**self._record.stamp(), step=call.step, text=text))
 
     def _add_call(self, call: _Call, piece: CallDelta) -> None:
         if not self._over:
@@ -418,6 +424,7 @@ class WorkflowRun:
             hand=hand,
             tool_calls=completion.tool_calls,
             stand_in=call.stand_in,
+            logprobs=completion.logprobs,
             instead_of=None if answering.name == called.name else called.name,
             run=self.run,
             step=call.step,

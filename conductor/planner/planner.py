@@ -153,7 +153,7 @@ async def _ask(
     try:
         completion = await read_stream(
             conductor.stream(request),
-            on_text=lambda text: record.add(PlanningDelta(**record.stamp(), text=text)),
+            on_text=lambda piece: record.add(PlanningDelta(**record.stamp(), text=piece.text)),
             on_thought=lambda text: record.add(PlanningThought(**record.stamp(), text=text)),
             note=note,
             count=count,

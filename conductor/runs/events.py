@@ -16,6 +16,7 @@ from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Request, SeenResponse, Usage, Value
 from conductor.values.output import Output, WorkerKind
+from conductor.values.token_logprobs import TokenLogprob
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
 
@@ -157,11 +158,15 @@ class StepStarted(_Event):
 
 
 class StepDelta(_Event):
-    """A step's worker wrote some more; only the step's end may have the last of it."""
+    """A step's worker wrote some more; only the step's end may have the last of it.
+
+    `logprobs` are those of the tokens that came with it, where they were asked for.
+    """
 
     type: Literal["step_delta"] = "step_delta"
     step: int
     text: str
+    logprobs: tuple[TokenLogprob, ...] = Field(default=(), exclude_if=lambda logprobs: not logprobs)
 
 
 class StepThought(_Event):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from conductor.values.images import Image
 from conductor.values.response_format import ResponseFormat
+from conductor.values.token_logprobs import MAX_TOP_LOGPROBS, TokenLogprob
 from conductor.values.tools import ToolCall, ToolOffer
 
 
@@ -43,8 +44,9 @@ FINE_SAMPLING = ("seed", "top_p", "frequency_penalty", "presence_penalty")
 class Sampling(Value):
     """A step's or worker's sampling parameters; None leaves the choice to the worker.
 
-    `response_format` is the form that the answer is to have, `tools` are what it may call. Beside the first
-    two, what is not set is not written, so that fingerprints are those from before it could be set.
+    `response_format` is the form that the answer is to have, `tools` are what it may call. With `logprobs`
+    the worker is asked how probable its tokens are, and so many others at each place. Beside the first two,
+    what is not set is not written, so that fingerprints are those from before it could be set.
     """
 
     temperature: float | None = Field(default=None, ge=0, le=2, strict=True)
@@ -55,6 +57,7 @@ class Sampling(Value):
     presence_penalty: float | None = Field(default=None, ge=-2, le=2, strict=True, exclude_if=_is_none)
     response_format: ResponseFormat | None = Field(default=None, exclude_if=_is_none)
     tools: ToolOffer | None = Field(default=None, exclude_if=_is_none)
+    logprobs: int | None = Field(default=None, ge=0, le=MAX_TOP_LOGPROBS, strict=True, exclude_if=_is_none)
 
     @property
     def unset(self) -> bool:
@@ -71,7 +74,9 @@ class Sampling(Value):
         """The parameters that are set, for people."""
         rest = tuple(value.words for value in (self.response_format, self.tools) if value is not None)
         numbers = {name: value for name, value in self.given.items() if isinstance(value, int | float)}
-        return (*(f"{name.replace('_', ' ')} {_number(value)}" for name, value in numbers.items()), *rest)
+        asked = () if numbers.pop("logprobs", None) is None else ("log probabilities",)
+        named = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in numbers.items())
+        return (*named, *rest, *asked)
 
     def over(self, defaults: Sampling) -> Sampling:
         """These parameters, and `defaults` where they leave one open."""
@@ -253,9 +258,13 @@ def written(messages: Sequence[Message], sampling: Sampling) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a streamed answer; joined they are the completion's text. Never stored; there are many."""
+    """A piece of a streamed answer; joined they are the completion's text. Never stored; there are many.
+
+    `logprobs` are those of the tokens that came with it, where they were asked for.
+    """
 
     text: str
+    logprobs: tuple[TokenLogprob, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +311,7 @@ class Completion:
     """The end of a stream: the whole text, the reasoning separate from it, and what it cost.
 
     `request_id` is the provider's name of the call, None where it has none. `tool_calls` are those that the
-    client is to make.
+    client is to make. `logprobs` are those of the text's tokens, where they were asked for and given.
     """
 
     text: str
@@ -311,6 +320,7 @@ class Completion:
     finish_reason: FinishReason = "stop"
     request_id: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
+    logprobs: tuple[TokenLogprob, ...] = ()
 
     @property
     def written(self) -> str:

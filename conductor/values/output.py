@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from conductor.values.messages import FinishReason, Usage, Value
+from conductor.values.token_logprobs import TokenLogprob
 from conductor.values.tools import ToolCall
 
 WorkerKind = Literal["model", "offline", "simulated"]
@@ -49,7 +50,8 @@ class Output(Value):
     `reasoning` is what a model thought before it answered; no other step is shown it. `instead_of` is the
     worker that was called first, where `worker` answered in its place. `request_id` is the provider's name of
     the call, None where it has none. `tool_calls` are those that the client is to make. `stand_in` is set
-    where the step's rule for failures gave the output.
+    where the step's rule for failures gave the output. `logprobs` are those of the text's tokens, where they
+    were asked for and given.
     """
 
     fingerprint: str
@@ -65,6 +67,7 @@ class Output(Value):
     hand: HandEdit | None = None
     tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
     stand_in: StandIn | None = Field(default=None, exclude_if=lambda stand_in: stand_in is None)
+    logprobs: tuple[TokenLogprob, ...] = Field(default=(), exclude_if=lambda logprobs: not logprobs)
     run: str
     step: int
 
@@ -106,6 +109,7 @@ class Output(Value):
                 "request_id": None,
                 "tool_calls": (),
                 "stand_in": None,
+                "logprobs": (),
                 "hand": edit,
             }
         )

@@ -50,12 +50,12 @@ class WorkerCard(Value):
     `strengths` is the one line a Conductor reads. `model` is the served model's name, for an expert or a
     fake its kind of skill. `takes_sampling`: sampling parameters have an effect. `takes_form`: it answers in
     the form that a request's sampling names, or fails. `takes_tools`: it may call the tools of a request's
-    sampling. `vision`: it sees the images of a request. `context` is how many tokens a call may hold,
-    `endpoint` the base URL of a served model (never with a key in it), `fallback` the worker that answers
-    where it fails. `tokenizer` is the path of its `tokenizer.json`, where that is known. `parameters` is
-    what else decides its answers. `unusable` is the reason why it cannot be called with the present
-    settings, None where none is known. `nested` workers do a step by an inner workflow, whose calls are
-    counted one by one.
+    sampling. `takes_logprobs`: it may give the log probabilities of its tokens. `vision`: it sees the images
+    of a request. `context` is how many tokens a call may hold, `endpoint` the base URL of a served model
+    (never with a key in it), `fallback` the worker that answers where it fails. `tokenizer` is the path of
+    its `tokenizer.json`, where that is known. `parameters` is what else decides its answers. `unusable` is
+    the reason why it cannot be called with the present settings, None where none is known. `nested` workers
+    do a step by an inner workflow, whose calls are counted one by one.
     """
 
     name: str
@@ -66,6 +66,7 @@ class WorkerCard(Value):
     takes_sampling: bool = False
     takes_form: bool = False
     takes_tools: bool = False
+    takes_logprobs: bool = False
     vision: bool = False
     prompt_style: PromptStyle = "ours"
     price: Price | None = None
@@ -78,14 +79,16 @@ class WorkerCard(Value):
     unusable: str | None = None
 
     def refusal(self, sampling: Sampling) -> str | None:
-        """Why it cannot answer in the form, or call the tools, that are asked for, without a full stop; None
-        where it can.
+        """Why it cannot answer in the form, call the tools or give the log probabilities that are asked for,
+        without a full stop; None where it can.
         """
         what = "is simulated and calls no model" if self.kind == "simulated" else "is no model of an endpoint"
         if sampling.response_format is not None and not self.takes_form:
             return f"{self.name} {what}, so it cannot answer with {sampling.response_format.words}"
         if sampling.tools is not None and not self.takes_tools:
             return f"{self.name} {what}, so it cannot call the {sampling.tools.words}"
+        if sampling.logprobs is not None and not self.takes_logprobs:
+            return f"{self.name} {what}, so its answer has no log probabilities"
         return None
 
     # Not cached: a copy of a card would have the cached value as well, whatever differs in the copy.

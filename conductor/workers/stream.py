@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from conductor.errors import WorkerError
 from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought
+from conductor.values.token_logprobs import TokenLogprob
 from conductor.workers.protocol import Worker
 
 T = TypeVar("T")
@@ -153,7 +154,7 @@ def _no_calls(_: CallDelta) -> None:
 async def read_stream(
     stream: AsyncIterable[object],
     *,
-    on_text: Callable[[str], None],
+    on_text: Callable[[Delta], None],
     on_thought: Callable[[str], None],
     on_call: Callable[[CallDelta], None] = _no_calls,
     note: Callable[[Any], None],
@@ -166,12 +167,19 @@ async def read_stream(
     get nothing, of a broken one everything. `note` is called with every other item, `count` with every piece
     of text at once.
     """
-    answer, thought, calls = DeltaBatch(on_text), DeltaBatch(on_thought), CallBatches(on_call)
+    logprobs: list[TokenLogprob] = []
+
+    def emit(text: str) -> None:
+        on_text(Delta(text, tuple(logprobs)))
+        logprobs.clear()
+
+    answer, thought, calls = DeltaBatch(emit), DeltaBatch(on_thought), CallBatches(on_call)
     # Without `Opened`, which would cost as much as a twentieth of a whole step.
     items = aiter(stream)
     try:
         async for item in items:
             if isinstance(item, Delta):
+                logprobs += item.logprobs
                 answer.add(item.text)
                 count(item.text)
             elif isinstance(item, Completion):
@@ -191,6 +199,7 @@ async def read_stream(
                     # What was gathered belongs before the item that withdraws it.
                     thought.flush()
                     answer.flush()
+                    logprobs.clear()
                     calls.begin_again()
                 note(item)
     finally:

@@ -65,7 +65,8 @@ def _groups(stored: Iterable[str]) -> Iterator[Sequence[dict[str, Any]]]:
         # A row that is packed already stays as it is, and stands between the pieces before and after it.
         event: dict[str, Any] = {} if text.startswith(_PACKED) else from_json(text)
         follows = bool(group) and len(group) < MOST and event.get("seq") == group[-1]["seq"] + 1
-        is_piece = event.get("type") in _TYPES
+        # With log probabilities there is little to save, and a piece would have to hold them, too.
+        is_piece = event.get("type") in _TYPES and "logprobs" not in event
         if group and not (is_piece and follows):
             yield group
             group = []

@@ -39,12 +39,15 @@ class CannotAnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`deltas` are a token each. `usage` is None in a stream that did not ask for it."""
+    """`deltas` are a token each. `usage` is None in a stream that did not ask for it. With `top_logprobs`
+    each token has its log probability, with so many others.
+    """
 
     model: str
     deltas: tuple[Mapping[str, Any], ...]
     finish_reason: str
     usage: Mapping[str, int] | None
+    top_logprobs: int | None = None
 
 
 def answer(body: Mapping[str, Any], *, text: str | Sequence[Mapping[str, Any]] | None = None) -> Answer:
@@ -74,7 +77,19 @@ def answer(body: Mapping[str, Any], *, text: str | Sequence[Mapping[str, Any]] |
         deltas=tuple(deltas[:limit]),
         finish_reason="length" if limit < len(deltas) else "tool_calls" if calls else "stop",
         usage=usage if body.get("stream_options", {}).get("include_usage", False) else None,
+        top_logprobs=body.get("top_logprobs", 0) if body.get("logprobs") else None,
     )
+
+
+def logprobs_of(delta: Mapping[str, Any], *, top: int) -> dict[str, Any]:
+    """`logprobs` of the choice with this delta: of its token, be it part of a thought or of a call."""
+    token = next((text for text in delta.values() if isinstance(text, str)), json.dumps(delta))
+    likely = [token, *(f"{token}{at}" for at in range(1, top))]
+    each = [
+        {"token": text, "logprob": -0.25 * (at + 1), "bytes": list(text.encode("utf-8", "replace"))}
+        for at, text in enumerate(likely)
+    ]
+    return {"content": [{**each[0], "top_logprobs": each[:top]}], "refusal": None}
 
 
 def _tokens(text: str) -> list[str]:

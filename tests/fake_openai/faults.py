@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .answers import Answer
+from .answers import Answer, logprobs_of
 
 DONE = b"data: [DONE]\n\n"
 
@@ -63,7 +63,10 @@ def streamed(answer: Answer, *, tokens_per_second: float | None) -> Iterator[Act
     frame |= {"model": answer.model} | ({} if answer.usage is None else {"usage": None})
 
     def chunk(delta: Mapping[str, Any], finish_reason: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        choice: dict[str, Any] = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        if answer.top_logprobs is not None:
+            has_token = any(value for name, value in delta.items() if name != "role")
+            choice["logprobs"] = logprobs_of(delta, top=answer.top_logprobs) if has_token else None
         return _event({**frame, "choices": [choice]})
 
     yield Head(content_type="text/event-stream; charset=utf-8")
@@ -140,6 +143,7 @@ CHANGES: Mapping[str, Callable[[Answer, Call], Answer]] = {
     "leaky-answer": _leaking,
     "empty": lambda answer, _: replace(answer, deltas=()),
     "no-usage": lambda answer, _: replace(answer, usage=None),
+    "no-logprobs": lambda answer, _: replace(answer, top_logprobs=None),
     "length": lambda answer, _: _half(answer),
 }
 

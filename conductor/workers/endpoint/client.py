@@ -78,7 +78,7 @@ class ChatClient:
         withdrawn = False
         while True:
             body = self._body(messages, sampling=sampling, extra=extra)
-            reply = Reply(mask, with_tools=sampling.tools is not None)
+            reply = Reply(mask, with_tools=sampling.tools is not None, logprobs=sampling.logprobs)
             deadlines = await call.enter()
             try:
                 exchange = self._exchange(client, "chat/completions", deadlines, mask, key=key, body=body)
@@ -90,6 +90,8 @@ class ChatClient:
                 failure.name_request(exchange.request_id)
                 if sampling.tools is not None and failure.refuses("tool"):
                     failure.advice = "give the final step a worker whose endpoint takes tools"
+                if sampling.logprobs is not None and failure.refuses("logprobs"):
+                    failure.advice = "ask for fewer log probabilities or for none, or ask another worker"
                 if reply.shown and not failure.cut_short:
                     raise
                 if reply.shown and withdrawn:
@@ -187,6 +189,8 @@ class ChatClient:
             # After the pool file's own: the form of this answer was asked for.
             **({} if form is None else {"response_format": form.wire}),
             **({} if sampling.tools is None else sampling.tools.wire),
+            **({} if sampling.logprobs is None else {"logprobs": True}),
+            **({"top_logprobs": sampling.logprobs} if sampling.logprobs else {}),
             **extra,
         }
 
@@ -251,7 +255,7 @@ class ChatClient:
             items, went_on = reply.take(chunk)
         except ValueError as error:
             raise self._failures.malformed(str(error)) from None
-        if reply.characters > self.endpoint.max_characters:
+        if reply.longest > self.endpoint.max_characters:
             raise self._failures.too_long()
         if reply.whole:
             deadlines.tail()

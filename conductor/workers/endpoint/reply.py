@@ -10,6 +10,7 @@ from typing import Literal
 
 from conductor.values.messages import CallDelta, Completion, Delta, FinishReason, Thought, Usage
 from conductor.workers.endpoint.call_pieces import CallPieces, CleanText
+from conductor.workers.endpoint.token_pieces import TokenPieces
 from conductor.workers.endpoint.wire import Chunk, Piece
 from conductor.workers.keys.mask import Mask
 
@@ -34,6 +35,11 @@ class ThinkBlock:
     def __init__(self) -> None:
         self._at: Literal["start", "thinking", "between", "answer"] = "start"
         self._held = ""
+
+    @property
+    def answering(self) -> bool | None:
+        """Whether the answer has begun; None while its first characters could be a block's."""
+        return None if self._at == "start" else self._at == "answer"
 
     def feed(self, text: str) -> list[Delta | Thought]:
         """The next piece of text; what of it is certain."""
@@ -100,10 +106,11 @@ class Reply:
     `characters` counts its text and reasoning, `finish` is the server's reason for the end, `done` whether
     the server has announced the end. `shown` counts the characters that were yielded, `called` is whether it
     has called tools, `declined` whether any of its text was in the protocol's field for refusals. `mask`
-    hides the keys in text, reasoning and calls. Calls are read where tools were offered (`with_tools`).
+    hides the keys in text, reasoning and calls. Calls are read where tools were offered (`with_tools`), and
+    `logprobs`, with so many tokens at each place, where they were asked for.
     """
 
-    def __init__(self, mask: Mask, *, with_tools: bool = False) -> None:
+    def __init__(self, mask: Mask, *, with_tools: bool = False, logprobs: int | None = None) -> None:
         self.mask = mask
         self.characters = 0
         self.shown = 0
@@ -118,11 +125,17 @@ class Reply:
         self._text: list[str] = []
         self._thoughts: list[str] = []
         self._calls = CallPieces(mask) if with_tools else None
+        self._tokens = None if logprobs is None else TokenPieces(mask, most=logprobs)
 
     @property
     def empty(self) -> bool:
         """Whether there is no answer, with or without reasoning."""
         return not self._calls and not "".join(self._text).strip()
+
+    @property
+    def longest(self) -> int:
+        """The characters of its text and reasoning, or of its log probabilities where those have more."""
+        return max(self.characters, 0 if self._tokens is None else self._tokens.characters)
 
     @property
     def whole(self) -> bool:
@@ -142,6 +155,9 @@ class Reply:
         piece = choice.delta or choice.message
         items: list[Item] = []
         items, progress = (items, False) if piece is None else self._piece(piece)
+        if self._tokens is not None and piece is not None:
+            self._tokens.take(choice.logprobs, answers=self._answers(piece, items))
+            items = self._tokens.beside(items)
         return items, progress or used is not None or choice.finish_reason is not None
 
     def end(self) -> list[Item]:
@@ -149,7 +165,11 @@ class Reply:
         items = _thoughts(self._thought.end())
         calls = [] if self._calls is None else self._calls.end()
         texts = [*self._think_block.feed(self._answer.end()), *self._think_block.end()]
-        return self._noted([*items, *texts, *calls])
+        rest = self._noted([*items, *texts, *calls])
+        if self._tokens is None:
+            return rest
+        self._tokens.take(None, answers=self._think_block.answering is not False)
+        return self._tokens.beside(rest)
 
     def completion(self, request_id: str | None) -> Completion:
         """The whole; `request_id` is the provider's own name of the call."""
@@ -160,6 +180,7 @@ class Reply:
             finish_reason=self._reason,
             request_id=request_id,
             tool_calls=() if self._calls is None else self._calls.whole,
+            logprobs=self._tokens.whole if self._tokens is not None and self._text else (),
         )
 
     @property
@@ -183,6 +204,13 @@ class Reply:
             self.characters += characters
             items += deltas
         return self._noted(items), bool(thought or text or calls)
+
+    def _answers(self, piece: Piece, items: list[Item]) -> bool | None:
+        """Whether the tokens of a piece are the answer's; None while that is not known."""
+        beside = not piece.text and bool(piece.thought or piece.tool_calls)
+        if beside or any(isinstance(item, Thought) for item in items):
+            return False
+        return self._think_block.answering
 
     def _noted(self, items: list[Item]) -> list[Item]:
         for item in items:

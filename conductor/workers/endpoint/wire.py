@@ -63,6 +63,7 @@ class Choice(_Wire):
     index: int = 0
     delta: Piece | None = None
     message: Piece | None = None
+    logprobs: Any = None
     finish_reason: str | None = None
 
 

@@ -49,6 +49,7 @@ class OpenAIWorker:
             takes_sampling=True,
             takes_form=True,
             takes_tools=True,
+            takes_logprobs=True,
             vision=vision,
             prompt_style=prompt_style,
             price=price,

@@ -55,6 +55,11 @@ class MaskedStream:
         self._mask = mask
         self._held = ""
 
+    @property
+    def held(self) -> str:
+        """What is held back."""
+        return self._held
+
     def feed(self, text: str) -> str:
         """What is certain after the next piece, perhaps nothing."""
         text = self._held + text

@@ -13,6 +13,7 @@ from worker_cases import Plain, PlainIterable, Scripted, Silent, Unclosable
 from conductor.engine.run import Note
 from conductor.errors import WorkerError
 from conductor.values.messages import Completion, Delta, Message, Part, Request, Retried, Thought
+from conductor.values.token_logprobs import TokenLogprob
 from conductor.workers.protocol import StreamItem, Worker
 from conductor.workers.stream import BATCH_SECONDS, DeltaBatch, read_stream
 
@@ -30,7 +31,7 @@ class Received:
     async def of(self, worker: Worker) -> Completion | None:
         return await read_stream(
             worker.stream(REQUEST),
-            on_text=self.texts.append,
+            on_text=lambda piece: self.texts.append(piece.text),
             on_thought=self.thoughts.append,
             note=self.notes.append,
             count=self.counted.append,
@@ -105,7 +106,30 @@ def test_what_is_withdrawn_is_handed_on_before_it_is_taken_back() -> None:
         worker.stream(REQUEST), on_text=add, on_thought=add, note=add, count=pieces.append
     )
     assert in_simulated_time(answering) == Completion(text="blue")
-    assert received == ["hm", "ab", withdrawal]
+    assert received == ["hm", Delta("ab"), withdrawal]
+
+
+def test_log_probabilities_are_handed_on_with_their_text_and_withdrawn_with_it() -> None:
+    received: list[object] = []
+    blue, sky, lost, gone = (TokenLogprob(text, -0.5) for text in ("blue", " sky", "lost", "gone"))
+    worker = Scripted(
+        [
+            Delta("lo", (lost,)),
+            Delta("st", (gone,)),
+            Retried(attempt=1, message="broke", seconds=1, withdrawn=4),
+            Delta("blue", (blue,)),
+            1.0,
+            Delta(" sky", (sky,)),
+            1.0,
+            Completion("blue sky", logprobs=(blue, sky)),
+        ]
+    )
+    add, ignore = received.append, list[object]().append
+    answering = read_stream(worker.stream(REQUEST), on_text=add, on_thought=add, note=ignore, count=ignore)
+    end = in_simulated_time(answering)
+    assert received == [Delta("lost", (lost, gone)), Delta("blue", (blue,)), Delta(" sky", (sky,))]
+    assert end is not None
+    assert end.logprobs == (blue, sky)
 
 
 # -- batches -----------------------------------------------------------------------------------------

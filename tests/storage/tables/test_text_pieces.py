@@ -7,6 +7,7 @@ from sqlalchemy import create_engine, text
 from store_scenario import begin, chain, finished, keep, started, step_finished, step_started
 
 from conductor.runs.events import Event, StepDelta, StepThought
+from conductor.values.token_logprobs import TokenLogprob, TopLogprob
 from storage import SessionStore
 from storage.tables.text_pieces import MOST
 
@@ -92,6 +93,20 @@ def test_a_packed_run_is_copied_with_all_its_events(store: SessionStore, events:
     packed(store)
     session = store.runs.find(RUN).session
     assert [entry for kind, entry in store.files.entries(session) if kind == "event"] == events
+
+
+def test_pieces_with_log_probabilities_stay_as_they_are(store: SessionStore, session: str, url: str) -> None:
+    store.revisions.add(session, chain("a"), origin="human")
+    begin(store, session, RUN)
+    likely = (TokenLogprob("a", -0.5, (97,), (TopLogprob("b", -2.0),)),)
+    with_tokens = [
+        StepDelta(run=RUN, seq=seq, at=START, step=0, text="a", logprobs=likely) for seq in range(4, 6)
+    ]
+    made = [started(RUN, chain("a")), step_started(RUN, seq=1), *pieces(2, seq=2), *with_tokens]
+    keep(store, *made, finished(RUN, seq=6))
+    packed(store)
+    assert list(store.runs.events(RUN))[:-1] == made
+    assert rows(url) == len(made)
 
 
 def test_a_run_without_pieces_stays_as_it_is(store: SessionStore, session: str, url: str) -> None:

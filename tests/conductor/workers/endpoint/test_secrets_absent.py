@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterator
 
 import pytest
-from chat_cases import endpoint, request, set_key
+from chat_cases import completed, endpoint, request, set_key
 from fake_openai import FAULTS, FakeOpenAI, Served, serving
 from worker_cases import events_of, run_of
 from workflow_cases import workflow_of
@@ -78,6 +78,17 @@ async def test_no_call_leaves_the_key_behind(
         assert "Incorrect API key provided: Bearer ***" in left
     if model == "fault:leaky-answer":
         assert "text='You sent Bearer ***, as I see.', reasoning='You sent Bearer ***, as I see.'" in left
+
+
+async def test_no_key_can_be_joined_from_log_probabilities(served: Served) -> None:
+    worker = _worker(served, "fault:leaky-answer")
+    completion = await completed(worker.stream(request(logprobs=3)))
+    assert completion.text == "You sent Bearer ***, as I see."
+    tokens = "".join(token.token for token in completion.logprobs)
+    # Each has seven letters; those that have one of the key are left out.
+    assert tokens == "You sent Beare, as I see."
+    likely = [other.token for token in completion.logprobs for other in token.top]
+    assert len(likely) == 3 * len(completion.logprobs)
 
 
 @pytest.mark.parametrize("unfit", [f"{KEY}\n{KEY}", f"{KEY}é", f"{KEY}\t{KEY}"])
