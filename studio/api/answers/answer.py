@@ -6,6 +6,7 @@ possible round is given out while it is written. Knows no HTTP.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from conductor.runs.events import (
@@ -20,13 +21,15 @@ from conductor.runs.events import (
 )
 from conductor.runs.request import RequestState
 from conductor.values.messages import FinishReason
+from conductor.values.token_logprobs import TokenLogprob
 from studio.api.answers.calls import GivenCalls
 
 
 class Answer:
     """`rounds` is the most rounds there can be; the answer ends before the first of the texts `stops`. Unless
     it is `live`, nothing is given out before the end. `state` is the request so far, `calls` the calls of
-    tools, which have ids of ours unless those of the worker are to be `verbatim`.
+    tools, which have ids of ours unless those of the worker are to be `verbatim`, and `tokens` those of the
+    text whose log probabilities are known.
     """
 
     def __init__(
@@ -35,6 +38,7 @@ class Answer:
         self.state = RequestState()
         self.verbatim = verbatim
         self.calls = GivenCalls(verbatim=verbatim)
+        self.tokens = GivenTokens(stops)
         self.stops = tuple(stops)
         self._rounds = rounds
         self._live = live
@@ -51,7 +55,10 @@ class Answer:
             self.state = self.state.advance(event)
         match event:
             case StepDelta():
-                return self._write(event.text) if self._is_answer(event.step) else ""
+                if not self._is_answer(event.step):
+                    return ""
+                self.tokens.add(event.logprobs)
+                return self._write(event.text)
             case StepCallDelta():
                 if self._is_answer(event.step):
                     self.calls.add(event)
@@ -60,6 +67,7 @@ class Answer:
                 if not self._is_answer(event.step) or event.output.empty:
                     return ""
                 text = self._complete(event.output.text)
+                self.tokens.complete(event.output.logprobs)
                 self.calls.complete(event.output.tool_calls, run=event.run)
                 return text
             case RunFinished() if self._last and not self.state.runs[-1].calls_tools:
@@ -73,6 +81,9 @@ class Answer:
         output, run = self.state.output, self.state.run
         if output is not None and run is not None and run.run is not None:
             self.calls.complete(output.tool_calls, run=run.run)
+            self.tokens.end(output.logprobs)
+        if self._blank:
+            self.tokens = GivenTokens()
         return rest + self._give_out(self._stops.end())
 
     @property
@@ -173,6 +184,55 @@ class StopSequences:
 
     def _place(self, text: str) -> int | None:
         return min((at for stop in self._stops if (at := text.find(stop)) >= 0), default=None)
+
+
+class GivenTokens:
+    """The tokens that are given out with their log probabilities: those before the first of the `stops`, less
+    one that has a part of it.
+    """
+
+    def __init__(self, stops: Sequence[str] = ()) -> None:
+        self._stops = StopSequences(stops)
+        self._came = 0
+        self._held: deque[TokenLogprob] = deque()
+        self._room = 0
+        self._given: list[TokenLogprob] = []
+        self._taken = 0
+
+    def add(self, tokens: Sequence[TokenLogprob]) -> None:
+        """The next tokens."""
+        self._came += len(tokens)
+        for token in tokens:
+            if not self._stops.found:
+                self._held.append(token)
+                self._give(self._stops.feed(token.token))
+
+    def complete(self, tokens: Sequence[TokenLogprob]) -> None:
+        """Add the rest of all tokens."""
+        self.add(tokens[self._came :])
+
+    def end(self, tokens: Sequence[TokenLogprob]) -> None:
+        """As `complete`; nothing is held back from here on."""
+        self.complete(tokens)
+        self._give(self._stops.end())
+
+    def take(self) -> list[TokenLogprob]:
+        """Those since the last time, for the pieces of a stream."""
+        waiting = self._given[self._taken :]
+        self._taken = len(self._given)
+        return waiting
+
+    @property
+    def whole(self) -> list[TokenLogprob]:
+        return self._given
+
+    def _give(self, text: str) -> None:
+        """Give out the tokens that are in the text so far, `text` included, as a whole."""
+        self._room += len(text)
+        while self._held and len(self._held[0].token) <= self._room:
+            token = self._held.popleft()
+            self._room -= len(token.token)
+            self._given.append(token)
 
 
 def _overlap(text: str, stop: str) -> int:

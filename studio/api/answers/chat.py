@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from conductor.runs.events import EVENT
+from conductor.values.token_logprobs import TokenLogprob
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 from studio.api.answers.choices import Choices
@@ -59,7 +60,12 @@ def _choice(index: int, answer: Answer) -> Shape:
     if answer.calls:
         message |= {"content": answer.given_out or None, "tool_calls": answer.calls.whole}
     reason = _finish_reason(answer)
-    return {"index": index, "message": message, "logprobs": None, "finish_reason": reason}
+    logprobs = _logprobs(answer.tokens.whole)
+    return {"index": index, "message": message, "logprobs": logprobs, "finish_reason": reason}
+
+
+def _logprobs(tokens: Sequence[TokenLogprob]) -> Shape | None:
+    return {"content": [token.wire for token in tokens], "refusal": None} if tokens else None
 
 
 async def kept_completion(request: ChatRequest, choices: Choices) -> Shape:
@@ -77,8 +83,10 @@ async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[bytes
     usage: Shape = {"usage": None} if options is not None and options.include_usage else {}
 
     def chunk(delta: Shape, *, finish_reason: str | None = None, **more: Any) -> bytes:
+        with_text = delta.get("content") or finish_reason is not None
+        logprobs = _logprobs(choices.runs[-1].answer.tokens.take()) if with_text else None
         index = len(choices.runs) - 1
-        choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        choice = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish_reason}
         return data({**head, "choices": [choice], **usage, **more})
 
     try:

@@ -5,9 +5,10 @@ Items are numbered in the order in which the answer first had a piece of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from conductor.values.token_logprobs import TokenLogprob
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.run_metadata import Shape
 
@@ -49,6 +50,8 @@ class OutputStream:
         """The end of each item, whose answer has ended."""
         if not self._opened:
             yield self._open_text()
+        if self._text is not None and (rest := self._taken()):
+            yield self._event("response.output_text.delta", **self._place, delta="", logprobs=rest)
         for at, item in enumerate(output(self._run, status=status)):
             if item["type"] == "function_call":
                 yield self._event(
@@ -59,9 +62,10 @@ class OutputStream:
                     arguments=item["arguments"],
                 )
             else:
-                whole = self._run.answer.given_out
-                yield self._event("response.output_text.done", **self._place, text=whole, logprobs=[])
-                yield self._event("response.content_part.done", **self._place, part=_part(whole))
+                (part,) = item["content"]
+                whole = {"text": part["text"], "logprobs": part["logprobs"]}
+                yield self._event("response.output_text.done", **self._place, **whole)
+                yield self._event("response.content_part.done", **self._place, part=part)
             yield self._event("response.output_item.done", output_index=at, item=item)
 
     @property
@@ -71,7 +75,12 @@ class OutputStream:
 
     def _text_piece(self, text: str) -> bytes:
         opened = self._open_text() if self._text is None else b""
-        return opened + self._event("response.output_text.delta", **self._place, delta=text, logprobs=[])
+        return opened + self._event(
+            "response.output_text.delta", **self._place, delta=text, logprobs=self._taken()
+        )
+
+    def _taken(self) -> list[Shape]:
+        return [token.wire for token in self._run.answer.tokens.take()]
 
     def _open_text(self) -> bytes:
         self._text = {"item_id": _message_id(self._run), "output_index": self._opened, "content_index": 0}
@@ -101,8 +110,9 @@ def _message_id(run: AnsweredRun) -> str:
     return f"msg_{run.answer_id}"
 
 
-def _part(text: str) -> Shape:
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+def _part(text: str, tokens: Sequence[TokenLogprob] = ()) -> Shape:
+    logprobs = [token.wire for token in tokens]
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}
 
 
 def _message(run: AnsweredRun, *, status: str) -> Shape:
@@ -111,7 +121,7 @@ def _message(run: AnsweredRun, *, status: str) -> Shape:
         "id": _message_id(run),
         "status": status,
         "role": "assistant",
-        "content": [_part(run.answer.given_out)],
+        "content": [_part(run.answer.given_out, run.answer.tokens.whole)],
     }
 
 

@@ -26,7 +26,7 @@ from studio.api.stored import IN_PROGRESS, RESPONSE, WAITS
 _ECHOED = (
     "background", "instructions", "max_output_tokens", "metadata", "model", "parallel_tool_calls",
     "previous_response_id", "reasoning", "store", "temperature", "text", "tool_choice", "tools",
-    "top_p", "user",
+    "top_logprobs", "top_p", "user",
 )  # fmt: skip
 """The parameters of a request that its response has under the same names."""
 
@@ -204,6 +204,7 @@ def _opening(request: ResponsesRequest, *, id: str, started_at: float, status: s
         "text": {"format": _format(request)},
         "tool_choice": _choice(request),
         "tools": [tool.model_dump(mode="json") for tool in request.tools or ()],
+        "top_logprobs": request.top_logprobs or 0,
         "top_p": request.top_p,
         "truncation": "disabled",
         "usage": None,

@@ -78,15 +78,17 @@ def _choice(answer: Answer) -> Shape:
 
 
 def _without_effect(request: ApiRequest, ended: AnsweredRun) -> list[str]:
-    """The parameters that had none on what ran: fine ones where a worker computes its answer, and names of
-    speakers where more than a worker alone answers.
+    """The parameters that had none on what ran: fine ones where a worker computes its answer, names of
+    speakers where more than a worker alone answers, and log probabilities that its endpoint did not give.
     """
-    run = ended.answer.state.run
+    asked, run = request.question, ended.answer.state.run
     worker = None if run is None or run.workflow is None else run.workflow.steps[run.workflow.final].worker
     card = None if worker is None else ended.pool.cards.get(worker)
     lost = FINE_SAMPLING if card is not None and not card.takes_sampling else ()
     named = ["messages.name"] if request.names_speakers and not ended.answer.verbatim else []
-    return [name for name in lost if getattr(request, name, None) is not None] + named
+    missing = asked.logprobs is not None and ended.answer.given_out and not ended.answer.tokens.whole
+    tokens = [asked.logprobs_parameter, *(["top_logprobs"] if asked.logprobs else [])] if missing else []
+    return [*(name for name in lost if getattr(request, name, None) is not None), *named, *tokens]
 
 
 _ENDS: Mapping[RunStatus, str] = {

@@ -238,7 +238,6 @@ _REASONS = {
     "tools.type": "a tool is a function; give it the type function.",
     "tool_choice.type": "what is chosen is a function, or allowed_tools.",
     "logit_bias": "each worker has its own tokens.",
-    "logprobs": COMMON_REASONS["top_logprobs"],
     "reasoning_effort": "give one of minimal, low, medium, high, xhigh and max.",
     "messages.role": "messages are of the roles system, developer, user, assistant and tool.",
     "messages.audio": "messages are text.",
@@ -255,6 +254,7 @@ class ChatRequest(ApiRequest):
 
     reasons: ClassVar[Mapping[str, str]] = _REASONS
     without_effect = ("parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention")
+    without_logprobs = "'top_logprobs' belongs to log probabilities; ask for them with logprobs: true."
     query_parameter = "messages"
     effort_parameter = "reasoning_effort"
 
@@ -276,7 +276,7 @@ class ChatRequest(ApiRequest):
     frequency_penalty: Penalty = None
     presence_penalty: Penalty = None
     logit_bias: Annotated[dict[str, float], Field(max_length=0)] | None = None
-    logprobs: Literal[False] | None = None
+    logprobs: bool | None = None
     functions: EmptyList = None
     function_call: Literal["none", "auto"] | None = None
     seed: Annotated[int, Field(ge=-MAX_SEED - 1, le=MAX_SEED)] | None = None
@@ -345,6 +345,7 @@ class ChatRequest(ApiRequest):
             seed=self.seed,
             frequency_penalty=self.frequency_penalty,
             presence_penalty=self.presence_penalty,
+            logprobs=self.top_logprobs or 0 if self.logprobs else None,
             effort=self.reasoning_effort,
             token_limit=self.max_completion_tokens or self.max_tokens,
             limit_parameter="max_completion_tokens" if self.max_tokens is None else "max_tokens",

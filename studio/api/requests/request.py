@@ -21,6 +21,7 @@ from conductor.planner.planner import MAX_WISH
 from conductor.values.conversation import Conversation
 from conductor.values.presets import MAX_ROUNDS
 from conductor.values.response_format import MAX_SCHEMA, ResponseFormat
+from conductor.values.token_logprobs import MAX_TOP_LOGPROBS
 from conductor.values.tools import ToolOffer
 from conductor.workflow.model import MAX_STEPS
 from studio.access.errors import ApiError
@@ -122,7 +123,8 @@ class Question:
     at most `token_limit` tokens, a limit that was given by the name `limit_parameter`, and ends before the
     first of the texts `stops`; it is sampled with the `seed` and the penalties. `effort` is how hard to
     think. The answer has the `form`, where one is asked for by the name `form_parameter`, and may call the
-    `tools`. So many `answers` are asked for.
+    `tools`. So many `answers` are asked for. With `logprobs`, by the name `logprobs_parameter`, each token is
+    to have its log probability, and so many others.
     """
 
     query: str
@@ -138,6 +140,8 @@ class Question:
     seed: int | None = None
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
+    logprobs: int | None = None
+    logprobs_parameter: str = "logprobs"
 
 
 class RequestBody(RequestPart):
@@ -171,10 +175,12 @@ class ApiRequest(RequestBody, ABC):
 
     The parameters in `without_effect` are accepted because a client that sends them loses nothing; the answer
     lists them.
-    `query_parameter` and `effort_parameter` are the names of what `question` contains, for errors.
+    `query_parameter` and `effort_parameter` are the names of what `question` contains, for errors, and
+    `without_logprobs` is the error of `top_logprobs` that stands alone.
     """
 
     without_effect: ClassVar[Sequence[str]]
+    without_logprobs: ClassVar[str]
     query_parameter: ClassVar[str]
     effort_parameter: ClassVar[str]
 
@@ -187,7 +193,7 @@ class ApiRequest(RequestBody, ABC):
     safety_identifier: str | None = None
     store: bool | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    top_logprobs: Annotated[int, Field(ge=0, le=0)] | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)] | None = None
     parallel_tool_calls: bool | None = None
     moderation: Unsupported = None
     service_tier: Literal["auto", "default"] | None = None
@@ -200,6 +206,8 @@ class ApiRequest(RequestBody, ABC):
         """Raise `ApiError` for parameters that contradict each other."""
         if self.stream_options is not None and not self.stream:
             raise unsupported("stream_options", "nothing is streamed.")
+        if self.top_logprobs and self.question.logprobs is None:
+            raise ApiError(self.without_logprobs, param="top_logprobs", code="invalid_value")
 
     @property
     @abstractmethod
@@ -232,7 +240,6 @@ class ApiRequest(RequestBody, ABC):
 
 
 COMMON_REASONS = {
-    "top_logprobs": "an answer of several models has no log probabilities.",
     "moderation": "nothing is moderated here.",
     "service_tier": 'there is one tier; only "auto" and "default" mean anything.',
     "prompt_cache_options": "no prompts are cached here.",

@@ -40,14 +40,29 @@ from studio.api.requests.tools import (
     said,
 )
 
+LOGPROBS = "message.output_text.logprobs"
+"""The value of `include` that asks for log probabilities."""
+
+Included = Literal[
+    "message.output_text.logprobs",
+    "message.input_image.image_url",
+    "reasoning.encrypted_content",
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+]
+"""All but the first ask for more of what no response here has."""
+
 
 class InputText(RequestPart):
-    """A piece of a message's text."""
+    """A piece of a message's text; an answer's has the log probabilities that it came with."""
 
     type: Literal["input_text", "output_text"]
     text: str
     annotations: EmptyList = None
-    logprobs: EmptyList = None
+    logprobs: tuple[dict[str, Any], ...] | None = None
 
 
 class InputImage(RequestPart):
@@ -241,7 +256,6 @@ _REASONS = {
     "reasoning.effort": "give one of minimal, low, medium, high, xhigh and max.",
     "text.verbosity": 'request the length of the answer in a message; only "medium" changes nothing.',
     "truncation": 'nothing is left out of a conversation; only "disabled" is possible.',
-    "include": "the answer's object 'conductor' has all further data.",
     "background_options": "what goes on in the background has no options here.",
     "conversation": "give previous_response_id, or the messages themselves.",
     "prompt": "no prompts are stored here; give the messages themselves.",
@@ -253,7 +267,6 @@ _REASONS = {
     "input.content.file_id": "no files are stored here; send the image as a data URL, the file as file_data.",
     "input.content.file_url": "nothing is fetched from addresses; send the file's content as file_data.",
     "input.content.annotations": "messages are plain text.",
-    "input.content.logprobs": COMMON_REASONS["top_logprobs"],
 }
 
 
@@ -262,6 +275,7 @@ class ResponsesRequest(ApiRequest):
 
     reasons: ClassVar[Mapping[str, str]] = _REASONS
     without_effect = ("parallel_tool_calls", "max_tool_calls", "prompt_cache_key", "prompt_cache_retention")
+    without_logprobs = f"'top_logprobs' belongs to log probabilities; ask for them with include: {LOGPROBS}."
     query_parameter = "input"
     effort_parameter = "reasoning.effort"
 
@@ -277,7 +291,7 @@ class ResponsesRequest(ApiRequest):
     text: Text | None = None
     truncation: Literal["disabled"] | None = None
     max_tool_calls: int | None = None
-    include: EmptyList = None
+    include: tuple[Included, ...] | None = None
     background: bool | None = None
     background_options: Unsupported = None
     conversation: Unsupported = None
@@ -312,7 +326,11 @@ class ResponsesRequest(ApiRequest):
 
     @property
     def ignored(self) -> list[str]:
-        return [name for name in super().ignored if name != "parallel_tool_calls" or not self.tools]
+        given = [name for name in super().ignored if name != "parallel_tool_calls" or not self.tools]
+        return [
+            *given,
+            *(f"include.{name}" for name in dict.fromkeys(self.include or ()) if name != LOGPROBS),
+        ]
 
     @cached_property
     def offer(self) -> ToolOffer | None:
@@ -355,6 +373,8 @@ class ResponsesRequest(ApiRequest):
             limit_parameter="max_output_tokens",
             form=self.form,
             form_parameter="text.format",
+            logprobs=self.top_logprobs or 0 if LOGPROBS in (self.include or ()) else None,
+            logprobs_parameter=f"include.{LOGPROBS}",
         )
 
     @property

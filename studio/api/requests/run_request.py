@@ -40,6 +40,7 @@ STRAIGHT = "Answer the user."
 """The instruction of the one step of a worker's model; the worker itself does not get it."""
 
 _NO_FINE = dict.fromkeys(FINE_SAMPLING)
+_NO_OFFER = dict.fromkeys(("response_format", "tools", "logprobs"))
 
 _EFFORTS: Mapping[Effort, Mode] = {
     "minimal": "mini",
@@ -61,6 +62,9 @@ async def run_request(
     """
     model, history = model_of(request.model), asked.history
     if model.kind != "worker":
+        if asked.logprobs is not None:
+            reason = "an answer of several models has no log probabilities; ask a worker, as worker:NAME."
+            raise unsupported(asked.logprobs_parameter, reason)
         asked = replace(asked, tools=asked.tools and asked.tools.allowed)
     check_planner(model, pool)
     _check_length(request, asked, model)
@@ -77,6 +81,7 @@ async def run_request(
         presence_penalty=asked.presence_penalty,
         response_format=asked.form,
         tools=asked.tools,
+        logprobs=asked.logprobs,
     )
     await _check_form(asked)
     waiting = await _waiting(request, model, asked, principal, backend)
@@ -178,11 +183,8 @@ def _without_offer(workflow: Workflow) -> Workflow:
     nothing with it.
     """
     own = workflow.steps[workflow.final].sampling
-    if own.tools is None and own.response_format is None:
-        return workflow
-    return workflow.with_sampling(
-        workflow.final, own.model_copy(update={"tools": None, "response_format": None})
-    )
+    bare = own.model_copy(update=_NO_OFFER)
+    return workflow if bare == own else workflow.with_sampling(workflow.final, bare)
 
 
 def finished(
@@ -219,11 +221,16 @@ def _check_any_takes(sampling: Sampling, cards: Sequence[WorkerCard], *, asked: 
         if len(cards) == 1
         else "no worker that may answer"
     )
-    for name, param in (("response_format", asked.form_parameter), ("tools", "tools")):
+    offered = {
+        "response_format": asked.form_parameter,
+        "tools": "tools",
+        "logprobs": asked.logprobs_parameter,
+    }
+    for name, param in offered.items():
         alone = Sampling(**{name: getattr(sampling, name)})
         if all(card.refusal(alone) for card in cards):
             raise unsupported(param, f"{cards[0].refusal(alone)}.")
-    plain = sampling.model_copy(update={"response_format": None, "tools": None, **_NO_FINE})
+    plain = sampling.model_copy(update={**_NO_OFFER, **_NO_FINE})
     if not plain.unset and not any(card.takes_sampling for card in cards):
         param = "temperature" if sampling.temperature is not None else asked.limit_parameter
         raise unsupported(param, f"{who} takes no sampling parameters.")

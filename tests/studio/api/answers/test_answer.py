@@ -18,7 +18,8 @@ from conductor.runs.events import (
 )
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
-from studio.api.answers.answer import Answer, StopSequences
+from conductor.values.token_logprobs import TokenLogprob
+from studio.api.answers.answer import Answer, GivenTokens, StopSequences
 
 UNKNOWN = Usage()
 
@@ -168,3 +169,25 @@ def test_only_what_may_begin_a_stop_is_held_back(
     pieces: list[str], stops: list[str], given_out: list[str]
 ) -> None:
     assert fed(pieces, stops) == given_out
+
+
+# -- log probabilities -----------------------------------------------------------------------------
+
+
+@given(
+    pieces=st.lists(st.text("ab\n", max_size=4), max_size=12),
+    stops=st.lists(st.text("ab\n", min_size=1, max_size=4), max_size=4),
+    cut=st.integers(0, 12),
+)
+def test_tokens_are_given_out_as_far_as_the_text_has_them_as_a_whole(
+    pieces: list[str], stops: list[str], cut: int
+) -> None:
+    tokens = [TokenLogprob(piece, -0.5) for piece in pieces]
+    given_out = GivenTokens(stops)
+    given_out.add(tokens[:cut])
+    taken = given_out.take()
+    given_out.end(tokens)
+    assert taken + given_out.take() == given_out.whole
+    text = "".join(fed(pieces, stops))
+    whole = [at for at in range(len(pieces) + 1) if len("".join(pieces[:at])) <= len(text)]
+    assert "".join(token.token for token in given_out.whole) == "".join(pieces[: whole[-1]])
