@@ -132,7 +132,7 @@ $(RAY_INSTALLED): $(RAY_PINS) | $(INSTALLED)
 	@touch $@
 
 # Other people's clients against the API, those for Python in an environment of their own and those for Node, where it
-# is there: 260 MB of disk, a minute. The table of clients in docs/api.md is compared with what was tried.
+# is there: 400 MB of disk, a minute. The table of clients in docs/api.md is compared with what was tried.
 test-clients: setup $(CLIENTS_INSTALLED)
 	CONDUCTOR_TEST_CLIENTS=$(abspath $(CLIENTS))/bin/python $(PYTEST) tests/integration/clients
 
