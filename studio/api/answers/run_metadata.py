@@ -86,7 +86,8 @@ def _without_effect(request: ApiRequest, ended: AnsweredRun) -> list[str]:
     card = None if worker is None else ended.pool.cards.get(worker)
     lost = FINE_SAMPLING if card is not None and not card.takes_sampling else ()
     named = ["messages.name"] if request.names_speakers and not ended.answer.verbatim else []
-    missing = asked.logprobs is not None and ended.answer.given_out and not ended.answer.tokens.whole
+    output = ended.answer.state.output
+    missing = asked.logprobs is not None and output is not None and output.text and not output.logprobs
     tokens = [asked.logprobs_parameter, *(["top_logprobs"] if asked.logprobs else [])] if missing else []
     return [*(name for name in lost if getattr(request, name, None) is not None), *named, *tokens]
 

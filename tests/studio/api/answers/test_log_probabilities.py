@@ -108,6 +108,13 @@ def test_what_a_stop_cuts_off_has_none(
     assert spelled(tokens) == "It is so.", "the last token has a part of what was cut off"
 
 
+def test_a_stop_in_the_first_token_leaves_none(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    plays(stage, fake_openai, "It's so.")
+    answer = asked(client, stop="'")
+    assert (answer.choices[0].message.content, answer.choices[0].logprobs) == ("It", None)
+    assert answer.conductor["without_effect"] == [], "the endpoint gave them"
+
+
 def test_each_answer_has_its_own(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "First.", "Second one.", "First.", "Second one.")
     answer = asked(client, n=2)
