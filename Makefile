@@ -50,9 +50,9 @@ run: setup
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-# What draws no page, starts no process, waits for no clock and takes a tenth of a second at most, with a tenth of the
-# made-up cases: in two processes that share nothing, since handing out thousands of tests that take a millisecond
-# costs more than they do. Where make can, each half is printed as a whole.
+# What draws no page, starts no server and no process, waits for no clock and takes some hundredths of a second at most,
+# with a tenth of the made-up cases: in two processes that share nothing, since handing out thousands of tests that take
+# a millisecond costs more than they do. Where make can, each half is printed as a whole.
 UNIT := $(PYTEST) -n 0 -m "not (browser or page or slow or thorough)" --hypothesis-profile=unit
 
 unit: setup
@@ -60,10 +60,10 @@ unit: setup
 		unit-app unit-library
 
 unit-app: setup
-	$(UNIT) tests/studio tests/pages
+	$(UNIT) tests/studio tests/pages tests/storage
 
 unit-library: setup
-	$(UNIT) $(addprefix --ignore=tests/,studio pages browser integration)
+	$(UNIT) $(addprefix --ignore=tests/,studio pages storage browser integration)
 
 test: setup
 	$(PYTEST) $(PARALLEL) -m "not thorough"

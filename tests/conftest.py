@@ -59,12 +59,17 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on PostgreSQL. Long files come first, so that no worker is left with one at the end."""
+    """Mark what runs on PostgreSQL, and what asks a running server.
+
+    Long files come first, so that no worker is left with one at the end.
+    """
     for item in items:
-        case = getattr(item, "callspec", None)
+        case, fixtures = getattr(item, "callspec", None), getattr(item, "fixturenames", ())
         on_postgres = case is not None and case.params.get("kind") == "postgresql"
-        if on_postgres or "postgres" in getattr(item, "fixturenames", ()):
+        if on_postgres or "postgres" in fixtures:
             item.add_marker(pytest.mark.thorough)
+        if "one_stage" in fixtures:
+            item.add_marker(pytest.mark.slow)
     tests = Counter(item.path for item in items)
     long = {item.path for item in items if _is_long({mark.name for mark in item.iter_markers()})}
     items.sort(key=lambda item: (item.path not in long, -tests[item.path], item.path))

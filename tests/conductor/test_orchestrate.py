@@ -182,6 +182,7 @@ class SlowConductor(ScriptedConductor):
                     raise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("obedient", [True, False])
 async def test_a_limit_of_time_stops_a_planning_call_and_keeps_what_was_written(
     obedient: bool, monkeypatch: pytest.MonkeyPatch

@@ -16,6 +16,8 @@ from pages.components.evaluation.actions import _exported
 from studio.evaluation.evaluations import Evaluations
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
 
 

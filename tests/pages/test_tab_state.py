@@ -23,6 +23,7 @@ def remember_session() -> None:
     st.text(tab.session or "none")
 
 
+@pytest.mark.slow
 def test_the_urls_session_counts_and_is_remembered_when_a_page_switch_drops_it():
     page = AppTest.from_function(remember_session)
     page.query_params["session"] = "first"

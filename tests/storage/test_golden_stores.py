@@ -17,6 +17,8 @@ from storage import Session, SessionFilter, SessionStore
 from storage.migrations import OLDEST, newest
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent / "golden"
 VERSIONS = sorted(int(file.stem.removeprefix("version-")) for file in GOLDEN.glob("version-*.db"))
 
@@ -78,7 +80,6 @@ def test_nothing_that_an_older_version_wrote_is_lost_or_changed(old: Path, url: 
     assert after["alembic_version"] == [{"version_num": str(newest())}]
 
 
-@pytest.mark.slow
 def test_every_entry_of_an_older_store_is_read(bench: Workbench, old: Path) -> None:
     store, found = bench.store, rows(old)
     listed = store.sessions.count() + store.sessions.count(SessionFilter(evaluated=True))
@@ -110,7 +111,6 @@ def test_the_runs_of_an_older_store_read_the_same_after_packing(url: str, old: P
         assert [store.runs.events(run) for run in runs] == events
 
 
-@pytest.mark.slow
 def test_an_older_store_is_edited_and_run_again(bench: Workbench, old: Path) -> None:
     session = sessions(bench.store, old)[CORRECTED].id
     head = bench.required_head(session)

@@ -29,6 +29,8 @@ from storage.fragments.writing import LEAST, LEAST_BEGINNING
 from storage.records import SessionFilter
 from storage.store.housekeeping import return_space
 
+pytestmark = pytest.mark.slow
+
 EVERYTHING: Sequence[Act] = [
     ("edit", 1, "a"),
     ("plan", 0, "b"),
@@ -168,7 +170,6 @@ def refer(store: SessionStore, session: str, fingerprints: Mapping[str, set[str]
     keep(store, finished("told", seq=len(names) + 1))
 
 
-@pytest.mark.slow
 @cases(20)
 @given(
     history=acts(),
@@ -254,7 +255,6 @@ def test_nothing_is_cleaned_up_while_anything_runs(store: SessionStore, url: str
     assert store.sessions.find(deleted).deleted_at is not None
 
 
-@pytest.mark.slow
 def test_a_file_gives_its_room_back(store: SessionStore, file: Path) -> None:
     session = store.sessions.create("why?").id
     begin(store, session, "n1")

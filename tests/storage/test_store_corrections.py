@@ -229,6 +229,7 @@ def test_thumbs_are_kept_changed_and_taken_back(store: SessionStore) -> None:
         store.corrections.rate("nobody", "up")
 
 
+@pytest.mark.slow
 def test_more_corrections_than_are_read_together_come_in_order(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

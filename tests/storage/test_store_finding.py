@@ -20,6 +20,8 @@ from storage import MAX_TAG, SessionFilter, SessionStore
 from storage.database.database import Database
 from storage.session_entries import NoteEntry
 
+pytestmark = pytest.mark.slow
+
 
 def found(store: SessionStore, search: str = "", **wanted: Any) -> list[str]:
     """The titles of the sessions that a filter finds, oldest first."""

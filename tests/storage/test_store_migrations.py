@@ -61,6 +61,7 @@ def _schema(file: Path) -> dict[str, object]:
         }
 
 
+@pytest.mark.slow
 def test_a_new_store_has_the_tables_that_the_queries_expect(url: str, file: Path) -> None:
     SessionStore.open(url).close()
     migrated, expected = sqlalchemy.create_engine(url), sqlalchemy.create_engine("sqlite://")
@@ -71,6 +72,7 @@ def test_a_new_store_has_the_tables_that_the_queries_expect(url: str, file: Path
     assert version_of(file) == newest()
 
 
+@pytest.mark.slow
 def test_a_new_store_is_made_like_one_that_was_brought_up_to_date(url: str, file: Path) -> None:
     SessionStore.open(url).close()
     made = _schema(file)

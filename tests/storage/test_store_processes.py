@@ -96,6 +96,7 @@ def _orphan(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
         begin(store, store.sessions.create("q").id, "r")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("events", "answer", "answer_step"),
     [

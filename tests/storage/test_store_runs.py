@@ -215,6 +215,7 @@ def test_a_refused_event_writes_nothing_of_what_it_means(store: SessionStore, se
     assert store.runs.outputs(session) == {}
 
 
+@pytest.mark.slow
 def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionStore) -> None:
     runs = [f"r{i}" for i in range(8)]
     sessions = {run: store.sessions.create(run).id for run in runs}
@@ -238,6 +239,7 @@ def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionS
         assert store.runs.events(run) == tuple(delta(run, seq=i, text=f"{run} {i}") for i in range(100))
 
 
+@pytest.mark.slow
 def test_what_resolved_can_be_read_at_once(store: SessionStore) -> None:
     begin(store, store.sessions.create("q").id, "r")
     for seq in range(20):
@@ -255,6 +257,7 @@ async def test_a_cancelled_wait_neither_loses_its_event_nor_stops_the_writer(sto
     assert [event.seq for event in store.runs.events("r")] == [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["\ud800 and \udfff", "nul \x00", "\ud83d\ude00", "\u2028 <script>", "x" * 100_000]
 )

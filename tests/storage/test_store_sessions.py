@@ -69,6 +69,7 @@ def test_a_deleted_session_leaves_the_list_and_comes_back_to_its_place(store: Se
     assert store.sessions.listed() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("search", "found"),
     [

@@ -104,6 +104,7 @@ def test_a_death_is_seen_by_who_looks(url: str) -> None:
 # -- two stores in one process ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_of_edits_of_one_revision_only_one_is_kept(store: SessionStore, session: str, url: str) -> None:
     head = store.revisions.add(session, chain("a"), origin="human").id
 
@@ -119,6 +120,7 @@ def test_of_edits_of_one_revision_only_one_is_kept(store: SessionStore, session:
         assert len(store.revisions.of_session(session)) == 2
 
 
+@pytest.mark.slow
 def test_every_undo_counts(store: SessionStore, session: str, url: str) -> None:
     for name in "abcdefghi":
         store.revisions.add(session, chain(name), origin="human")
@@ -127,6 +129,7 @@ def test_every_undo_counts(store: SessionStore, session: str, url: str) -> None:
         assert store.revisions.head(session) == store.revisions.of_session(session)[0]
 
 
+@pytest.mark.slow
 def test_a_session_runs_once_at_a_time_wherever(store: SessionStore, session: str, url: str) -> None:
     store.revisions.add(session, chain("a"), origin="human")
 
@@ -355,6 +358,7 @@ def test_a_clock_that_jumps_ends_nothing(store: SessionStore, url: str) -> None:
     assert store.runs.find("r").status == "running"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [ZeroDivisionError, StorageError])
 def test_a_store_looks_on_whatever_a_look_met_with(
     url: str, monkeypatch: pytest.MonkeyPatch, fault: type[Exception]
@@ -406,6 +410,7 @@ def test_a_lock_whose_file_was_removed_is_taken_again(store: SessionStore, url: 
         assert store.runs.find("r").status == "running"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("owner", ["host~0a1b/12/345", "..", "../conductor.db", "/etc/passwd", "gone"])
 def test_an_owner_that_names_no_locked_file_died(store: SessionStore, owner: str, file: Path) -> None:
     begin(store, store.sessions.create("q").id, "r")

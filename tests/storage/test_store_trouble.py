@@ -231,6 +231,7 @@ def test_a_damaged_entry_is_named_and_the_others_can_be_read(url: str, file: Pat
         assert store.runs.events("r", after=0) == (delta("r", seq=1),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "column", "match"),
     [

@@ -230,6 +230,7 @@ def test_rows_and_cards_follow_the_width(access, width, kind, widest):
     assert (picture.kind, max(map(tops.count, tops))) == (kind, widest)
 
 
+@pytest.mark.slow
 @cases(12)
 @given(access=accesses(), direction=st.sampled_from(DIRECTIONS))
 def test_pictures_come_in_order_of_what_they_need(access, direction):
@@ -248,6 +249,7 @@ def test_thirty_steps_one_below_the_other_leave_room_for_readable_letters(access
     assert picture.cards[0].width * scale >= 186
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_edges_across_to_different_readers_are_seen_as_two_in_thirty_irregular_steps(seed):
     chance = Random(seed)
@@ -269,6 +271,7 @@ def test_the_same_shape_is_laid_out_once():
     assert layouts(one) is layouts(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("access", [REVIEW, chain(5), chain(12), fan(14), dense(12)])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_pane_of_usual_size_has_a_picture_that_can_be_read_whole(access, direction):

@@ -151,6 +151,7 @@ async def test_what_waits_can_be_stopped_later() -> None:
     assert (stopped.status, stopped.held, stopped.seconds) == ("cancelled", (), state.seconds)
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_stopped_at_its_other_step_is_stopped() -> None:
     going = run_of(workflow_of((), ()).with_gate(1), Pool(workers=(Gated(),)))
     events = []

@@ -106,6 +106,7 @@ def test_where_every_answer_is_new_the_radius_is_what_runs(
     assert again.state.status == "finished"
 
 
+@pytest.mark.slow
 @cases(100)
 @given(
     workflow=workflows(max_steps=5),

@@ -12,6 +12,8 @@ from conductor.text.final_answer import number_in
 from conductor.workers.offline.countries import countries, holding, named_countries
 from conductor.workers.orchard.families import FAMILIES, reading
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_sets_of_the_orchard_have_no_question_in_common() -> None:
     sets = {name: each.read() for name, each in SHIPPED.items() if each.pool == "orchard"}

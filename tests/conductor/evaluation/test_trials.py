@@ -110,6 +110,7 @@ def test_edits_that_spare_are_put_together_as_long_as_the_whole_is_not_worse() -
     assert _found(_spec(CHAIN, EDGE, SWAP), measured) == (SWAP, EDGE)
 
 
+@pytest.mark.slow
 def test_effects_are_never_added_up() -> None:
     """Each alone is harmless; together they are not, so the one that spares most is kept."""
 

@@ -40,6 +40,7 @@ def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: 
     assert report.repairs == ()
 
 
+@pytest.mark.slow
 @cases(150)
 @given(
     workflow=workflows(),

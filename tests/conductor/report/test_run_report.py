@@ -292,6 +292,7 @@ def test_what_happened_on_the_way_and_inside_is_told() -> None:
     )
 
 
+@pytest.mark.slow
 @cases(20)
 @given(workflow=workflows(max_steps=12))
 def test_every_step_and_access_of_any_workflow_is_drawn(workflow: Workflow) -> None:

@@ -252,6 +252,7 @@ def test_edges_are_ranked_by_the_seconds_they_cost():
     assert [(edge.read, edge.reader, edge.saved) for edge in ranked] == [(1, 2, 3), (2, 3, 2), (0, 2, 0)]
 
 
+@pytest.mark.slow
 @given(timed_runs())
 def test_a_run_without_an_edge_takes_what_was_reckoned_from_the_run_with_it(case):
     workflow, seconds, fail = case

@@ -49,6 +49,7 @@ def test_what_has_no_readable_text_is_refused_with_the_reason(content: bytes, fa
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_pdf_of_many_pages_is_read_in_part_and_states_which() -> None:
     found = file_text(pdf(*(f"Page {number}" for number in range(500))))
     assert found.cut == f"only the first {MAX_PAGES} of 500 pages"

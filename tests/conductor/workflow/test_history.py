@@ -85,6 +85,7 @@ def lines_are_whole(parents: Mapping[str, str | None], rows: tuple[HistoryRow, .
     assert not open_lanes
 
 
+@pytest.mark.slow
 @given(trees(), st.data())
 def test_no_line_is_cut_or_shared(parents: Parents, data: st.DataObject) -> None:
     head = data.draw(st.sampled_from([*parents, None]))

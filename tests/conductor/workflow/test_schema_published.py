@@ -31,6 +31,7 @@ def exported(workflow: Workflow) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_the_published_schema_is_the_programs_own() -> None:
     assert PlanFile.model_json_schema() == PUBLISHED
     jsonschema.Draft202012Validator.check_schema(PUBLISHED)

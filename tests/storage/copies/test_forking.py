@@ -57,6 +57,7 @@ def test_a_fork_begins_with_the_revision_and_reuses_what_its_session_knows(bench
     assert len(bench.store.revisions.of_session(session)) == 2
 
 
+@pytest.mark.slow
 def test_a_fork_of_a_later_round_stands_by_itself(bench: Workbench) -> None:
     session = bench.ask("why?", settings=Settings(rounds=2)).id
     bench.planning.plan(session)

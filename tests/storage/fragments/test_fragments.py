@@ -334,6 +334,7 @@ def test_events_share_the_texts_that_they_show_in_memory(store: SessionStore, se
     assert len(set(map(id, shown))) == 3
 
 
+@pytest.mark.slow
 def test_a_fork_has_the_texts_that_it_refers_to(store: SessionStore, session: str) -> None:
     workflow = everything(3)
     events = Playing().run(workflow, [long_text(name) for name in "abc"])

@@ -89,6 +89,7 @@ def test_a_reader_finds_the_rest_of_a_run_that_was_packed_meanwhile(
     assert middle.steps[1].output.text == "second"
 
 
+@pytest.mark.slow
 def test_a_packed_run_is_copied_with_all_its_events(store: SessionStore, events: list[Event]) -> None:
     packed(store)
     session = store.runs.find(RUN).session

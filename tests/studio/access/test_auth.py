@@ -53,6 +53,7 @@ async def refusal(auth: TokenAuthenticator, bearer: str | None, client: str = HE
     return refused.value
 
 
+@pytest.mark.slow
 async def test_without_any_token_nobody_gets_in_but_with_this_machines(auth: TokenAuthenticator) -> None:
     assert (
         await auth.authenticate(MACHINE, HERE) == await auth.authenticate(MACHINE, ELSEWHERE) == Principal()
@@ -64,12 +65,14 @@ async def test_without_any_token_nobody_gets_in_but_with_this_machines(auth: Tok
         assert (await refusal(auth, "whatever a client must send", client)).status == 401
 
 
+@pytest.mark.slow
 async def test_a_token_that_this_machine_does_not_have_is_none(store: SessionStore) -> None:
     auth = TokenAuthenticator(lambda: store.tokens, machine=lambda: None)
     assert (await refusal(auth, MACHINE)).status == 401
     assert (await refusal(auth, "None")).status == 401
 
 
+@pytest.mark.slow
 async def test_an_open_api_admits_this_machine_without_a_token_and_nobody_else(store: SessionStore) -> None:
     auth = TokenAuthenticator(lambda: store.tokens, machine=lambda: MACHINE, is_open=True)
     token, text = store.tokens.create("lab")
@@ -79,6 +82,7 @@ async def test_an_open_api_admits_this_machine_without_a_token_and_nobody_else(s
         assert (await refusal(auth, None, client)).status == 401  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 async def test_with_a_token_everybody_needs_one(auth: TokenAuthenticator, store: SessionStore) -> None:
     token, text = store.tokens.create("lab")
     for client in (HERE, ELSEWHERE):

@@ -221,6 +221,7 @@ def watched(links: ViewLinks, password: Password) -> TestClient:
     return TestClient(app, base_url=HERE, client=("192.168.1.9", 1), follow_redirects=False)
 
 
+@pytest.mark.slow
 def test_a_view_only_link_admits_to_its_session_alone_until_it_is_revoked(password: Password) -> None:
     revoked = {"one": 0, "two": 0}
 

@@ -42,6 +42,7 @@ def test_a_short_password_is_refused_and_not_repeated() -> None:
     assert "tr0ub4d0" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_session_lasts_its_time_and_outlives_a_restart(clock: Clock) -> None:
     session = Password(TEXT, clock=clock).open_session()
     assert TEXT not in session
@@ -53,6 +54,7 @@ def test_a_session_lasts_its_time_and_outlives_a_restart(clock: Clock) -> None:
     assert not restarted.admits(session)
 
 
+@pytest.mark.slow
 def test_another_password_ends_all_sessions(clock: Clock) -> None:
     assert not Password("another password", clock=clock).admits(Password(TEXT, clock=clock).open_session())
 

@@ -18,6 +18,8 @@ from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Step, Workflow
 from storage.api_token import TokenLimits
 
+pytestmark = pytest.mark.slow
+
 QUESTION = [{"role": "user", "content": "Which is it?"}]
 
 

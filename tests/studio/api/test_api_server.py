@@ -40,6 +40,7 @@ def port(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[int]:
         yield port
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux reports how long the queue may be")
 def test_the_queue_of_a_listening_socket_that_the_server_is_given_stays_as_long_as_it_is() -> None:
     """A short one loses connections of a crowd, which are tried again after one, three and seven seconds."""

@@ -76,12 +76,14 @@ def operated(
     operated.bench.close()
 
 
+@pytest.mark.slow
 def test_a_server_lives_and_is_ready_without_a_token(operated: Operated) -> None:
     assert operated.get("/healthz", None).json() == {"status": "ok"}
     ready = operated.get("/readyz", None)
     assert (ready.status_code, ready.json()) == (200, {"status": "ok", "store": "ok", "pool": "ok"})
 
 
+@pytest.mark.slow
 def test_a_server_without_a_pool_lives_but_is_not_ready_until_it_has_one(operated: Operated) -> None:
     operated.fault = PoolError("/home/ann/pool.toml, line 3: unknown key")
     ready = operated.get("/readyz", None)
@@ -92,6 +94,7 @@ def test_a_server_without_a_pool_lives_but_is_not_ready_until_it_has_one(operate
     assert operated.get("/readyz", None).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_server_whose_store_cannot_be_written_is_not_ready(
     operated: Operated, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -105,11 +108,13 @@ def test_a_server_whose_store_cannot_be_written_is_not_ready(
     assert "disk of /home/ann is full" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_closed_store_is_not_ready(operated: Operated) -> None:
     operated.bench.store.close()
     assert operated.get("/readyz", None).json()["store"] == "unusable"
 
 
+@pytest.mark.slow
 def test_metrics_are_for_those_who_may_use_the_whole_api(operated: Operated) -> None:
     tokens = operated.bench.store.tokens
     _, whole = tokens.create("grafana")
@@ -124,6 +129,7 @@ def test_metrics_are_for_those_who_may_use_the_whole_api(operated: Operated) -> 
         assert answer.headers["content-type"].startswith("text/plain; version=")
 
 
+@pytest.mark.slow
 def test_requests_are_counted_by_template_and_not_by_what_was_asked(operated: Operated) -> None:
     key = {"authorization": f"Bearer {KEY}"}
     asked = operated.http.post("/v1/chat/completions", json=ASKED, headers=key)
@@ -153,6 +159,7 @@ def test_requests_are_counted_by_template_and_not_by_what_was_asked(operated: Op
     assert (steps.labels, steps.value) == ({"worker": "alpha", "outcome": "finished"}, 1)
 
 
+@pytest.mark.slow
 def test_a_stream_counts_until_its_last_piece(operated: Operated) -> None:
     headers = {"authorization": f"Bearer {KEY}"}
     asked = {**ASKED, "stream": True}

@@ -90,6 +90,7 @@ async def test_an_answer_is_followed_to_its_session(url: str, api: MadeUp) -> No
     assert api.keys == ["Bearer own"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "failure", "text"),
     [

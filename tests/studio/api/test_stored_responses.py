@@ -22,6 +22,8 @@ from conductor.workflow.model import Step, Workflow
 from storage.tables import runs
 from studio.api import stored
 
+pytestmark = pytest.mark.slow
+
 ONE = plan_text((0, "answer", "[]"))
 UNKNOWN = "resp_0123456789abcdef"
 

@@ -71,6 +71,7 @@ def announced(
         yield stage
 
 
+@pytest.mark.slow
 def test_openais_client_reads_the_event_of_a_complete_response(announced: Stage, inbox: Inbox) -> None:
     with announced.client() as client:
         response = client.responses.create(model="conductor", input="Why?", background=True)
@@ -85,6 +86,7 @@ def test_openais_client_reads_the_event_of_a_complete_response(announced: Stage,
     assert b"Why" not in body
 
 
+@pytest.mark.slow
 def test_only_what_goes_on_in_the_background_is_announced(announced: Stage, inbox: Inbox) -> None:
     with announced.client() as client:
         client.responses.create(model="conductor", input="Why?")
@@ -95,6 +97,7 @@ def test_only_what_goes_on_in_the_background_is_announced(announced: Stage, inbo
     assert [event["data"]["id"] for event in inbox.events()] == [response.id]
 
 
+@pytest.mark.slow
 def test_a_cancelled_one_and_one_that_waits_at_a_gate_are_announced_as_such(
     announced: Stage, inbox: Inbox
 ) -> None:

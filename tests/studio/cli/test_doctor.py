@@ -14,6 +14,8 @@ from fake_openai import FakeOpenAI, Served, serving
 
 from conductor.workers.keys.hosts import HOSTS
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-marked-0123456789"
 
 
@@ -86,7 +88,6 @@ def test_json_holds_every_finding(
     assert "sk-another" not in result.out
 
 
-@pytest.mark.slow
 def test_without_a_pool_file_the_built_in_experts_are_tried(line: Line) -> None:
     result = line("doctor", "--json")
     shape = json.loads(result.out)

@@ -44,6 +44,7 @@ def can_train(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "find_spec", lambda _: object())
 
 
+@pytest.mark.slow
 def test_a_dry_run_counts_the_published_training(line: Line, data: str, priced: str) -> None:
     shown = line("learn", "grpo", data, "--dry-run", "--pool", priced)
     assert shown.code == 0

@@ -157,6 +157,7 @@ def test_a_shell_completes_commands_options_and_choices(complete: Complete) -> N
     assert complete("sessions", "list", "--state", "st") == ["stopped"]
 
 
+@pytest.mark.slow
 def test_a_shell_completes_session_ids_and_worker_names(complete: Complete, simulated: str) -> None:
     with SessionStore.open("sqlite:///data/conductor.db") as store:
         one, other = (store.sessions.create(title).id for title in ("one", "other"))

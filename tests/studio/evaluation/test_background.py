@@ -21,6 +21,8 @@ from studio.evaluation.background import BackgroundEvaluations, State
 from studio.evaluation.evaluations import Evaluations
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
 
 
@@ -63,7 +65,6 @@ def test_it_runs_to_its_end_without_anybody_waiting(bench, background):
     assert bench.store.evaluations.sizes()[evaluation] == EvaluationSize(questions=3, sessions=3, scored=3)
 
 
-@pytest.mark.slow
 def test_one_runs_at_a_time_and_the_next_waits_or_leaves_the_line(bench, background):
     first, second, third = (added(bench, "slow"), added(bench, "quick"), added(bench, "quick"))
     for evaluation in (first, second, third):

@@ -158,6 +158,7 @@ def test_the_plans_of_a_planner_are_tried_with_less_access_and_other_workers(
         Evaluations(bench).add_on(first.model_copy(update={"spec": rounds}), plans)
 
 
+@pytest.mark.slow
 def test_a_workflow_without_a_variant_is_refused(bench: Workbench) -> None:
     single = FixedPlan.of("plan:one.json", "one", Workflow.of(PLAN.workflow.steps[:1]))
     with pytest.raises(DataError, match="nothing to try"):

@@ -25,6 +25,8 @@ from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import table_of_evaluation
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 ITEMS = 6
 PLANNERS = ("worker:even", "worker:all")
 SPEC = EvaluationSpec(data="", digest="", planners=PLANNERS, parallel=2)

@@ -30,6 +30,8 @@ from studio.evaluation.fitting import fit_on, rows_of, trials_of
 from studio.evaluation.results import find_evaluation, scored_cells, table_of_evaluation
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 PLANNERS = ("worker:*", "baseline:vote", "baseline:smoothie", "baseline:moa:layers=2")
 SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
 
@@ -101,7 +103,6 @@ def calls(workers: Sequence[SimulatedWorker]) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 def test_every_planner_answers_every_item_and_the_table_has_its_figures(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:
@@ -129,7 +130,6 @@ def test_every_planner_answers_every_item_and_the_table_has_its_figures(
     assert r"baseline:vote & 0.400" in as_latex(table)
 
 
-@pytest.mark.slow
 def test_calls_that_planners_have_in_common_are_made_once(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:
@@ -160,7 +160,6 @@ def test_repeats_share_no_output(bench: Workbench, workers: Sequence[SimulatedWo
     assert Counter(calls(workers)) == {f"{w}:{n}?": 3 for w in ("alpha", "beta", "gamma") for n in (0, 1)}
 
 
-@pytest.mark.slow
 def test_a_stopped_evaluation_goes_on_and_answers_nothing_twice(
     url: str, workers: Sequence[SimulatedWorker]
 ) -> None:
@@ -218,7 +217,6 @@ def test_a_cell_whose_process_died_goes_on_in_its_own_session(
     assert len(calls(workers)) == 3
 
 
-@pytest.mark.slow
 def test_a_spent_budget_ends_it_with_what_there_is_and_a_higher_one_goes_on(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:
@@ -299,7 +297,6 @@ def test_what_differs_between_two_evaluations_is_named() -> None:
     assert fitted[0].differences(fitted[2]) == fitted[0].differences(SPEC) == ()
 
 
-@pytest.mark.slow
 def test_a_baseline_is_fitted_on_results_and_added_without_a_call_made_twice(
     bench: Workbench, workers: Sequence[SimulatedWorker], tmp_path: Path
 ) -> None:
@@ -357,7 +354,6 @@ def test_a_question_is_known_again_with_its_choices_in_another_order(bench: Work
     assert [fitted.saw(item.input) for item in other] == [True, True, False, False]
 
 
-@pytest.mark.slow
 def test_masrouters_modes_are_learnt_from_its_groups_in_the_evaluation(bench: Workbench) -> None:
     groups = ("baseline:masrouter", "baseline:masrouter:seed=1", "baseline:masrouter:mode=chain")
     evaluation = begun(bench, 4, "worker:*", *groups)

@@ -21,6 +21,8 @@ from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import scored_cells, table_of_evaluation
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
 CHAIN = Workflow.of(
     [
@@ -128,7 +130,6 @@ def test_a_workflow_with_a_worker_that_the_pool_does_not_have_is_refused(bench: 
         Evaluations(bench).add(DATA, [plan.name], SPEC, given=[plan])
 
 
-@pytest.mark.slow
 def test_variants_call_only_what_is_downstream_of_their_edit(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:
@@ -147,7 +148,6 @@ def test_variants_call_only_what_is_downstream_of_their_edit(
     assert len(outputs) == _calls(workers)
 
 
-@pytest.mark.slow
 def test_the_plans_of_a_planner_are_run_again_without_a_call_and_edited_with_few(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:

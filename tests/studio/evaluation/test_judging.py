@@ -23,6 +23,8 @@ from studio.evaluation.results import scored_cells, table_of_evaluation
 from studio.evaluation.scoring import UNJUDGED
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 PLANNERS = ("worker:good", "worker:bad", "worker:copy")
 
 

@@ -18,6 +18,8 @@ from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.outlook import outlook
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 ITEMS = tuple(Item(id=str(n), input=f"{n}?", target=(str(n),)) for n in range(20))
 PLANNERS = ("worker:a", "worker:b", "baseline:vote", "baseline:moa:layers=2")
 
@@ -38,7 +40,6 @@ def test_shared_calls_are_counted_once_and_repeats_are_not_shared(bench):
     assert outlook(bench, ITEMS, PLANNERS, Settings(), repeats=3).calls == 3 * found.calls
 
 
-@pytest.mark.slow
 def test_what_was_measured_replaces_what_is_assumed(bench):
     record = Evaluations(bench).add(
         DataSet("some", ITEMS[:3]), PLANNERS, EvaluationSpec(data="", digest="", planners=("conductor",))

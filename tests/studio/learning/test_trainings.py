@@ -99,6 +99,7 @@ def test_one_training_at_a_time(trainings, python):
     assert not trainings.begun_here(path)
 
 
+@pytest.mark.slow
 def test_a_child_that_ignores_the_request_to_end_is_killed(trainings, python, monkeypatch):
     monkeypatch.setattr(module, "STOP_SECONDS", 0.1)
     python("import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True)\n"

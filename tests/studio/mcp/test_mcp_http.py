@@ -33,6 +33,8 @@ from studio.mcp.callers import Callers
 from studio.mcp.http import McpHttpServer
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 MODES = ("auto", "legacy")
 
 

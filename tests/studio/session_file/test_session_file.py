@@ -33,6 +33,8 @@ from storage.records import SessionFilter
 from storage.session_entries import ENTRIES, Kind
 from studio.session_file import import_sessions, write_sessions
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent / "session_files"
 PUBLISHED = json.loads(
     (Path(__file__).parents[3] / "docs/conductor-session-2.schema.json").read_text(encoding="utf-8")
@@ -87,7 +89,6 @@ def _named(value: Any, names: Mapping[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-@pytest.mark.slow
 @cases(25)
 @given(history=acts())
 def test_a_file_comes_out_of_another_store_as_it_went_in(
@@ -104,7 +105,6 @@ def test_a_file_comes_out_of_another_store_as_it_went_in(
     assert without_ids(copy) == without_ids(file)
 
 
-@pytest.mark.slow
 def test_an_imported_session_is_the_same_to_whoever_asks_the_store(
     store: SessionStore, elsewhere: SessionStore
 ) -> None:
@@ -193,7 +193,6 @@ def test_what_an_interrupted_run_took_stays_unknown(store: SessionStore, elsewhe
     assert [run.tokens for run in elsewhere.runs.of_session(made)] == [None]
 
 
-@pytest.mark.slow
 def test_several_sessions_go_in_one_file_and_come_out_together(
     store: SessionStore, elsewhere: SessionStore
 ) -> None:
@@ -208,7 +207,6 @@ def test_several_sessions_go_in_one_file_and_come_out_together(
     assert import_sessions(elsewhere, BytesIO(exported(store))) == ()
 
 
-@pytest.mark.slow
 def test_many_sessions_of_one_title_come_in_as_quickly_as_of_others(
     store: SessionStore, elsewhere: SessionStore
 ) -> None:
@@ -315,7 +313,6 @@ def test_a_file_that_is_not_whole_is_noticed_and_not_imported(
     assert elsewhere.sessions.count() == 0
 
 
-@pytest.mark.slow
 def test_a_session_is_exported_and_imported_a_few_entries_at_a_time(
     store: SessionStore, elsewhere: SessionStore
 ) -> None:
@@ -372,7 +369,6 @@ def test_a_workflow_file_is_told_as_one(store: SessionStore) -> None:
         previewed(long.encode())
 
 
-@pytest.mark.slow
 def test_each_line_is_as_the_published_schema_defines_it(store: SessionStore) -> None:
     assert line_schema() == PUBLISHED
     jsonschema.Draft202012Validator.check_schema(PUBLISHED)

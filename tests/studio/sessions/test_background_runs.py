@@ -148,6 +148,7 @@ def test_who_waited_for_the_end_of_a_run_finds_it_in_the_journal_alone() -> None
     assert live_then == [None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("worth", "packed"), [(1, ["r"]), (1000, [])])
 def test_a_run_with_many_pieces_of_text_is_packed_after_its_end(
     monkeypatch: pytest.MonkeyPatch, worth: int, packed: list[str]
@@ -190,6 +191,7 @@ def test_a_run_that_could_not_be_kept_says_so_and_stays_readable() -> None:
         assert (live.state.status, live.state.answer) == ("finished", "said")
 
 
+@pytest.mark.slow
 def test_a_run_whose_beginning_cannot_be_stored_is_stopped_and_forgotten() -> None:
     begun: Future[None] = Future()
     with background(Keeping(broken=True)) as loop:

@@ -35,6 +35,7 @@ def revised(store: SessionStore, session: str, *instructions: str) -> Revision:
     return store.revisions.add(session, steps(*instructions), origin="human")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("quote", "near", "kept"),
     [
@@ -54,6 +55,7 @@ def test_words_are_kept_with_their_place_in_the_source(
     assert (made.quote, made.start, made.text, made.author) == (*kept, "Sure?", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "quote", "author", "named"),
     [

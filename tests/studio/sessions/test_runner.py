@@ -28,6 +28,8 @@ from storage import Session
 from studio.sessions.background_runs import LiveRun
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 ONE = plan_text((0, "solve it", "[]"))
 TWO = plan_text((0, "look again", '"all"'), (1, "merge", "[0]"))
 
@@ -307,7 +309,6 @@ def close_around(bench: Workbench, held: Event) -> None:
         closed.result(10)
 
 
-@pytest.mark.slow
 def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,7 +323,6 @@ def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
     assert again.required_head(session.id).note == "Planned"
 
 
-@pytest.mark.slow
 def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,8 @@ from storage import SessionStore
 from storage.session_entries import NoteEntry
 from studio.workbench import Workbench, marks
 
+pytestmark = pytest.mark.slow
+
 NOTE = NoteEntry(id="n", part="question", text="Vague", created_at=0)
 
 

@@ -19,6 +19,8 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 POOL = Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta")))
 FIRST = Workflow.of(
     [Step(instruction="Find it.", worker="alpha"), Step(instruction="Say it.", worker="beta", access=(0,))]

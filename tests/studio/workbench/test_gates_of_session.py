@@ -20,6 +20,8 @@ from storage import SessionStore
 from studio.session_file import import_sessions, write_sessions
 from studio.workbench import Contender, Workbench
 
+pytestmark = pytest.mark.slow
+
 GATED = workflow_of((), (0,), (0, 1)).with_gate(1)
 
 

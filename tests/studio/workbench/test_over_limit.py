@@ -15,6 +15,8 @@ from conductor.workers.simulated import SimulatedWorker
 from storage import Plan, SessionStore
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 GOOD = plan_text((0, "Answer.", "[]"))
 
 

@@ -17,6 +17,8 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.workbench import Contender, Workbench
 
+pytestmark = pytest.mark.slow
+
 ONE = Workflow.of([Step(instruction="Answer.", worker="quick")])
 TWO = Workflow.of(
     [Step(instruction="Find it.", worker="quick"), Step(instruction="Say it.", worker="quick", access=(0,))]

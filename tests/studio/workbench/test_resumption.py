@@ -64,6 +64,7 @@ def planned(bench: Workbench) -> str:
     return session
 
 
+@pytest.mark.slow
 def test_a_round_that_was_interrupted_goes_on_as_that_round(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_round_that_was_interrupted_goes_on_as_that_round(
         assert bench.running.resumption(session) is None
 
 
+@pytest.mark.slow
 def test_an_experiment_that_was_interrupted_says_so_and_leaves_the_session_as_it_was(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,8 @@ from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.team_tests import TeamTests
 from studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bench(url: str) -> Iterator[Workbench]:
@@ -94,7 +96,6 @@ def test_what_takes_a_judge_is_not_judged_and_not_wrong(bench: Workbench, sessio
     assert bench.store.evaluations.listed() == ()
 
 
-@pytest.mark.slow
 def test_evaluations_tell_how_a_revision_does_on_the_other_tests_of_the_set(
     bench: Workbench, session: str
 ) -> None:

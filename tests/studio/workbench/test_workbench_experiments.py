@@ -34,6 +34,8 @@ from storage import SessionStore
 from studio.workbench import Workbench
 from studio.workbench.experiments import AT_ONCE, LiveExperiment
 
+pytestmark = pytest.mark.slow
+
 PLAN = plan_text((0, "find it", "[]"), (1, "check it", "[0]"), (0, "say it", '"all"'))
 
 
@@ -244,7 +246,6 @@ def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_e
     assert not live.runs
 
 
-@pytest.mark.slow
 def test_an_experiment_of_another_process_is_seen_and_stopped(
     bench: Workbench, session: str, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

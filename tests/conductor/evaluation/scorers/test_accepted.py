@@ -60,6 +60,7 @@ def test_an_accepted_answer_that_no_answer_equals_is_refused(accepted: Accepted)
         asyncio.run(check_accepted(accepted))
 
 
+@pytest.mark.slow
 def test_an_accepted_formula_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(DataError, match="cannot be read as mathematics"):
         asyncio.run(check_accepted(Accepted(target=("(((",), check="mathematics")))

@@ -68,6 +68,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path):
         RunFolder(tmp_path / "file" / "run", SETTINGS)
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time_trains_in_a_folder(tmp_path: Path):
     folder = RunFolder(tmp_path, SETTINGS)
     assert holder(tmp_path) is None

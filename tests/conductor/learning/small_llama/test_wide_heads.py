@@ -13,6 +13,8 @@ from conductor.learning.small_llama.folder import as_safetensors
 from conductor.learning.small_llama.wide_heads import LEAST, with_wide_heads
 from conductor.llama.model import read_llama
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("heads", "shared", "size"), [(4, 4, 16), (8, 8, 8), (8, 2, 8)])
 def test_every_text_is_continued_alike(tmp_path: Path, heads: int, shared: int, size: int):

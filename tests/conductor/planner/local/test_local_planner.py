@@ -86,6 +86,7 @@ def test_workers_that_the_model_does_not_know_are_left_out_of_its_prompt(folder:
     assert event.report.prompt.workers == ("gpt-5", "letters", "facts")
 
 
+@pytest.mark.slow
 def test_a_name_that_the_pool_does_not_have_is_never_written(folder: Path):
     conductor = _conductor(folder)
     for offered in (("letters",), ("solver", "text")):

@@ -178,6 +178,7 @@ def _nobody_answers_the_door() -> Iterator[str]:
                 one.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_pauses")
 async def test_a_connection_that_nobody_takes_is_told() -> None:
     with _nobody_answers_the_door() as base_url:
@@ -213,6 +214,7 @@ def peak_memory() -> Iterator[Callable[[], int]]:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 async def test_signs_of_life_are_no_tokens() -> None:
     async def breathing(writer: asyncio.StreamWriter) -> None:
         writer.write(head() + chunk(role="assistant", content=""))
@@ -227,6 +229,7 @@ async def test_signs_of_life_are_no_tokens() -> None:
     assert "sent no token within 0.1 seconds" in line[0]
 
 
+@pytest.mark.slow
 async def test_a_stream_kept_open_by_signs_of_life_has_still_stalled() -> None:
     async def breathing(writer: asyncio.StreamWriter) -> None:
         writer.write(head() + chunk(content="half"))

@@ -186,6 +186,7 @@ async def test_a_longer_pause_than_is_waited_is_told_and_closing_the_stream_ends
     assert len(fake_openai.log.entries) == 1
 
 
+@pytest.mark.slow
 async def test_one_connection_serves_call_after_call_until_its_worker_is_dropped() -> None:
     with serving(FakeOpenAI()) as served:
         chat = client(served.base_url)
@@ -342,6 +343,7 @@ async def test_every_failure_of_a_call_names_it(status: str, body: bytes) -> Non
     assert lines[-1].startswith("error: ")
 
 
+@pytest.mark.slow
 async def test_a_stalled_call_is_named() -> None:
     async def silent(writer: asyncio.StreamWriter) -> None:
         writer.write(head(more=NAMED))

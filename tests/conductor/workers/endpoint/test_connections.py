@@ -110,6 +110,7 @@ async def test_a_server_that_speaks_no_tls_is_a_connect_error() -> None:
             await asking.post(address.replace("http:", "https:"), content=b"ask")
 
 
+@pytest.mark.slow
 async def test_a_connection_that_is_never_taken_is_a_connect_timeout() -> None:
     """A listener whose queue is full answers no further connection."""
     with socket.socket() as listener:

@@ -126,6 +126,7 @@ def test_a_check_that_has_no_end_is_given_up(schema: dict[str, Any], answer: str
     assert reason in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_check_ends_when_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_check, "SECONDS", 0.01)
     with pytest.raises(FormatError, match="it takes more than"):

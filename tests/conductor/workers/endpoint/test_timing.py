@@ -204,6 +204,7 @@ concurrency = {concurrency}
 """
 
 
+@pytest.mark.slow
 async def test_a_pool_that_was_saved_again_takes_no_more_than_it_may(tmp_path: Path) -> None:
     file = tmp_path / "pool.toml"
     under_way = most = 0

@@ -129,6 +129,7 @@ async def test_those_of_a_refusal_are_of_its_text() -> None:
     assert (spelled(completion), completion.finish_reason) == ("No.", "refused")
 
 
+@pytest.mark.slow
 async def test_a_broken_stream_loses_those_of_its_text(fake_openai: Served) -> None:
     chat = client(fake_openai.base_url, "fault:hang-up", retries=1)
     attempts: list[list[Delta]] = [[]]

@@ -25,6 +25,7 @@ def _split(draw: st.DrawFn, text: str) -> list[str]:
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
+@pytest.mark.slow
 @given(st.data())
 @cases(300)
 def test_however_a_text_is_split_its_keys_are_masked_as_in_the_whole(data: st.DataObject) -> None:

@@ -128,6 +128,7 @@ def test_the_cards_name_what_is_simulated() -> None:
     assert len({card.identity for card in cards}) == len(cards)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [

@@ -337,6 +337,7 @@ def _example(monkeypatch: pytest.MonkeyPatch) -> Pool:
     return read_pool(EXAMPLE)
 
 
+@pytest.mark.slow
 def test_the_example_shows_every_kind_of_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = _example(monkeypatch)
     assert pool.conductor is not None

@@ -325,6 +325,7 @@ def plans(draw: st.DrawFn) -> tuple[Workflow, Mapping[int, Output]]:
     return workflow, {at: output(draw(st.sampled_from((SAID, "No.", f"Yes: {SAID}"))), at) for at in ran}
 
 
+@pytest.mark.slow
 @cases(150)
 @given(plans(), st.integers(1, 8), st.booleans())
 def test_every_fix_of_any_workflow_is_legal_and_mends_what_was_found(plan, limit, later):

@@ -45,6 +45,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_both_sides_show_the_poorer_cards_of_the_two(left, right):
     for width in WIDTHS:

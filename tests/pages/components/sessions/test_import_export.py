@@ -106,6 +106,7 @@ def test_a_workflow_that_cannot_be_a_session_here_is_held_back(app, bench, query
     assert page.button(key="import-now").disabled
 
 
+@pytest.mark.slow
 def test_what_is_taken_along_is_whole(bench, session):
     bench.running.start(session)
     bench.activities.wait(session)

@@ -64,6 +64,7 @@ def test_the_frontend_still_keeps_in_the_browser_whether_the_sidebar_is_closed()
     assert f"`{SIDEBAR_KEPT}$" in frontend()
 
 
+@pytest.mark.slow
 def test_the_frontend_still_opens_the_dialog_that_the_connection_closes():
     assert "Connection error" in frontend()
 

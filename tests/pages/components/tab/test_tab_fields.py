@@ -52,6 +52,7 @@ def browser(bench, tab, session):
     return Browser(tab, bench.store.revisions.head(session)).draw("old")
 
 
+@pytest.mark.slow
 def test_what_a_person_changed_is_committed_with_what_it_was(browser):
     assert browser.send("mine") == [("old", "mine")]
     assert browser.send("old") == [("mine", "old")]

@@ -31,6 +31,7 @@ def edited(bench, session, **edit):
     return bench.editing.edit(session, workflow, note="Quicker", head=head)
 
 
+@pytest.mark.slow
 def test_a_run_and_a_revision_are_found_by_address_and_by_bare_id(bench, session):
     run = ran(bench, session)
     head = bench.store.revisions.head(session)
@@ -50,6 +51,7 @@ def test_a_plan_that_was_not_chosen_is_found_by_its_address(bench):
     assert side.name == f"Plan of {plan.planner}"
 
 
+@pytest.mark.slow
 def test_each_plan_of_a_conductors_text_has_an_address_of_its_own(bench):
     session = bench.ask("What is 2 + 3?").id
     plan = bench.planning.plan(session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 
@@ -24,6 +25,7 @@ def buttons() -> None:
     action("Fail", None, fail, key="fail", place="here", redraw=False)
 
 
+@pytest.mark.slow
 def test_an_action_is_done_before_the_page_is_drawn_and_its_error_stands_at_its_place():
     page = AppTest.from_function(buttons).run()
     page.button(key="note").click().run()

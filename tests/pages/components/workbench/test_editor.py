@@ -17,6 +17,7 @@ def editor(bench, tab, session):
     return Editor(bench=bench, tab=tab, session=session, head=bench.store.revisions.head(session))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edit", "note", "access", "selected"),
     [
@@ -38,6 +39,7 @@ def test_an_edit_is_one_revision_with_a_note(editor, edit, note, access, selecte
     assert editor.tab.selected == selected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "access"),
     [
@@ -88,6 +90,7 @@ def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_says_why(bench, sessi
     assert expected in notice.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

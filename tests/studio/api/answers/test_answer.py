@@ -82,6 +82,7 @@ def given_out_by(answer: Answer, events: list[Event]) -> str:
     return "".join(answer.add(event) for event in events)
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(st.text(" \nab"), min_size=1, max_size=3),
     rounds=st.integers(1, 3),

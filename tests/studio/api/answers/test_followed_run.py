@@ -26,6 +26,8 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.access.auth import Principal
 
+pytestmark = pytest.mark.slow
+
 PIECES = ("So ", "it ", "is, ", "word ", "by word.")
 TWO = plan_text((0, "Look it up.", "[]"), (1, "Answer.", '["all"]'))
 ONE = plan_text((0, "Answer.", "[]"))

@@ -25,6 +25,8 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage.database.schema import EVENTS, LONG_TEXTS, SESSIONS
 
+pytestmark = pytest.mark.slow
+
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 100
 GIF = b"GIF89a" + b"\x00" * 50
 TWO = plan_text((0, "look", "[]"), (1, "answer", "[0]"))

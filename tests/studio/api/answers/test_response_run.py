@@ -39,6 +39,7 @@ def begun(stage: Stage) -> bool:
     return any(one is not None and one.state.steps and one.state.steps[0].text for one in live)
 
 
+@pytest.mark.slow
 def test_a_plain_request_is_answered_with_503_that_is_not_to_be_asked_again(own_stage: Stage) -> None:
     own_stage.plays(alpha := Paced("alpha", ["So.", "never"], gates={1: (never := Event())}))
     with ThreadPoolExecutor() as threads:
@@ -55,6 +56,7 @@ def test_a_plain_request_is_answered_with_503_that_is_not_to_be_asked_again(own_
     assert own_stage.auth.used[-1].total is None, "what a stopped call used is not known, and is counted so"
 
 
+@pytest.mark.slow
 def test_a_stream_ends_with_the_error_while_its_plan_is_written(own_stage: Stage) -> None:
     own_stage.plays(Paced("alpha", ["So."]), plans=(conductor := Pensive()))
     asked = {**WHY, "model": "conductor", "stream": True}
@@ -66,6 +68,7 @@ def test_a_stream_ends_with_the_error_while_its_plan_is_written(own_stage: Stage
     assert text.endswith("\n\n")
 
 
+@pytest.mark.slow
 async def test_nothing_starts_on_a_server_that_stops(own_stage: Stage) -> None:
     own_stage.plays(Paced("alpha", ["So."]))
     runs = own_stage.api.state.runs

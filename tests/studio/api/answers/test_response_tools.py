@@ -12,6 +12,8 @@ from openai import OpenAI
 from stage import Stage, model
 from tool_cases import BOTH, OSLO, ROME, SCHEMA, TOOL, calls
 
+pytestmark = pytest.mark.slow
+
 TWO = plan_text((0, "look it up", "[]"), (1, "answer", "[0]"))
 THERE = calls(("up-3", "weather", ROME))
 FLAT: Any = {

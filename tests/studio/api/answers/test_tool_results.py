@@ -14,6 +14,8 @@ from tool_cases import BOTH, ROME, TOOL, WHERE, calls
 
 from studio.access.auth import Principal
 
+pytestmark = pytest.mark.slow
+
 TWO = plan_text((0, "look it up", "[]"), (1, "answer", "[0]"))
 THERE = calls(("up-3", "weather", ROME))
 

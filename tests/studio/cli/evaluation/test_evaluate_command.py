@@ -231,6 +231,7 @@ def test_a_shipped_set_takes_no_file_of_the_user(line: Line) -> None:
     assert "demo: 300 questions of the orchard" in line("evaluate", "sets").out
 
 
+@pytest.mark.slow
 def test_a_judge_is_named_where_one_is_needed_and_is_a_model(line: Line, data: str) -> None:
     run = ("evaluate", "run", data, "--skip-broken", "-p", "worker:mathematics")
     for options, message in (
@@ -242,6 +243,7 @@ def test_a_judge_is_named_where_one_is_needed_and_is_a_model(line: Line, data: s
         assert (refused.code, message in refused.err) == (1, True), refused.err
 
 
+@pytest.mark.slow
 def test_answers_are_judged_by_the_worker_that_is_named(
     line: Line, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +268,7 @@ def test_a_cluster_is_refused_for_a_store_in_a_file_before_anything_is_stored(li
     assert json.loads(line("evaluate", "list", "--json").out) == {"evaluations": []}
 
 
+@pytest.mark.slow
 def test_a_budget_is_refused_on_a_cluster_before_anything_is_stored(
     line: Line, data: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from command_line import Line
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def session(line: Line) -> str:
     return str(json.loads(line("run", "What is 6 * 7?", "--json").out)["session"])
 
 
-@pytest.mark.slow
 def test_a_test_is_kept_asked_written_and_deleted(line: Line, session: str, tmp_path: Path) -> None:
     kept = json.loads(line("evaluate", "keep", session, "--check", "number", "--author", "Ada", "--json").out)
     assert (kept["data_set"], kept["accepted"], kept["scorer"]) == ("team", "42", "number")

@@ -24,6 +24,8 @@ from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import PlanProblem, PlanReport
 from storage import SessionStore
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 
 
@@ -487,7 +489,6 @@ def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore
 # -- the command line itself -----------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_listing_loads_neither_workers_nor_pages(folder: Path) -> None:
     code = (
         "import sys\nfrom studio.cli.line import main\nmain(['sessions', 'list'])\n"

@@ -15,6 +15,8 @@ from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 
+pytestmark = pytest.mark.slow
+
 PLAN = Workflow.of(
     [
         Step(instruction="Find it.", worker="alpha"),

@@ -11,6 +11,8 @@ from workflow_cases import workflow_of
 
 from conductor.workflow.file import write_plan
 
+pytestmark = pytest.mark.slow
+
 PAIR = workflow_of((), (0,)).with_instruction(0, "Do it, bad one.").with_worker(1, "beta")
 
 

@@ -15,6 +15,8 @@ from conductor.runtime import Runtime
 from conductor.workflow.file import read_plan
 from storage import SessionStore
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_person_reads_the_rule_the_shape_and_the_steps(line: Line) -> None:
     result = line("plan", "Compare the capitals of France and Germany.")
@@ -159,7 +161,6 @@ def test_a_session_whose_planning_was_interrupted_is_planned_again(line: Line, i
     assert "planned" in line("sessions", "list").out
 
 
-@pytest.mark.slow
 def test_a_session_whose_planning_was_interrupted_is_planned_and_run(line: Line, interrupted: str) -> None:
     result = line("run", "--session", interrupted)
     assert result.code == 0

@@ -29,6 +29,8 @@ from conductor.workflow.file import write_plan
 from conductor.workflow.model import Workflow
 from storage import SessionStore
 
+pytestmark = pytest.mark.slow
+
 FACT = "What is the capital of France?"
 PAIR = workflow_of((), (0,)).with_worker(1, "beta")
 
@@ -62,7 +64,6 @@ def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> N
     assert result.err.rstrip().endswith("(offline, no model is called)")
 
 
-@pytest.mark.slow
 def test_a_run_without_an_answer_has_an_exit_code_of_its_own_and_is_found_by_it(line: Line) -> None:
     result = line("run", "Write a poem about rain")
     assert result.code == 3
@@ -218,7 +219,6 @@ def test_only_debug_shows_where_an_error_comes_from(line: Line) -> None:
     assert "Traceback" in line("run", "", "--debug").err
 
 
-@pytest.mark.slow
 def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None:
     slow = '[[worker]]\nkind = "simulated"\nname = "alpha"\nanswer = "kept"\n'
     slow += '[[worker]]\nkind = "simulated"\nname = "beta"\nlatency = 60\n'
@@ -242,7 +242,6 @@ def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None
         assert fold(store.runs.events(state.run)) == state
 
 
-@pytest.mark.slow
 def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: Path) -> None:
     slow = '[[worker]]\nkind = "simulated"\nname = "alpha"\nanswer = "kept"\n'
     slow += '[[worker]]\nkind = "simulated"\nname = "beta"\nanswer = "late"\nlatency = {}\n'
@@ -266,7 +265,6 @@ def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: P
     assert "resumes" not in line("run", "--session", listed[0].id, "--pool", "slow.toml").err
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str) -> None:
     arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
@@ -277,7 +275,6 @@ def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str)
     assert err == ""
 
 
-@pytest.mark.slow
 def test_a_terminal_shows_who_works_until_all_is_done(folder: Path, simulated: str) -> None:
     ours, theirs = pty.openpty()
     arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated)

@@ -46,6 +46,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("query", "wrong"), QUESTIONS)
 def test_the_mathematics_experts_answer_is_verified_and_a_wrong_one_corrected(query: str, wrong: str) -> None:
     response = "\n".join(mathematics(Task(query=query, instruction="Solve.")))

@@ -150,6 +150,7 @@ def test_the_parser_reads_or_refuses_and_nothing_else(text: str) -> None:
     assert [parse_statement(formula_text(node)) for node in nodes] == [(node,) for node in nodes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "repeated",
     ["1", "1.", "1 ", "a ", "- ", "root of ", "half of ", "5 km ", "and ", "if ", "x=1, ", "12:", "("],

@@ -284,5 +284,6 @@ def test_a_plan_names_kind_unknowns_and_method_and_solves_nothing() -> None:
     assert len(plan) == 4
 
 
+@pytest.mark.slow
 def test_an_equation_without_a_method_is_unsolved() -> None:
     assert lines("Integrate x^x")[-1] == UNSOLVED

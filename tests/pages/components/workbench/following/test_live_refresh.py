@@ -18,6 +18,8 @@ from pages.components.workbench.following.live_refresh import (
     CurrentView,
 )
 
+pytestmark = pytest.mark.slow
+
 FRAGMENTS = ("canvas", "inspector", "panels", "meter", "replay")
 
 
