@@ -5,7 +5,9 @@ Knows addresses and stores' URLs; knows no evaluation.
 
 from __future__ import annotations
 
+import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -17,6 +19,12 @@ from storage.database.database import sqlite_file
 
 CONNECT_SECONDS = 30.0
 """How long a cluster may take to admit this process. Ray itself would wait for ever."""
+
+GONE_SECONDS = 15.0
+"""How long a head may not answer while it is waited for."""
+
+_PATIENCE = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}
+"""Ray itself would end a program 60 seconds after the head is gone, whatever the program has yet to save."""
 
 _RAY_MISSING = "Ray is not installed; it comes with: pip install 'conductor-studio[ray]'."
 
@@ -64,6 +72,7 @@ def connected(address: str) -> Iterator[None]:
     if find_spec("ray") is None:
         raise ClusterError(_RAY_MISSING)
     _knock(*place(address))
+    os.environ.update(_PATIENCE)
     import ray  # noqa: PLC0415 - an extra
 
     failed: list[Exception] = []
@@ -87,6 +96,30 @@ def connected(address: str) -> Iterator[None]:
     finally:
         with suppress(Exception):
             ray.shutdown()
+
+
+class HeadWatch:
+    """Whether the head of the cluster that is connected to still answers."""
+
+    def __init__(self) -> None:
+        import ray  # noqa: PLC0415 - an extra
+
+        self._place = place(ray.get_runtime_context().gcs_address)
+        self._silent_since: float | None = None
+        self._due = 0.0
+
+    @property
+    def gone(self) -> bool:
+        """Whether it has not answered for `GONE_SECONDS`; asks it where that is due."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + GONE_SECONDS / 5
+            try:
+                socket.create_connection(self._place, timeout=5).close()
+                self._silent_since = None
+            except OSError:
+                self._silent_since = self._silent_since or now
+        return self._silent_since is not None and now - self._silent_since > GONE_SECONDS
 
 
 def _knock(host: str, port: int) -> None:

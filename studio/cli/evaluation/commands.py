@@ -21,7 +21,7 @@ from conductor.evaluation.spec import CONDUCTOR
 from conductor.evaluation.table import as_csv, as_latex, disagreements
 from conductor.text.formatting import counted
 from conductor.values.budget import Budget
-from studio.cli.evaluation.cluster import crew_of, on_cluster
+from studio.cli.cluster import crew_of, on_store_and_cluster
 from studio.cli.evaluation.outcome import carried_out, exit_code, shown
 from studio.cli.evaluation.plans import plans_of_files
 from studio.cli.evaluation.questions import Source, on_its_pool, sets_lines, sets_shape
@@ -109,7 +109,7 @@ def run(
         options, planner = with_pool, planner or list(SHIPPED[data].planners or ())
     questions = asked.questions(data, database=options.database)
     confirm_keys(options.pool, ask=True)
-    with on_cluster(ray, options), opened(options) as bench:
+    with on_store_and_cluster(ray, options), opened(options) as bench:
         spec = asked.spec(settings_of(choice, pool=bench.pool))
         if ray is not None:
             # Refused before anything is stored.
@@ -140,7 +140,7 @@ def resume(
     Limits that are given take the place of the evaluation's own; what was used before counts.
     """
     confirm_keys(options.pool, ask=True)
-    with on_cluster(ray, options), opened(options) as bench:
+    with on_store_and_cluster(ray, options), opened(options) as bench:
         record = find_evaluation(bench.store, evaluation)
         if planner:
             record = Evaluations(bench).extend(record.id, planner, given=plans_of_files(planner))

@@ -6,18 +6,17 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
-from fake_openai import FakeOpenAI, Served, serving
-from ray.cluster_utils import Cluster
+from conftest import LocalCluster
+from fake_openai import Served
 
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.table import Table, row_values
+from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
 from studio.cluster.crew import RayCrew
 from studio.composition import open_workbench
@@ -25,42 +24,11 @@ from studio.evaluation.evaluation_run import Progress
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import table_of_evaluation
 
-ROOT = Path(__file__).parents[3]
 ITEMS, KILLED_AT = 200, 60
 PLANNERS = ("worker:mathematics", "worker:model")
 SPEC = EvaluationSpec(data="", digest="", planners=PLANNERS, parallel=4)
-# Of memory for values, which are small here.
-SMALL = {"object_store_memory": 80_000_000}
-HEAD = {"num_cpus": 0, "include_dashboard": False, **SMALL}
-KEY = "sk-marked-0123456789abcdef"
-POOL = """
-workers = "offline"
-
-[[worker]]
-name = "model"
-base_url = "{url}"
-model = "small"
-api_key_env = "CONDUCTOR_KEY"
-"""
 NOT_EQUAL = {"seconds", "paid"}
 """Of a row: what depends on the machine, and what a killed process may have paid for in vain."""
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("CONDUCTOR_KEY", KEY)
-        patch.setenv("PYTHONPATH", str(ROOT))
-        cluster = Cluster(initialize_head=True, head_node_args=HEAD)
-        yield cluster
-        cluster.shutdown()
-
-
-@pytest.fixture
-def served() -> Iterator[Served]:
-    with serving(FakeOpenAI(key=KEY)) as served:
-        yield served
 
 
 def _data() -> DataSet:
@@ -82,27 +50,23 @@ def _rows(table: Table) -> list[dict[str, Any]]:
 
 
 def test_a_node_that_is_killed_in_the_middle_changes_nothing_in_the_table(
-    cluster: Cluster, served: Served, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: LocalCluster, served: Served, pool: Path, database: str
 ) -> None:
-    monkeypatch.setenv("CONDUCTOR_KEY", KEY)
-    pool = tmp_path / "pool.toml"
-    pool.write_text(POOL.format(url=served.base_url))
-    nodes = [cluster.add_node(num_cpus=1, **SMALL) for _ in range(2)]
+    served.fake.tokens_per_second = None
     killed: list[int] = []
+    with cluster.nodes(2) as nodes, closing(open_workbench(pool=pool, database=database)) as bench:
 
-    def kill(progress: Progress) -> None:
-        if progress.done >= KILLED_AT and not killed:
-            killed.append(progress.done)
-            cluster.remove_node(nodes[1], allow_graceful=False)
+        def kill(progress: Progress) -> None:
+            if progress.done >= KILLED_AT and not killed:
+                killed.append(progress.done)
+                cluster.kill(nodes[1])
 
-    with closing(open_workbench(pool=pool, database=database)) as bench:
         evaluations, store = Evaluations(bench), bench.store
         here = evaluations.add(_data(), PLANNERS, SPEC)
         assert evaluations.run(here.id).failure is None
         there = evaluations.add(_data(), PLANNERS, SPEC)
-        usable = [name for name in bench.pool.names if name not in bench.pool.unusable]
         with connected(cluster.address):
-            crew = RayCrew(pool=str(pool), database=database, usable=usable)
+            crew = RayCrew(Brief.of(bench.pool, pool), database=database)
             progress = evaluations.run(there.id, listen=kill, crew=crew)
         assert killed
         assert killed[0] < progress.cells
@@ -116,22 +80,21 @@ def test_a_node_that_is_killed_in_the_middle_changes_nothing_in_the_table(
 
 
 def test_the_command_answers_on_the_cluster_that_it_is_given(
-    cluster: Cluster, database: str, tmp_path: Path
+    cluster: LocalCluster, database: str, tmp_path: Path
 ) -> None:
-    node = cluster.add_node(num_cpus=1, **SMALL)
     command = ["evaluate", "run", "arithmetic", "--limit", "6", "-p", "worker:mathematics", "--json"]
     place = ["--pool", "offline", "--database", database, "--ray", cluster.address]
-    done = subprocess.run(
-        [sys.executable, "-m", "conductor", *command, *place],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    with cluster.nodes(1):
+        done = subprocess.run(
+            [sys.executable, "-m", "conductor", *command, *place],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr
     shape = json.loads(done.stdout)
     assert shape["failure"] is None
     row = shape["planners"][0]
     assert (row["planner"], row["questions"]) == ("worker:mathematics", 6)
-    cluster.remove_node(node)

@@ -1,0 +1,61 @@
+"""What every process on a cluster is sent, and what it compares with its own machine before it begins.
+
+Values without secrets. Knows pools, versions and the name of the machine; knows no Ray.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from conductor.workers.pool.built_in import BUILT_IN
+from conductor.workers.pool.pool import Pool, configured_path
+from storage.store import default_url
+
+
+def own_version() -> str:
+    """Of the program that runs here; nothing where it was not installed."""
+    try:
+        return version("conductor-studio")
+    except PackageNotFoundError:
+        return ""
+
+
+@dataclass(frozen=True)
+class Brief:
+    """`pool` is a path on each machine, or a built-in one; the workers `usable` must be usable there."""
+
+    pool: str
+    version: str
+    usable: tuple[str, ...]
+
+    @classmethod
+    def of(cls, pool: Pool, file: Path | None) -> Brief:
+        """For processes that are to have this pool, which was read from that file or the configured one."""
+        path = configured_path(file)
+        named = "offline" if path is None else str(path if str(path) in BUILT_IN else path.absolute())
+        return cls(named, own_version(), tuple(name for name in pool.names if name not in pool.unusable))
+
+    def other_program(self) -> str | None:
+        """Why the program here cannot stand in for the one that sent this; None where it can."""
+        here, asked = own_version() or "unknown", self.version or "unknown"
+        return None if here == asked else on_this_machine(f"this program has version {here}, not {asked}.")
+
+    def unusable_in(self, pool: Pool) -> str | None:
+        """Why one of the workers cannot be called with the settings here; None where all can."""
+        here = pool.unusable
+        missing = next((f"{name}: {here[name]}" for name in self.usable if name in here), None)
+        return None if missing is None else on_this_machine(missing)
+
+
+def no_store(database: str | None) -> str | None:
+    """Why a process that was not sent the store's URL cannot find it here; None where it can."""
+    if database is not None or default_url().startswith("postgres"):
+        return None
+    return on_this_machine("CONDUCTOR_DATABASE_URL does not name the store there.")
+
+
+def on_this_machine(reason: str) -> str:
+    return f"On the machine {platform.node()} of the Ray cluster: {reason}"
