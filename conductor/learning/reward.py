@@ -13,7 +13,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
@@ -83,8 +83,31 @@ class Reward:
         return worth - min(MOST_FOR_TOKENS, self.price * (outcome.tokens or 0) / 1_000)
 
 
+class WorkflowJudge(Protocol):
+    """Runs workflows and scores their answers, in this process or in others."""
+
+    @property
+    def calls(self) -> int:
+        """Calls of workers so far."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """Steps that were answered so far: without sharing, as many calls."""
+        ...
+
+    async def run(
+        self,
+        workflows: Sequence[Workflow],
+        items: Sequence[Item],
+        previous: Sequence[tuple[SeenResponse, ...]] | None = None,
+    ) -> list[Outcome]:
+        """The outcome of each workflow, for its item; `previous` is what its round before answered."""
+        ...
+
+
 class Judge:
-    """Runs plans and scores their answers; counts calls. All of it belongs to one event loop.
+    """A `WorkflowJudge` that also reads plans. All of it belongs to one event loop.
 
     `fresh`: no output is shared between rollouts. `allow_code`: programs of models are run where an item is
     scored so.
@@ -100,9 +123,7 @@ class Judge:
     ) -> None:
         self._flights: dict[tuple[str, Request], asyncio.Task[Completion]] = {}
         self.calls = 0
-        """Calls of workers so far."""
         self.steps = 0
-        """Steps that were answered so far: without sharing, as many calls."""
         self._fresh = fresh
         self._max_steps = max_steps
         self._allow_code = allow_code
@@ -133,7 +154,7 @@ class Judge:
         items: Sequence[Item],
         previous: Sequence[tuple[SeenResponse, ...]] | None = None,
     ) -> list[Outcome]:
-        """The outcome of each workflow, for its item; `previous` is what its round before answered."""
+        """See `WorkflowJudge.run`."""
         known: dict[str, Output] = {}
         before = previous or [()] * len(items)
         return await asyncio.gather(

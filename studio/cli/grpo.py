@@ -23,9 +23,10 @@ from conductor.learning.gauges import Stopped
 from conductor.learning.grpo.cost import TrainingCost, training_cost, usable
 from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe
 from conductor.learning.grpo.run import GrpoRun
-from conductor.learning.reward import Variant
+from conductor.learning.reward import Variant, WorkflowJudge
 from conductor.text.formatting import counted, dollars
 from conductor.workers.pool.pool import Pool, configured_pool
+from studio.cli.cluster import judge_on, on_cluster
 from studio.cli.evaluation.questions import Questions
 from studio.cli.opening import confirm_keys
 from studio.cli.options import Pooled, above_zero, count, flag, option
@@ -88,6 +89,9 @@ def grpo(
     yes: Annotated[bool, flag("--yes", "Spend what it costs without a question.")] = False,
     *,
     cpu: Annotated[bool, flag("--cpu", "Without GPU and vLLM: to try a tiny model.")] = False,
+    ray: Annotated[
+        str | None, option("Run the workflows on the Ray cluster whose head is there.", "HOST:PORT", str)
+    ] = None,
     stop_on_collapse: StopsOnCollapse = False,
     asked: Questions,
     differing: Differing,
@@ -112,9 +116,11 @@ def grpo(
     cost = training_cost(chosen, questions.items, pool, usable(pool))
     _check_scorers(questions, allow_code=asked.allow_code)
     check_environment(cpu=cpu)
-    _agree(cost, yes=yes)
     more = {"allow_code": asked.allow_code, "cpu": cpu, "stop_on_collapse": stop_on_collapse}
-    return _train(chosen, questions, pool, out, options=options, **more)
+    with on_cluster(ray):
+        _agree(cost, yes=yes)
+        with judge_on(ray, pool, options, chosen, allow_code=asked.allow_code) as judge:
+            return _train(chosen, questions, pool, out, options=options, judge=judge, **more)
 
 
 def _recipe(name: str, differing: Differing) -> GrpoRecipe:
@@ -135,6 +141,7 @@ def _train(
     out: Path,
     *,
     options: Pooled,
+    judge: WorkflowJudge | None,
     **more: bool,
 ) -> int:
     """Train, with `more` of what `Training` has."""
@@ -148,7 +155,7 @@ def _train(
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     from conductor.learning.grpo.trl_grpo import Training, train  # noqa: PLC0415 - imports torch
 
-    training = Training(recipe, questions.items, pool, usable(pool), out, **more)
+    training = Training(recipe, questions.items, pool, usable(pool), out, judge=judge, **more)
     found = train(training, resume=resume, remark=print_remark)
     if isinstance(found, Stopped):
         raise DataError(f"{found.reason}; the run so far is in {out}.")

@@ -13,7 +13,7 @@ from conductor.evaluation.items import Item
 from conductor.learning.gauges import Gauges, gauges_of
 from conductor.learning.grpo.alarm import steps_needed
 from conductor.learning.grpo.recipe import GrpoRecipe
-from conductor.learning.reward import Judge, Outcome, Reward
+from conductor.learning.reward import Outcome, Reward, WorkflowJudge
 from conductor.planner.parsing.parse import parse
 from conductor.planner.protocol import PlanRequest
 from conductor.text.formatting import counted
@@ -43,7 +43,7 @@ class Rollout:
 
 async def rolled_out(
     recipe: GrpoRecipe,
-    judge: Judge,
+    judge: WorkflowJudge,
     asked: Sequence[tuple[Item, PlanRequest]],
     completions: Sequence[str],
     before: Sequence[Rollout] = (),

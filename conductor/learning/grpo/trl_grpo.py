@@ -29,7 +29,7 @@ from conductor.learning.grpo.alarm import LogWatch, is_step
 from conductor.learning.grpo.draws import Draw, draws
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.grpo.trl_rollouts import TrlRollouts, chat_of
-from conductor.learning.reward import Judge
+from conductor.learning.reward import Judge, WorkflowJudge
 from conductor.text.formatting import counted, percent
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
@@ -49,7 +49,8 @@ _REASONS = 512
 @dataclass(frozen=True)
 class Training:
     """What is trained on what. `folder` is the run's; `cpu`: without a GPU and vLLM, for trying it out.
-    `stop_on_collapse`: the training ends where its gauges give alarm.
+    `stop_on_collapse`: the training ends where its gauges give alarm. `judge` runs the workflows; where it is
+    None, this process does.
     """
 
     recipe: GrpoRecipe
@@ -60,6 +61,7 @@ class Training:
     allow_code: bool = False
     cpu: bool = False
     stop_on_collapse: bool = False
+    judge: WorkflowJudge | None = None
 
 
 def train(training: Training, *, resume: bool, remark: Remark) -> Path | Stopped:
@@ -68,7 +70,7 @@ def train(training: Training, *, resume: bool, remark: Remark) -> Path | Stopped
     With `resume` it goes on from the run's last checkpoint. Where a collapse stops it, or an error or an
     interrupt ends it early, the steps that were taken are in a checkpoint, and no such folder is written.
     Raises `DataError` where no question fits into the prompt, `WorkerError` where most workflows of a step
-    fail.
+    fail, and what the `judge` raises.
     """
     # What these libraries announce of their next version, and bars for files that load in a second.
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
@@ -77,7 +79,7 @@ def train(training: Training, *, resume: bool, remark: Remark) -> Path | Stopped
     tokenizer = AutoTokenizer.from_pretrained(recipe.model, padding_side="left")
     items = _fitting(training, tokenizer, remark)
     drawn = draws(recipe, items, training.cards)
-    judge = Judge(
+    judge = training.judge or Judge(
         training.pool, fresh=recipe.fresh, max_steps=recipe.max_steps, allow_code=training.allow_code
     )
     rollouts = TrlRollouts(recipe, drawn, judge, tokenizer)
@@ -104,8 +106,9 @@ def train(training: Training, *, resume: bool, remark: Remark) -> Path | Stopped
         return log.stopped
     _write(trainer, recipe, folder / CONDUCTOR)
     if trainer.accelerator.is_main_process:
-        saved = f"; sharing outputs saved {counted(judge.saved, 'call')}" if judge.saved else ""
-        remark(f"{counted(judge.calls, 'call')} of workers were made{saved}")
+        saved = judge.steps - judge.calls
+        shared = f"; sharing outputs saved {counted(saved, 'call')}" if saved else ""
+        remark(f"{counted(judge.calls, 'call')} of workers were made{shared}")
     return folder / CONDUCTOR
 
 

@@ -23,7 +23,7 @@ from conductor.learning.grpo.rollouts import (
     worth,
     worth_of_first,
 )
-from conductor.learning.reward import Judge
+from conductor.learning.reward import WorkflowJudge
 from conductor.planner.protocol import PlanRequest
 
 Chat = list[dict[str, str]]
@@ -35,7 +35,9 @@ _CUT = "(The beginning is left out.)\n"
 class TrlRollouts:
     """What TRL calls: the reward of completions, and, for two rounds, the rollout itself."""
 
-    def __init__(self, recipe: GrpoRecipe, drawn: Sequence[Draw], judge: Judge, tokenizer: Any) -> None:
+    def __init__(
+        self, recipe: GrpoRecipe, drawn: Sequence[Draw], judge: WorkflowJudge, tokenizer: Any
+    ) -> None:
         self._recipe, self._drawn, self._judge, self._tokenizer = recipe, drawn, judge, tokenizer
         self._by_prompt = {_key(chat_of(each.request(recipe), recipe)): each for each in drawn}
 

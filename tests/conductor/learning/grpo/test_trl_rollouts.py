@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
-
 import pytest
+from written_trainer import LettersTokenizer, answering, chats
 
 from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
@@ -28,54 +23,9 @@ ONE = GrpoRecipe(steps=1, questions=1, rollouts=4)
 TWO = GrpoRecipe(steps=1, questions=1, rollouts=4, rounds=2, discount=0.25)
 
 
-class LettersTokenizer:
-    """A token a character."""
-
-    def apply_chat_template(self, chat: Sequence[dict[str, str]], **_: object) -> dict[str, list[int]]:
-        return {"input_ids": [ord(letter) for message in chat for letter in message["content"]]}
-
-    def batch_decode(self, ids: Sequence[Sequence[int]], **_: object) -> list[str]:
-        return ["".join(map(chr, each)) for each in ids]
-
-
-class WrittenTrainer:
-    """Answers each round with written completions, and keeps what it was sent."""
-
-    def __init__(self, *rounds: Sequence[str]) -> None:
-        self._rounds = iter(rounds)
-        self.prompts: list[list[str]] = []
-        self.metrics: dict[str, float] = {}
-        self.async_loop = asyncio.new_event_loop()
-
-    def _generate_single_turn(self, ids: Any, _images: None, _fields: Any, _each: int) -> Any:
-        self.prompts.append(LettersTokenizer().batch_decode(ids))
-        return [[ord(letter) for letter in text] for text in next(self._rounds)], None
-
-    def _log_metric(self, name: str, value: float) -> None:
-        self.metrics[name] = value
-
-
-@contextmanager
-def answering(*rounds: Sequence[str]) -> Iterator[WrittenTrainer]:
-    """A trainer whose loop runs in a thread, as TRL's does."""
-    trainer = WrittenTrainer(*rounds)
-    thread = threading.Thread(target=trainer.async_loop.run_forever)
-    thread.start()
-    try:
-        yield trainer
-    finally:
-        trainer.async_loop.call_soon_threadsafe(trainer.async_loop.stop)
-        thread.join()
-        trainer.async_loop.close()
-
-
 def rollouts_of(recipe: GrpoRecipe, pool: Pool = POOL) -> TrlRollouts:
     drawn = draws(recipe, [ITEM], [worker.card for worker in pool.workers])
     return TrlRollouts(recipe, drawn, Judge(pool, fresh=recipe.fresh), LettersTokenizer())
-
-
-def chats(*texts: str) -> list[list[dict[str, str]]]:
-    return [[{"role": "assistant", "content": text}] for text in texts]
 
 
 async def test_completions_are_worth_what_their_plans_answer():
