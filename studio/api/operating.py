@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from fastapi.security import HTTPBearer
 from starlette.requests import Request
@@ -21,7 +21,7 @@ from studio.access.auth import TokenAuthenticator
 from studio.access.errors import ApiError
 from studio.access.exposure import LIVE, METRICS, READY
 from studio.api.errors import error_answer
-from studio.telemetry.metrics import CONTENT_TYPE, Metrics
+from studio.telemetry.metrics import CONTENT_TYPE
 from studio.workbench import Workbench
 
 _log = logging.getLogger(__name__)
@@ -36,8 +36,12 @@ _BEARER = HTTPBearer(auto_error=False)
 _HEADERS = {"cache-control": "no-store"}
 
 
+Scrape = Callable[[], Awaitable[bytes]]
+"""Reads metrics, in Prometheus's text format."""
+
+
 def operating_routes(
-    workbench: Callable[[], Workbench], auth: TokenAuthenticator, metrics: Metrics
+    workbench: Callable[[], Workbench], auth: TokenAuthenticator, metrics: Scrape
 ) -> list[Route]:
     """The routes, for the root of a server; `workbench` may open the workbench on its first call."""
     readiness = _Readiness(workbench)
@@ -60,7 +64,7 @@ def operating_routes(
             await _admit(http, auth)
         except ConductorError as error:
             return await error_answer(http, error)
-        return Response(metrics.text(), headers={**_HEADERS, "content-type": CONTENT_TYPE})
+        return Response(await metrics(), headers={**_HEADERS, "content-type": CONTENT_TYPE})
 
     return [Route(LIVE, live), Route(READY, ready), Route(METRICS, scrape)]
 

@@ -10,8 +10,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from threading import Event
 from types import FrameType
 from typing import Any
@@ -65,13 +65,8 @@ class ApiServer(uvicorn.Server):
         self.base_url = url_of(host, self._listener)
         self.ready = Event()
         self._runs: ResponseRuns = api.state.runs
-        app = Starlette(
-            routes=[Mount(PATH, api), *beside],
-            middleware=[Middleware(OwnOrigin, hosts=configured_hosts(host))],
-            exception_handlers={HTTPException: error_answer},
-        )
         config = uvicorn.Config(
-            app,
+            rooted(api, hosts=configured_hosts(host), beside=beside),
             loop="auto",
             http=PunctualConnection,
             ws="none",
@@ -99,6 +94,22 @@ class ApiServer(uvicorn.Server):
         await super().shutdown(sockets=sockets)
         await stopping
         await self._runs.settle()
+
+
+def rooted(
+    api: Starlette,
+    *,
+    hosts: Collection[str],
+    beside: Sequence[Route] = (),
+    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None,
+) -> Starlette:
+    """The whole app of a server that goes by these names: `api` under `/v1`, and `beside` at the root."""
+    return Starlette(
+        routes=[Mount(PATH, api), *beside],
+        middleware=[Middleware(OwnOrigin, hosts=hosts)],
+        exception_handlers={HTTPException: error_answer},
+        lifespan=lifespan,
+    )
 
 
 def url_of(host: str, listener: socket.socket, *, path: str = PATH) -> str:

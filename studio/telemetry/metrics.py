@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 
 from conductor.runs.events import Event
 from studio.telemetry.spans import Skipped, Span, SpanReader
@@ -81,6 +83,10 @@ class Metrics:
         together = CollectorRegistry()
         MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return generate_latest(together)
+
+    async def scrape(self) -> bytes:
+        """As `text`, for who asks several processes in the same way."""
+        return self.text()
 
     def show_queues(self, *, writes: Callable[[], int], calls: Callable[[], int]) -> None:
         """Show how many writes wait for the store's writer, how many calls for their endpoint's limits.
@@ -159,6 +165,35 @@ class Metrics:
 
     def _histogram(self, name: str, help: str, *labels: str) -> Histogram:
         return Histogram(f"conductor_{name}", help, labels, registry=self.registry, buckets=_SECONDS)
+
+
+def side_by_side(texts: Mapping[str, bytes]) -> bytes:
+    """The metrics of several processes as one text; the label `replica` has the process's name.
+
+    They are not summed: counters of a process that ended would be missing from one reading to the next.
+    """
+    families: dict[str, Metric] = {}
+    for name, text in texts.items():
+        for family in text_string_to_metric_families(text.decode()):
+            together = families.setdefault(
+                family.name, Metric(family.name, family.documentation, family.type)
+            )
+            together.samples += [
+                sample._replace(labels={**sample.labels, "replica": name}) for sample in family.samples
+            ]
+    registry = CollectorRegistry()
+    registry.register(_Collected(families.values()))
+    return generate_latest(registry)
+
+
+class _Collected(Collector):
+    """Metrics that were read elsewhere."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
 
 
 def _forget_the_dead(folder: Path) -> None:

@@ -40,7 +40,7 @@ def api_route() -> Mount:
 
 def routes_beside() -> list[Route]:
     """The routes with which a server is operated. Raises `ServeError` as `access`."""
-    return operating_routes(workbench, _auth(), metrics())
+    return operating_routes(workbench, _auth(), metrics().scrape)
 
 
 def response_runs() -> ResponseRuns:

@@ -42,7 +42,7 @@ class Operated:
         metrics.show_queues(writes=lambda: store.waiting_writes, calls=lambda: 0)
         auth = TokenAuthenticator(lambda: store.tokens, machine=lambda: KEY)
         served = api(lambda: self.bench, auth, metrics=metrics)
-        routes = operating_routes(lambda: self.bench, auth, metrics)
+        routes = operating_routes(lambda: self.bench, auth, metrics.scrape)
         self.server = ApiServer(served, beside=routes)
         self.http = httpx.Client(base_url=self.server.base_url.removesuffix("/v1"), timeout=20)
 

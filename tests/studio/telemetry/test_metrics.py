@@ -12,7 +12,7 @@ from timed_run import timed_events, timed_workflow
 from conductor.runs.events import Event, PlanningFailed, PlanningStarted, StepFellBack, StepFinished
 from conductor.runs.request import RequestState
 from conductor.values.messages import Usage
-from studio.telemetry.metrics import Metrics
+from studio.telemetry.metrics import Metrics, side_by_side
 from studio.telemetry.observer import Watches
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -121,3 +121,29 @@ def test_an_observer_that_fails_is_left_out_and_the_others_see_on(caplog: pytest
     watches.end()
     assert total(samples(metrics), "runs_total") == 1
     assert len([one for one in caplog.records if "observer" in one.message]) == 1
+
+
+def test_metrics_of_several_processes_stand_side_by_side_and_are_not_summed() -> None:
+    one = counted(*timed_events(timed_workflow([]), [1.0]))
+    other = counted(*nested_run.events())
+    text = side_by_side({"a": one.text(), "b": other.text()}).decode()
+    found = {
+        (sample.name, sample.labels.pop("replica"), tuple(sorted(sample.labels.items()))): sample.value
+        for family in families(text)
+        for sample in family.samples
+    }
+    for name, metrics in (("a", one), ("b", other)):
+        own = {(key[0], key[2]): value for key, value in found.items() if key[1] == name}
+        alone = {
+            (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+            for family in families(metrics.text().decode())
+            for sample in family.samples
+        }
+        assert {key for key, value in alone.items() if own[key] != value} <= _OF_THE_MOMENT
+    assert text.count("# TYPE conductor_runs_total counter") == 1
+
+
+_OF_THE_MOMENT = {
+    (f"process_{name}", ())
+    for name in ("cpu_seconds_total", "resident_memory_bytes", "open_fds", "virtual_memory_bytes")
+}
