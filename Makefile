@@ -118,9 +118,10 @@ $(INSPECT_INSTALLED): $(INSPECT_PINS) | $(INSTALLED)
 		-r $(INSPECT_PINS)
 	@touch $@
 
-# An evaluation on a Ray cluster of two nodes, one of which is killed: 250 MB of disk, a minute.
+# Evaluations, rollouts and the API on Ray clusters of two nodes, one of which is killed: 280 MB of disk, two minutes.
 test-ray: setup $(RAY_INSTALLED)
-	PYTHONDONTWRITEBYTECODE= CONDUCTOR_TEST_RAY=$(RAY)/bin/python $(RAY)/bin/python -m pytest tests/integration/ray
+	PYTHONDONTWRITEBYTECODE= CONDUCTOR_TEST_RAY=$(RAY)/bin/python $(RAY)/bin/python -m pytest \
+		-n 2 --dist loadfile tests/integration/ray
 
 # What is not its own it reads from .venv, whose Python it shares.
 $(RAY_INSTALLED): $(RAY_PINS) | $(INSTALLED)

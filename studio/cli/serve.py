@@ -19,17 +19,18 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
+from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import HEALTH, OPEN, configured_access, reaches_beyond
 from studio.access.password import SETTING
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_remark
+from studio.cli.serve_on_ray import EVERY_ADDRESS, OnRay, serve_on_ray
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 _APP_HOST = "localhost"
 _APP_PORT = 8501
-_EVERY = (None, "0.0.0.0", "::")  # noqa: S104 - printed as the address at which this machine finds it
 _API_HOST, _API_PORT = "127.0.0.1", 8600
 MOST_PROCESSES = 64
 _PORT_HELP = f"Default: {_APP_PORT}, or {_API_PORT} for the API alone."
@@ -57,12 +58,14 @@ def serve(
     *,
     processes: Annotated[int, _processes] = 1,
     log_json: Annotated[bool, flag("--log-json", "Log as JSON lines, without texts and keys.")] = False,
+    on_ray: OnRay,
     options: Configured,
 ) -> int:
     """Start the app, or the API alone.
 
     Runs until the server stops; its exit code is the command's.
     """
+    on_ray.check(processes=processes, port=_API_PORT if port is None else port)
     configure(options)
     if app_url is not None:
         os.environ["CONDUCTOR_APP_URL"] = app_url
@@ -70,6 +73,7 @@ def serve(
         os.environ[OPEN] = "1"
     if log_json:
         os.environ["CONDUCTOR_LOG"] = "json"
+    api_only = api_only or on_ray.ray is not None
     if processes > 1 and not api_only:
         raise ServeError(
             "The app is one process; add --api-only, or leave --processes out. Several apps may share a "
@@ -84,6 +88,9 @@ def serve(
     # The app and the API themselves name a pool that cannot be read.
     with suppress(PoolError):
         confirm_keys(options.pool, ask=True)
+    if on_ray.ray is not None:
+        port = _API_PORT if port is None else port
+        return serve_on_ray(on_ray, options, host=host or _API_HOST, port=port)
     if api_only:
         return _serve_api(host, port, processes, options)
     return _serve_app(host, port, as_json=options.json)
@@ -101,7 +108,7 @@ def _serve_app(host: str | None, port: int | None, *, as_json: bool) -> int:
     if as_json:
         # Its own greeting would stand on stdout beside the object.
         sys.argv += ["--logger.hideWelcomeMessage", "true"]
-        near = _APP_HOST if host is None or host in _EVERY else host
+        near = _APP_HOST if host is None or host in EVERY_ADDRESS else host
         threading.Thread(target=_announce, args=(near, port), name="announcement", daemon=True).start()
     # As `python -m streamlit` does; it ends with a `SystemExit`.
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
@@ -196,7 +203,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
 def configure(options: Configured) -> None:
     """Have this process, and those that it starts, open what the options name."""
     if options.pool is not None:
-        os.environ["CONDUCTOR_POOL"] = str(options.pool.resolve())
+        os.environ["CONDUCTOR_POOL"] = str(from_any_folder(options.pool))
     if options.database is not None:
         os.environ["CONDUCTOR_DATABASE_URL"] = options.database
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from conductor.workers.pool.built_in import BUILT_IN
+from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import Pool, configured_path
 from storage.store import default_url
 
@@ -35,7 +35,7 @@ class Brief:
     def of(cls, pool: Pool, file: Path | None) -> Brief:
         """For processes that are to have this pool, which was read from that file or the configured one."""
         path = configured_path(file)
-        named = "offline" if path is None else str(path if str(path) in BUILT_IN else path.absolute())
+        named = "offline" if path is None else str(from_any_folder(path))
         return cls(named, own_version(), tuple(name for name in pool.names if name not in pool.unusable))
 
     def other_program(self) -> str | None:

@@ -23,8 +23,13 @@ CONNECT_SECONDS = 30.0
 GONE_SECONDS = 15.0
 """How long a head may not answer while it is waited for."""
 
-_PATIENCE = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}
-"""Ray itself would end a program 60 seconds after the head is gone, whatever the program has yet to save."""
+_OWN_TERMS = {
+    # Ray itself would end a program 60 seconds after the head is gone, whatever it has yet to save.
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "86400",
+    # What Ray prints of its nodes goes to stdout, which has a command's result; it is in Ray's logs as well.
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
+}
+"""Environment variables that Ray reads where it is loaded."""
 
 _RAY_MISSING = "Ray is not installed; it comes with: pip install 'conductor-studio[ray]'."
 
@@ -72,7 +77,7 @@ def connected(address: str) -> Iterator[None]:
     if find_spec("ray") is None:
         raise ClusterError(_RAY_MISSING)
     _knock(*place(address))
-    os.environ.update(_PATIENCE)
+    os.environ.update(_OWN_TERMS)
     import ray  # noqa: PLC0415 - an extra
 
     failed: list[Exception] = []
@@ -120,6 +125,11 @@ class HeadWatch:
             except OSError:
                 self._silent_since = self._silent_since or now
         return self._silent_since is not None and now - self._silent_since > GONE_SECONDS
+
+    @property
+    def answered(self) -> bool:
+        """Whether it answered when it was last asked."""
+        return self._silent_since is None
 
 
 def _knock(host: str, port: int) -> None:

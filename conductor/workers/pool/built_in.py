@@ -30,6 +30,11 @@ name = "orchard"
 """The pool file of the orchard with its Conductor."""
 
 
+def from_any_folder(path: Path) -> Path:
+    """The same pool for a process that was started in another folder."""
+    return path if built_in_file(path) is not None else path.absolute()
+
+
 def built_in_file(path: Path) -> str | None:
     """The text of the pool file that `path` names where it is the name of a set and no file; else None."""
     name = str(path)

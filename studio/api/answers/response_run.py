@@ -150,6 +150,12 @@ class ResponseRuns:
         self._stopping = True
         await asyncio.gather(*(run.interrupt(stopped_with_server()) for run in list(self._running)))
 
+    async def finished(self) -> None:
+        """Wait until every run that began so far has ended, also in the background."""
+        ends = [asyncio.wrap_future(run.ended) for run in self._running]
+        if ends:
+            await asyncio.wait(ends)
+
     def follow_up(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start work that no request waits for; an error goes to the log only."""
         task = asyncio.create_task(_logged(work))
@@ -289,7 +295,7 @@ class ResponseRun:
     principal: Principal
     pool: Pool
     _queue: asyncio.Queue[Event | None]
-    _ended: Future[None]
+    ended: Future[None]
     request: RunRequest
     stored: bool
     app: str | None
@@ -323,9 +329,9 @@ class ResponseRun:
     @property
     def failure(self) -> Exception | None:
         """Once it is over: what ended it early, None where its events contain the reason."""
-        if self._interruption is not None or not self._ended.done() or self._ended.cancelled():
+        if self._interruption is not None or not self.ended.done() or self.ended.cancelled():
             return self._interruption
-        error = self._ended.exception()
+        error = self.ended.exception()
         return error if isinstance(error, Exception) and not isinstance(error, CancelledError) else None
 
     async def progress(self) -> AsyncGenerator[tuple[Event, str], None]:
@@ -341,7 +347,7 @@ class ResponseRun:
     def more(self) -> bool:
         """Whether a reader of the `progress` need not wait for what comes next."""
         # Behind the last event is the mark of the end, which waits for the store.
-        return self._over or self._queue.qsize() > self._ended.done()
+        return self._over or self._queue.qsize() > self.ended.done()
 
     @property
     def over(self) -> bool:

@@ -7,6 +7,7 @@ here is collected.
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     for item in here:
         item.add_marker(pytest.mark.allow_hosts(["127.0.0.1", "::1", "localhost", get_node_ip_address()]))
+        # Of Serve's own modules.
+        item.add_marker(pytest.mark.filterwarnings("ignore:Using extra keyword arguments on `Field`"))
+        item.add_marker(pytest.mark.filterwarnings("ignore:`look_back_period_s`"))
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
 
 
 class LocalCluster:
@@ -95,6 +105,9 @@ def machines() -> Iterator[None]:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("CONDUCTOR_KEY", KEY)
         patch.setenv("PYTHONPATH", str(ROOT))
+        # All proxies are on this machine: what the head's port is sent, the head's answers.
+        patch.setenv("RAY_SERVE_WORKER_PROXY_HTTP_PORT", str(free_port()))
+        patch.setenv("RAY_SERVE_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S", "0.5")
         yield
 
 

@@ -14,9 +14,13 @@ from typing import Any
 import httpx
 import pytest
 from command_line import Line
+from typer import BadParameter
 
 from storage import SessionStore
 from storage.database import database
+from studio.cli.options import Configured
+from studio.cli.serve import configure
+from studio.cli.serve_on_ray import Replicas, replicas
 
 ROOT = Path(__file__).parents[3]
 
@@ -139,6 +143,60 @@ def test_several_processes_are_of_the_api_alone_and_not_over_a_file_that_could_l
     result = line("serve", "--port", "0", "--processes", "2", *options)
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith(error)
+
+
+@pytest.mark.usefixtures("nothing_starts")
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (
+            ["--replicas", "2"],
+            "--replicas and --requests-per-replica are for a Ray cluster: name it with --ray.",
+        ),
+        (
+            ["--ray", "h:1", "--processes", "2"],
+            "--processes is for one machine; with --ray, set --replicas.",
+        ),
+        (
+            ["--ray", "h:1", "--port", "0"],
+            "All machines of a Ray cluster listen at one port: name it with --port.",
+        ),
+        (["--ray", "h:1", "--api-open"], "On a Ray cluster the API cannot be open: leave --api-open "),
+        (["--ray", "h:1"], "A Ray cluster needs a store on PostgreSQL, which all of its machines reach; "),
+        (
+            ["--ray", "h:1", "--database", "postgresql://a:b@c/d"],
+            "Ray shows the command line of each program ",
+        ),
+    ],
+)
+def test_what_cannot_be_deployed_on_a_cluster_is_refused_before_it_is_asked(
+    line: Line, monkeypatch: pytest.MonkeyPatch, options: list[str], error: str
+) -> None:
+    for name in ("CONDUCTOR_API_OPEN", "CONDUCTOR_DATABASE_URL"):
+        # The command sets it for what it starts.
+        monkeypatch.setenv(name, "")
+    result = line("serve", *options)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"conductor: {error}")
+    assert "a:b" not in result.err
+
+
+@pytest.mark.parametrize(("text", "found"), [("4", Replicas(4, 4)), ("1-8", Replicas(1, 8))])
+def test_a_number_of_replicas_is_one_or_two(text: str, found: Replicas) -> None:
+    assert replicas(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "0", "0-3", "3-1", "-3", "1-", "many", "1-2-3"])
+def test_what_is_no_number_of_replicas_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(BadParameter, match="1-8 for one to eight"):
+        replicas(text)
+
+
+def test_a_pool_is_named_for_processes_in_other_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    for named, found in (("offline", "offline"), ("pool.toml", str(Path.cwd() / "pool.toml"))):
+        monkeypatch.setenv("CONDUCTOR_POOL", "")
+        configure(Configured(pool=Path(named)))
+        assert os.environ["CONDUCTOR_POOL"] == found
 
 
 # -- the API alone ---------------------------------------------------------------------------------

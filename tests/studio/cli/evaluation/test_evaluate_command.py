@@ -272,7 +272,7 @@ def test_a_cluster_is_refused_for_a_store_in_a_file_before_anything_is_stored(li
 def test_a_budget_is_refused_on_a_cluster_before_anything_is_stored(
     line: Line, data: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commands, "on_cluster", lambda *_: nullcontext())
+    monkeypatch.setattr(commands, "on_store_and_cluster", lambda *_: nullcontext())
     run = ("evaluate", "run", data, "--skip-broken", "-p", "worker:facts", "--ray", "127.0.0.1:6379")
     result = line(*run, "--budget-tokens", "100")
     assert result.code == 1

@@ -1,0 +1,120 @@
+"""`serve --ray`: the API deployed on a Ray cluster, taken down where the command ends.
+
+Knows options and prints; `studio.cluster` deploys.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated
+
+from typer import BadParameter
+
+from conductor.errors import ServeError
+from conductor.workers.pool.pool import configured_pool
+from studio.access.exposure import PATH, configured_access
+from studio.cli.cluster import database_for_machines, on_cluster
+from studio.cli.options import Configured, count, option
+from studio.cli.output.terminal import print_remark
+
+EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - printed as the address at which the head is found
+
+_OWN_SETTINGS = ("CONDUCTOR_APP_URL", "CONDUCTOR_LOG")
+"""Of this command's environment; all others, such as keys, are those of each machine."""
+
+_PANEL = "On a Ray cluster"
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """From the fewest to the most."""
+
+    fewest: int
+    most: int
+
+
+def replicas(text: str) -> Replicas:
+    """A number of replicas, or two: 4, or 1-8."""
+    found = re.fullmatch(r"([1-9][0-9]{0,3})(?:-([1-9][0-9]{0,3}))?", text)
+    read = None if found is None else Replicas(int(found[1]), int(found[2] or found[1]))
+    if read is None or read.fewest > read.most:
+        raise BadParameter(f"{text!r} is no number of replicas; write 4, or 1-8 for one to eight")
+    return read
+
+
+@dataclass(frozen=True)
+class OnRay:
+    """Whether and how the API is deployed on a Ray cluster."""
+
+    ray: Annotated[
+        str | None,
+        option("Deploy the API on the Ray cluster whose head is there.", "HOST:PORT", str, panel=_PANEL),
+    ] = None
+    replicas: Annotated[
+        Replicas | None, option("Processes that answer. Default: 1-8.", "N-M", replicas, panel=_PANEL)
+    ] = None
+    requests_per_replica: Annotated[
+        int | None, count("Start another one above N requests at once for each. Default: 50.", panel=_PANEL)
+    ] = None
+
+    def check(self, *, processes: int, port: int) -> None:
+        """Raises `ServeError` for options that do not go together."""
+        if self.ray is None and (self.replicas or self.requests_per_replica):
+            raise ServeError(
+                "--replicas and --requests-per-replica are for a Ray cluster: name it with --ray."
+            )
+        if self.ray is not None and processes > 1:
+            raise ServeError("--processes is for one machine; with --ray, set --replicas.")
+        if self.ray is not None and port == 0:
+            raise ServeError("All machines of a Ray cluster listen at one port: name it with --port.")
+
+
+def serve_on_ray(asked: OnRay, options: Configured, *, host: str, port: int) -> int:
+    """Deploy the API, print its address, and take it down at SIGTERM or SIGINT.
+
+    Raises `ServeError`, `PoolError`, `ClusterError`, and `StorageError` where the store cannot be opened.
+    """
+    from storage import SessionStore, default_url  # noqa: PLC0415
+    from studio.cluster.brief import Brief  # noqa: PLC0415
+    from studio.cluster.connection import place  # noqa: PLC0415
+    from studio.cluster.serving import Deployment, Scaling  # noqa: PLC0415
+
+    assert asked.ray is not None, "the caller looks"
+    access = configured_access(host)
+    if access.api_open:
+        raise ServeError(
+            "On a Ray cluster the API cannot be open: leave --api-open and CONDUCTOR_API_OPEN out."
+        )
+    database = database_for_machines(options)
+    brief = Brief.of(configured_pool(), options.pool)
+    number = asked.replicas or Replicas(1, 8)
+    scaling = Scaling(number.fewest, number.most, asked.requests_per_replica or 50)
+    environment = {name: os.environ[name] for name in _OWN_SETTINGS if name in os.environ}
+    environment |= {"CONDUCTOR_POOL": brief.pool}
+    environment |= {} if database is None else {"CONDUCTOR_DATABASE_URL": database}
+    near = place(asked.ray)[0] if host in EVERY_ADDRESS else host
+    url = f"http://{f'[{near}]' if ':' in near else near}:{port}{PATH}"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), on_cluster(asked.ray):
+        # Made or brought up to date here, so that what is wrong with it ends the command.
+        SessionStore.open(default_url()).close()
+        deployment = Deployment(host=host, port=port)
+        try:
+            deployment.deploy(brief, scaling, hosts=access.hosts, environment=environment)
+            options.show(
+                {"url": url, "token_file": None},
+                f"The API is at {url}. Ctrl+C takes it down.",
+                "Every request needs a token; `python -m conductor tokens create NAME` makes one.",
+            )
+            deployment.watch()
+        finally:
+            # A second signal must not leave replicas behind.
+            for each in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(each, signal.SIG_IGN)
+            if not deployment.take_down():
+                print_remark("The API on the cluster is that of another command, and stays.")
+    return 0

@@ -1,0 +1,213 @@
+"""The API deployed on Ray Serve: replicas that come and go with the requests under way, behind proxies.
+
+Knows Ray Serve; what a replica does is its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any
+
+from conductor.errors import ClusterError
+from studio.cluster.api_replica import NAME, ApiReplica, ApiSettings
+from studio.cluster.brief import Brief
+from studio.cluster.connection import HeadWatch
+from studio.cluster.proxy import CALLBACK
+
+APPLICATION = "conductor"
+"""The API's name among the applications that Serve may have on a cluster."""
+
+DRAIN_SECONDS = 3_600.0
+"""How long a replica that is no longer needed may take to end its streams."""
+
+MOST_REQUESTS = 1_000
+"""Requests that a replica has at a time; Serve holds back what is more."""
+
+PLACE_SECONDS = 120.0
+"""How long a first replica may take to be there."""
+
+STOP_SECONDS = 10.0
+"""How long the answers of all replicas may take to end where the API is taken down."""
+
+LOOK_SECONDS = 0.5
+
+_CONSTRUCTIONS = 2
+"""How often a replica is tried that cannot be used."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """From `fewest` to `most` replicas: as many as keep the requests that each has under way at `requests`.
+
+    More are started after `up_seconds` of need, and one that is not needed ends after `down_seconds`; need is
+    the mean of the last `mean_seconds`.
+    """
+
+    fewest: int
+    most: int
+    requests: int
+    up_seconds: float = 5.0
+    down_seconds: float = 300.0
+    mean_seconds: float = 20.0
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As Serve has them."""
+        return {
+            "min_replicas": self.fewest,
+            "max_replicas": self.most,
+            "target_ongoing_requests": self.requests,
+            "upscale_delay_s": self.up_seconds,
+            "downscale_delay_s": self.down_seconds,
+            "look_back_period_s": self.mean_seconds,
+        }
+
+
+class Deployment:
+    """The application on the cluster that is connected to. Serve's proxies listen at `host` and `port` on the
+    head and each machine with a replica; Serve is started where the cluster has none.
+
+    Raises `ClusterError` where Serve cannot listen there, or listens elsewhere.
+    """
+
+    def __init__(self, *, host: str, port: int) -> None:
+        self._serve = _serve()
+        self._head = HeadWatch()
+        self._id = ""
+        self._handle: Any = None
+        self._began = _addresses() is None
+        try:
+            self._serve.start(
+                http_options={"host": host, "port": port},
+                controller_options={"runtime_env": {"env_vars": CALLBACK}},
+            )
+        except Exception as error:
+            self._end_serve()
+            raise ClusterError(
+                f"Ray Serve cannot listen at {host}, port {port}, on each machine: {_last_line(str(error))}"
+            ) from error
+        if (found := _addresses()) not in (None, (host, port)):
+            raise ClusterError(
+                "Ray Serve runs on this cluster already, and listens at {}, port {}: name these with --host "
+                "and --port, or end it with `serve shutdown`.".format(*found)
+            )
+
+    def deploy(
+        self, brief: Brief, scaling: Scaling, *, hosts: frozenset[str], environment: Mapping[str, str]
+    ) -> None:
+        """Deploy it, and wait until a replica answers; see `ApiSettings`. One that is there is replaced,
+        replica by replica, and ends none of its streams.
+
+        Raises `ClusterError` where no replica can be used.
+        """
+        self._id, serve = token_hex(8), self._serve
+        replica = serve.deployment(
+            name=NAME,
+            autoscaling_config=scaling.options,
+            max_ongoing_requests=MOST_REQUESTS,
+            ray_actor_options={"num_cpus": 1},
+            graceful_shutdown_timeout_s=DRAIN_SECONDS,
+            graceful_shutdown_wait_loop_s=LOOK_SECONDS,
+            max_constructor_retry_count=_CONSTRUCTIONS,
+            # Those that are replaced answer until the new ones do.
+            max_surge_percent=100,
+            logging_config={"enable_access_log": False, "log_level": "WARNING"},
+        )(serve.ingress()(ApiReplica))
+        asked = ApiSettings(self._id, hosts, environment)
+        target = serve.RunTarget(replica.bind(brief, asked), name=APPLICATION)
+        serve.run_many([target], wait_for_applications_running=False)
+        self._await_running()
+
+    def watch(self) -> None:
+        """Wait until others take it down, or its cluster is gone, and raise `ClusterError` then."""
+        while not self._head.gone:
+            if self._head.answered and self._status() is None:
+                raise ClusterError("The API was taken down by another program.")
+            time.sleep(LOOK_SECONDS)
+        raise ClusterError("The head of the Ray cluster does not answer any more.")
+
+    def take_down(self) -> bool:
+        """End all answers, then the replicas, and Serve where it was started for them; False, and nothing is
+        ended, where there are replicas of another deployment.
+        """
+        if not self._head.answered:
+            return True
+        if any(found != self._id for found in self._asked("deployment")):
+            return False
+        self._asked("stop")
+        with suppress(Exception):
+            self._serve.delete(APPLICATION)
+        self._end_serve()
+        return True
+
+    def _end_serve(self) -> None:
+        if self._began:
+            with suppress(Exception):
+                self._serve.shutdown()
+
+    def _asked(self, what: str) -> list[Any]:
+        """What the replicas that answer, answer."""
+        try:
+            self._handle = self._handle or self._serve.get_deployment_handle(NAME, APPLICATION)
+            found = self._handle.broadcast(what).results(timeout_s=STOP_SECONDS, return_exceptions=True)
+        except Exception:  # noqa: BLE001 - Serve raises of every kind where there is no replica
+            return []
+        return [each for each in found if not isinstance(each, Exception)]
+
+    def _await_running(self) -> None:
+        until = time.monotonic() + PLACE_SECONDS
+        # Serve itself calls it running once all that it replaces have ended their streams.
+        while self._id not in self._asked("deployment"):
+            found = self._status()
+            if found is not None and found.status in ("DEPLOY_FAILED", "UNHEALTHY"):
+                raise ClusterError(_refusal(found))
+            if time.monotonic() > until:
+                raise ClusterError(
+                    f"The Ray cluster had no place for a replica in {PLACE_SECONDS:.0f} seconds: each takes "
+                    "one CPU. Add a machine, or end what else runs there."
+                )
+            time.sleep(LOOK_SECONDS)
+
+    def _status(self) -> Any:
+        return self._serve.status().applications.get(APPLICATION)
+
+
+def _serve() -> Any:
+    """Raises `ClusterError` where it is not installed, as Ray is without its extra `serve`."""
+    try:
+        from ray import serve  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ClusterError(
+            "Ray Serve is not installed; it comes with: pip install 'conductor-studio[ray]'."
+        ) from error
+    # It writes to stderr what it does.
+    logging.getLogger("ray.serve").setLevel(logging.ERROR)
+    return serve
+
+
+def _addresses() -> tuple[str, int] | None:
+    """Where Serve listens on the cluster; None where it does not run."""
+    from ray.serve.context import _get_global_client  # noqa: PLC0415
+    from ray.serve.exceptions import RayServeException  # noqa: PLC0415
+
+    try:
+        options = _get_global_client().http_config
+    except RayServeException:
+        return None
+    return options.host, options.port
+
+
+def _refusal(application: Any) -> str:
+    """Why a replica was not made, in its own words, from an application's status."""
+    message = "\n".join([application.message, *(each.message for each in application.deployments.values())])
+    _, named, reason = message.rpartition("ClusterError: ")
+    return reason if named else f"The API could not be deployed: {_last_line(message)}"
+
+
+def _last_line(message: str) -> str:
+    return message.strip().rpartition("\n")[2].strip()

@@ -1,0 +1,110 @@
+"""A replica without Serve: what it refuses, and how it ends a request whose client has left."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from conductor.errors import ClusterError
+from conductor.workers.pool.pool import offline_pool
+from studio.cluster.api_replica import ApiReplica, ApiSettings, Shielded
+from studio.cluster.brief import Brief, own_version
+from studio.cluster.proxy import OwnRequestId
+
+HTTP: Scope = {"type": "http", "method": "POST", "path": "/"}
+BRIEF = Brief.of(offline_pool(), Path("offline"))
+
+
+@pytest.mark.parametrize(
+    ("version", "database", "reason"),
+    [
+        ("0.0.0", "postgresql://db/studio", rf"version {own_version() or 'unknown'}, not 0\.0\.0"),
+        (BRIEF.version, "sqlite:////tmp/studio.db", "CONDUCTOR_DATABASE_URL does not name the store there"),
+    ],
+)
+def test_a_machine_that_cannot_be_used_is_refused_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, version: str, database: str, reason: str
+) -> None:
+    monkeypatch.setenv("CONDUCTOR_DATABASE_URL", "")
+    brief = Brief(BRIEF.pool, version, BRIEF.usable)
+    settings = ApiSettings("1", frozenset(), {"CONDUCTOR_DATABASE_URL": database})
+    with pytest.raises(ClusterError, match=f"On the machine .*{reason}"):
+        ApiReplica(brief, settings)
+
+
+async def nothing_more() -> Message:
+    """What Serve's `receive` does behind the body."""
+    await asyncio.Event().wait()
+    raise AssertionError("it waits for ever")
+
+
+async def unsent(_: Message) -> None:
+    pytest.fail("nothing is sent")
+
+
+async def test_a_cancelled_request_finds_that_its_client_left_and_ends_in_order() -> None:
+    seen: list[str] = []
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.set()
+        seen.append((await receive())["type"])
+        # Cut off here, it would leave what it began.
+        await asyncio.sleep(0.01)
+        seen.append((await receive())["type"])
+        ended.set()
+
+    request = asyncio.create_task(Shielded(app)(HTTP, nothing_more, unsent))
+    await begun.wait()
+    request.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    await asyncio.wait_for(ended.wait(), timeout=5)
+    assert seen == ["http.disconnect", "http.disconnect"]
+
+
+async def test_other_requests_pass_as_they_are() -> None:
+    sent: list[Message] = []
+
+    async def body() -> Message:
+        return {"type": "http.request", "body": b"asked", "more_body": False}
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.body", "body": (await receive())["body"]})
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await Shielded(app)(HTTP, body, send)
+    assert sent == [{"type": "http.response.body", "body": b"asked"}]
+
+    async def failing(scope: Scope, receive: Receive, send: Send) -> None:
+        raise ValueError("of the app")
+
+    with pytest.raises(ValueError, match="of the app"):
+        await Shielded(failing)(HTTP, body, send)
+
+
+@pytest.mark.parametrize(
+    ("headers", "kept"),
+    [
+        ([(b"x-request-id", b"session"), (b"X-Request-ID", b"serve")], [(b"x-request-id", b"session")]),
+        ([(b"a", b"b"), (b"X-Request-ID", b"serve")], [(b"a", b"b"), (b"X-Request-ID", b"serve")]),
+    ],
+)
+async def test_an_answer_has_one_id_the_api_s_where_it_has_one(
+    headers: list[tuple[bytes, bytes]], kept: list[tuple[bytes, bytes]]
+) -> None:
+    sent: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await OwnRequestId(app)(HTTP, nothing_more, send)
+    assert sent[0]["headers"] == kept
