@@ -91,6 +91,7 @@ class Served:
 
     url: str
     pid: int
+    token: str = ""
 
     @property
     def processes(self) -> Sequence[int]:
@@ -176,13 +177,14 @@ async def measured(served: Contenders, effort: Effort) -> Report:
     urls = {"straight": served.straight, "through the API": served.api.url}
     alone: dict[str, list[Crowd]] = {name: [] for name in urls}
     many: dict[str, list[Crowd]] = {name: [] for name in urls}
+    token = served.api.token
     for _ in range(effort.alone):
         for name, url in urls.items():
-            alone[name].append(await crowd(url, MODELS[name], size=1))
+            alone[name].append(await crowd(url, MODELS[name], size=1, token=token))
     before, used = memory(served.api, "VmRSS"), processor_seconds(served.api)
     for _ in range(effort.rounds):
         for name, url in urls.items():
-            many[name].append(await crowd(url, MODELS[name], size=effort.size))
+            many[name].append(await crowd(url, MODELS[name], size=effort.size, token=token))
     now = processor_seconds(served.api)
     processor = None if used is None or now is None else (now - used) / (effort.rounds * effort.size)
     peak = memory(served.api, "VmHWM")
@@ -205,7 +207,8 @@ async def kill_one(api: Served, size: int) -> Killed:
 
     Raises `AssertionError` where one is neither broken nor whole.
     """
-    streams = asyncio.gather(*(stream(api.url, MODELS["through the API"]) for _ in range(size)))
+    model = MODELS["through the API"]
+    streams = asyncio.gather(*(stream(api.url, model, token=api.token) for _ in range(size)))
     await asyncio.sleep(TOKENS / TOKENS_PER_SECOND / 2)
     os.kill(api.processes[-1], signal.SIGKILL)
     found = await streams

@@ -40,10 +40,10 @@ class Crowd:
     errors: tuple[str, ...]
 
 
-async def crowd(base_url: str, model: str, *, size: int) -> Crowd:
+async def crowd(base_url: str, model: str, *, size: int, token: str = "") -> Crowd:
     """So many requests, all begun at once."""
     begun = time.perf_counter()
-    streams = await asyncio.gather(*(stream(base_url, model) for _ in range(size)))
+    streams = await asyncio.gather(*(stream(base_url, model, token=token) for _ in range(size)))
     seconds = time.perf_counter() - begun
     return Crowd(
         first=median(each.first for each in streams),
@@ -55,12 +55,12 @@ async def crowd(base_url: str, model: str, *, size: int) -> Crowd:
     )
 
 
-async def stream(base_url: str, model: str) -> Stream:
-    """One request, from before its connection is opened."""
+async def stream(base_url: str, model: str, *, token: str = "") -> Stream:
+    """One request, from before its connection is opened; with a token where there is one."""
     begun = time.perf_counter()
     first, tokens, error = 0.0, 0, "ended before its end"
     try:
-        reader, writer = await _asked(base_url, model)
+        reader, writer = await _asked(base_url, model, token)
         async for line in reader:
             if b"HTTP/1.1 " in line[:9] and b" 200 " not in line:
                 error = line.decode().strip()
@@ -79,7 +79,7 @@ async def stream(base_url: str, model: str) -> Stream:
     return Stream(first=first, whole=time.perf_counter() - begun, tokens=tokens, error=error or None)
 
 
-async def _asked(base_url: str, model: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _asked(base_url: str, model: str, token: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     parts = urlsplit(base_url)
     asked = {
         "model": model,
@@ -90,9 +90,10 @@ async def _asked(base_url: str, model: str) -> tuple[asyncio.StreamReader, async
     body = json.dumps(asked).encode()
     # The last piece of an answer tells of its whole run in one line.
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port, limit=2**20)
+    authorization = f"Authorization: Bearer {token}\r\n" if token else ""
     writer.write(
         f"POST {parts.path}/chat/completions HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: close\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        f"{authorization}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         + body
     )
     return reader, writer

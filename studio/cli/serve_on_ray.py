@@ -98,8 +98,9 @@ def serve_on_ray(asked: OnRay, options: Configured, *, host: str, port: int) -> 
     environment |= {} if database is None else {"CONDUCTOR_DATABASE_URL": database}
     near = place(asked.ray)[0] if host in EVERY_ADDRESS else host
     url = f"http://{f'[{near}]' if ':' in near else near}:{port}{PATH}"
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), on_cluster(asked.ray):
+        # Behind the connection, which sets another handler.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         # Made or brought up to date here, so that what is wrong with it ends the command.
         SessionStore.open(default_url()).close()
         deployment = Deployment(host=host, port=port)
