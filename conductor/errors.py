@@ -65,7 +65,7 @@ class ServeError(ConductorError):
 
 
 class ClusterError(ConductorError):
-    """A Ray cluster cannot be reached, or does not fit what is asked of it; nothing was begun there."""
+    """A Ray cluster cannot be reached, does not fit what is asked of it, or is lost."""
 
 
 class StorageError(ConductorError):

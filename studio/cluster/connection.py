@@ -20,6 +20,8 @@ from storage.database.database import sqlite_file
 CONNECT_SECONDS = 30.0
 """How long a cluster may take to admit this process. Ray itself would wait for ever."""
 
+GONE = "The head of the Ray cluster does not answer any more; start it again, then give the command again."
+
 GONE_SECONDS = 15.0
 """How long a head may not answer while it is waited for."""
 

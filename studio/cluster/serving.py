@@ -16,7 +16,7 @@ from typing import Any
 from conductor.errors import ClusterError
 from studio.cluster.api_replica import NAME, ApiReplica, ApiSettings
 from studio.cluster.brief import Brief
-from studio.cluster.connection import HeadWatch
+from studio.cluster.connection import GONE, HeadWatch
 from studio.cluster.proxy import CALLBACK
 
 APPLICATION = "conductor"
@@ -129,7 +129,7 @@ class Deployment:
             if self._head.answered and self._status() is None:
                 raise ClusterError("The API was taken down by another program.")
             time.sleep(LOOK_SECONDS)
-        raise ClusterError("The head of the Ray cluster does not answer any more.")
+        raise ClusterError(GONE)
 
     def take_down(self) -> bool:
         """End all answers, then the replicas, and Serve where it was started for them; False, and nothing is

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from conductor.errors import ClusterError
-from studio.cluster.connection import HeadWatch
+from studio.cluster.connection import GONE, HeadWatch
 
 LOOK_SECONDS = 0.5
 """How often it is looked whether the work is over."""
@@ -154,7 +154,7 @@ class Shift(Generic[W, A]):
                 yield Failed(_NOBODY)
             if self._head.gone:
                 self._ended = True
-                yield Failed("The head of the Ray cluster does not answer any more.")
+                yield Failed(GONE)
             yield None
 
     @property

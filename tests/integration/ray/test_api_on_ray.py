@@ -368,8 +368,8 @@ def test_another_address_than_that_of_serve_on_the_cluster_is_refused(api: Api) 
 
 def test_the_command_takes_the_place_of_a_deployment_and_ends_its_own(api: Api, tmp_path: Path) -> None:
     api.upstream.free.clear()
-    under_way = api.stream()
-    eventually(lambda: owners(api.database))
+    # No request is under way, only what goes on behind it.
+    behind = api.post("/responses", model="worker:model", input="Why?", background=True).json()["id"]
     place = ["--ray", api.cluster.address, "--port", str(api.port), "--replicas", "1"]
     options = ["--pool", api.brief.pool, "--database", api.database, "--json"]
     command = [sys.executable, "-m", "conductor", "serve", *place, *options]
@@ -379,8 +379,10 @@ def test_the_command_takes_the_place_of_a_deployment_and_ends_its_own(api: Api, 
         try:
             assert process.stdout is not None
             assert json.loads(process.stdout.readline())["url"] == api.url
+            eventually(lambda: api.replicas().get("STOPPING"))
+            time.sleep(2)
             api.upstream.free.set()
-            assert whole(under_way.result())
+            eventually(lambda: _read(api, behind) == "completed")
             assert api.deployment.take_down() is False
             api.upstream.free.clear()
             cut = api.stream()
