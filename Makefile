@@ -60,10 +60,10 @@ unit: setup
 		unit-app unit-library
 
 unit-app: setup
-	$(UNIT) tests/studio tests/pages tests/storage
+	$(UNIT) tests/studio tests/pages tests/storage tests/conductor/planner
 
 unit-library: setup
-	$(UNIT) $(addprefix --ignore=tests/,studio pages storage browser integration)
+	$(UNIT) $(addprefix --ignore=tests/,studio pages storage conductor/planner browser integration)
 
 test: setup
 	$(PYTEST) $(PARALLEL) -m "not thorough"

@@ -175,6 +175,7 @@ async def test_a_change_that_is_no_valid_plan_is_an_error_with_its_reasons() -> 
             await conductor.achange(READERS, "How many?", "make it worse", pool=pool)
 
 
+@pytest.mark.slow
 async def test_a_plan_over_the_limit_of_steps_may_keep_as_many() -> None:
     async with served_conductor(TWO_READERS) as pool:
         settings = Settings(max_steps=1)

@@ -348,6 +348,7 @@ class WordyConductor(ScriptedConductor):
             await asyncio.sleep(0)
 
 
+@pytest.mark.slow
 async def test_a_plan_is_cut_where_its_text_reaches_the_limit() -> None:
     request = plan_request(RunRequest("why?"), pool=_pool())
     meter = Meter(Budget(tokens=2_000))

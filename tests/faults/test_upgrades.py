@@ -53,6 +53,7 @@ def copies(file: Path) -> list[Path]:
     return sorted(file.parent.glob("conductor.db.*"))
 
 
+@pytest.mark.slow
 def test_the_copy_is_the_store_as_its_version_left_it(tmp_path: Path, scripts: Path) -> None:
     file = old_store(tmp_path)
     before = contents(file)
@@ -63,6 +64,7 @@ def test_the_copy_is_the_store_as_its_version_left_it(tmp_path: Path, scripts: P
     assert version_of(file) == newest() + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statements", [("CREATE TABLE sessions (id TEXT)",), ("DELETE FROM events", "nonsense")]
 )
@@ -101,6 +103,7 @@ def test_a_store_is_not_touched_where_there_is_no_room_for_its_copy(tmp_path: Pa
         assert version_of(file) == newest() + 1
 
 
+@pytest.mark.slow
 def test_a_copy_that_a_killed_process_left_unfinished_is_made_again(tmp_path: Path, scripts: Path) -> None:
     file = old_store(tmp_path)
     before = contents(file)

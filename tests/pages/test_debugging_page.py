@@ -209,6 +209,7 @@ def test_a_run_of_a_part_is_a_run_of_its_own_and_leaves_the_answer_standing(app,
     assert any(warning in text for text in captions(page))
 
 
+@pytest.mark.slow
 def test_a_step_run_alone_sees_what_was_there_although_it_is_out_of_date(bench, ran):
     first = bench.state(bench.store.runs.latest(ran))
     bench.editing.edit(

@@ -356,6 +356,7 @@ def test_a_worker_that_the_pool_has_lost_is_said_and_can_be_left_out(app, held):
 # -- what a page is drawn for -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_was_asked_before_an_edit_is_no_longer_in_the_way(url):
     bench = bench_of(url, ScriptedConductor([BROKEN]))
     session = bench.ask("Which one?").id

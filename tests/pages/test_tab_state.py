@@ -33,6 +33,7 @@ def test_the_urls_session_counts_and_is_remembered_when_a_page_switch_drops_it()
     assert page.query_params["session"] == "first"
 
 
+@pytest.mark.slow
 def test_opening_and_leaving_a_session_change_the_url():
     page = AppTest.from_function(remember_session).run()
     assert page.text[0].value == "none"

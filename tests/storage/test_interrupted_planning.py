@@ -123,6 +123,7 @@ def orphan(store: SessionStore, session: Session, monkeypatch: pytest.MonkeyPatc
         store.plans.begin("p", session.id, planner="c", planner_kind="model", **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_one_planning_is_interrupted_once(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
     session = store.sessions.create("why?")
     orphan(store, session, monkeypatch)
@@ -132,6 +133,7 @@ def test_one_planning_is_interrupted_once(store: SessionStore, monkeypatch: pyte
     assert store.sessions.listed()[0].state == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_planning_of_a_living_process_is_left_alone(store: SessionStore, url: str) -> None:
     session = store.sessions.create("why?")
     store.plans.begin("p", session.id, planner="c", planner_kind="model")
@@ -143,6 +145,7 @@ def test_a_planning_of_a_living_process_is_left_alone(store: SessionStore, url: 
     assert [plan.failure for plan in store.plans.of_session(session.id)] == [None]
 
 
+@pytest.mark.slow
 def test_a_session_with_a_workflow_stays_as_it_is(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +161,7 @@ def test_a_session_with_a_workflow_stays_as_it_is(
     assert (kept.round, kept.looks_back, (kept.failure or "")[: len(INTERRUPTED)]) == (2, "r", INTERRUPTED)
 
 
+@pytest.mark.slow
 def test_a_workflow_by_hand_ends_the_interruption(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +172,7 @@ def test_a_workflow_by_hand_ends_the_interruption(
     assert store.sessions.listed()[0].state == "planned"
 
 
+@pytest.mark.slow
 def test_a_session_that_was_removed_meanwhile_is_not_asked_for(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +195,7 @@ def test_what_an_earlier_planning_left_is_over_where_the_next_begins(store: Sess
         assert set(plans.underway(connection)) == {"r", "s"}
 
 
+@pytest.mark.slow
 def test_an_attempt_that_is_cancelled_from_inside_is_kept(url: str) -> None:
     bench = bench_over(url, CancelsItself([]))
     try:
@@ -206,6 +212,7 @@ def test_an_attempt_that_is_cancelled_from_inside_is_kept(url: str) -> None:
         bench.close()
 
 
+@pytest.mark.slow
 def test_an_attempt_that_a_fault_of_the_program_ends_is_kept(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -46,6 +46,7 @@ def read(store: SessionStore, *, every: bool = False) -> list[Correction]:
     return list(store.corrections.read(every=every))
 
 
+@pytest.mark.slow
 def test_every_change_of_a_plan_is_a_row_and_the_last_one_counts(store: SessionStore) -> None:
     first = planned(store, "find")
     edit(store, first.session, "look")
@@ -64,6 +65,7 @@ def test_what_no_conductor_planned_is_no_correction(store: SessionStore, session
     assert store.revisions.planned(edit(store, session, "again").id) is None
 
 
+@pytest.mark.slow
 def test_undo_and_redo_take_no_row_away(store: SessionStore) -> None:
     first = planned(store, "find")
     edited = edit(store, first.session, "look")
@@ -76,6 +78,7 @@ def test_undo_and_redo_take_no_row_away(store: SessionStore) -> None:
     assert store.revisions.planned(other.id) == first
 
 
+@pytest.mark.slow
 def test_each_plan_of_a_session_has_its_own_final_change(store: SessionStore) -> None:
     first = planned(store, "find")
     edit(store, first.session, "look")
@@ -87,6 +90,7 @@ def test_each_plan_of_a_session_has_its_own_final_change(store: SessionStore) ->
     ]
 
 
+@pytest.mark.slow
 def test_the_change_that_was_run_last_is_the_final_one(store: SessionStore) -> None:
     first = planned(store, "find")
     look = edit(store, first.session, "look")
@@ -96,6 +100,7 @@ def test_the_change_that_was_run_last_is_the_final_one(store: SessionStore) -> N
     assert [made.revision for made in read(store)] == [look.id]
 
 
+@pytest.mark.slow
 def test_both_answers_are_joined_where_they_were_run(store: SessionStore) -> None:
     first = planned(store, "find")
     ran(store, first, "n1", answer="planned so")
@@ -115,6 +120,7 @@ def test_both_answers_are_joined_where_they_were_run(store: SessionStore) -> Non
     assert (judged.edited_run.run, judged.thumbs) == ("n2", "up")
 
 
+@pytest.mark.slow
 def test_a_run_of_some_steps_is_no_answer_of_the_workflow(store: SessionStore) -> None:
     first = planned(store, "find", "merge")
     edited = edit(store, first.session, "look", "merge")
@@ -122,6 +128,7 @@ def test_a_run_of_some_steps_is_no_answer_of_the_workflow(store: SessionStore) -
     assert [made.edited_run for made in read(store)] == [None]
 
 
+@pytest.mark.slow
 def test_a_trial_is_no_answer_of_the_workflow(store: SessionStore) -> None:
     first = planned(store, "find", "merge")
     ran(store, first, "n1", answer="planned so")
@@ -134,6 +141,7 @@ def test_a_trial_is_no_answer_of_the_workflow(store: SessionStore) -> None:
     assert correction.planned_run.answer == "planned so"
 
 
+@pytest.mark.slow
 def test_an_edit_back_to_the_plan_tells_what_the_plan_answers(store: SessionStore) -> None:
     first = planned(store, "find")
     back = edit(store, first.session, "find")
@@ -152,6 +160,7 @@ def written(store: SessionStore, revision: Revision, text: str = "By hand.") -> 
     )
 
 
+@pytest.mark.slow
 def test_an_output_written_by_hand_later_does_not_hide_a_judged_plan(store: SessionStore) -> None:
     first = planned(store, "find")
     look = edit(store, first.session, "look")
@@ -165,6 +174,7 @@ def test_an_output_written_by_hand_later_does_not_hide_a_judged_plan(store: Sess
     assert (made.edited_run.answer, made.thumbs) == ("looked", "down")
 
 
+@pytest.mark.slow
 def test_an_answer_that_a_person_fed_is_no_plans_answer(store: SessionStore) -> None:
     first = planned(store, "find")
     ran(store, written(store, first), "n1", answer="by hand")
@@ -175,6 +185,7 @@ def test_an_answer_that_a_person_fed_is_no_plans_answer(store: SessionStore) -> 
     assert (made.revision, made.planned_run, made.edited_run) == (look.id, None, None)
 
 
+@pytest.mark.slow
 def test_revisions_that_are_equal_as_plans_are_one_change(store: SessionStore) -> None:
     first = planned(store, "find")
     look = edit(store, first.session, "look")
@@ -192,6 +203,7 @@ def test_revisions_that_are_equal_as_plans_are_one_change(store: SessionStore) -
     assert (final.revision, final.edited_run.answer) == (again.id, "looked")
 
 
+@pytest.mark.slow
 def test_an_output_written_by_hand_after_an_undo_takes_no_change_away(store: SessionStore) -> None:
     first = planned(store, "find")
     look = edit(store, first.session, "look")
@@ -201,6 +213,7 @@ def test_an_output_written_by_hand_after_an_undo_takes_no_change_away(store: Ses
     assert (made.revision, made.current) == (look.id, False)
 
 
+@pytest.mark.slow
 def test_deleted_sessions_teach_nothing(store: SessionStore) -> None:
     first = planned(store, "find")
     edit(store, first.session, "look")
@@ -218,6 +231,7 @@ def test_a_refused_edit_leaves_no_row(store: SessionStore) -> None:
     assert len(read(store, every=True)) == 1
 
 
+@pytest.mark.slow
 def test_thumbs_are_kept_changed_and_taken_back(store: SessionStore) -> None:
     first = planned(store, "find")
     ran(store, first, "n1")
@@ -239,6 +253,7 @@ def test_more_corrections_than_are_read_together_come_in_order(
     assert [correction.revision for correction in store.corrections.read(every=True)] == made
 
 
+@pytest.mark.slow
 def test_reading_goes_on_while_others_write(store: SessionStore) -> None:
     first = planned(store, "find")
     edit(store, first.session, "look")
@@ -249,6 +264,7 @@ def test_reading_goes_on_while_others_write(store: SessionStore) -> None:
     assert [made.edited for made in reading] == [chain("other")]
 
 
+@pytest.mark.slow
 def test_judged_plans_are_read_whether_they_were_edited_or_not(store: SessionStore) -> None:
     first = planned(store, "find")
     ran(store, first, "r1", answer="wrong")

@@ -13,6 +13,7 @@ from storage import SessionStore
 from storage.store.parts import Revisions
 
 
+@pytest.mark.slow
 def test_a_branch_is_kept_under_what_was_edited_and_leaves_the_head(
     store: SessionStore, session: str
 ) -> None:
@@ -26,12 +27,14 @@ def test_a_branch_is_kept_under_what_was_edited_and_leaves_the_head(
     assert store.revisions.of_session(session) == (edited, theirs, branch)
 
 
+@pytest.mark.slow
 def test_the_first_revision_becomes_the_head_in_any_case(store: SessionStore, session: str) -> None:
     assert store.revisions.add(session, chain("a"), origin="human", moves_head=False) == store.revisions.head(
         session
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("move", "expected"), [(Revisions.undo, "nothing was undone"), (Revisions.redo, "nothing was redone")]
 )
@@ -47,6 +50,7 @@ def test_a_head_that_somebody_else_moved_is_left_alone(
     move(store.revisions, session, expected=theirs.id)
 
 
+@pytest.mark.slow
 def test_a_history_is_the_revisions_without_their_workflows(store: SessionStore, session: str) -> None:
     assert store.revisions.history(session) == ()
     store.revisions.add(session, chain("a"), origin="conductor", note="Planned")
@@ -58,6 +62,7 @@ def test_a_history_is_the_revisions_without_their_workflows(store: SessionStore,
         assert entry.model_dump() == revision.model_dump(exclude={"workflow", "session", "plan"}) | beside
 
 
+@pytest.mark.slow
 def test_what_is_restored_is_run_in_its_own_round_and_edits_its_own_plan(
     store: SessionStore, session: str
 ) -> None:

@@ -90,6 +90,7 @@ def test_the_revisions_stand_in_one_line_and_their_files_are_named_after_them() 
     )
 
 
+@pytest.mark.slow
 def test_a_store_of_the_last_version_before_alembic_is_copied_aside_and_gets_its_number(
     url: str, file: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_an_older_store_is_refused_unchanged(url: str, file: Path, version: int)
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
+@pytest.mark.slow
 def test_a_newer_store_is_refused_unchanged(url: str, file: Path) -> None:
     SessionStore.open(url).close()
     with closing(sqlite3.connect(file)) as connection, connection:
@@ -142,6 +144,7 @@ def test_another_programs_database_is_refused_unchanged(url: str, file: Path) ->
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_older_store_is_copied_aside_and_brought_up_to_date(url: str, file: Path, tmp_path: Path) -> None:
     with SessionStore.open(url) as store:
         kept = store.sessions.create("kept")
@@ -157,6 +160,7 @@ def test_an_older_store_is_copied_aside_and_brought_up_to_date(url: str, file: P
         assert store.sessions.find(kept.id) == kept
 
 
+@pytest.mark.slow
 def test_a_new_store_takes_all_revisions_at_once(url: str, file: Path, tmp_path: Path) -> None:
     database = Database(url)
     database.create_folder()
@@ -166,6 +170,7 @@ def test_a_new_store_takes_all_revisions_at_once(url: str, file: Path, tmp_path:
     assert not [path for path in file.parent.iterdir() if "version" in path.name]
 
 
+@pytest.mark.slow
 def test_a_revision_that_fails_changes_nothing(url: str, file: Path, tmp_path: Path) -> None:
     SessionStore.open(url).close()
     database = Database(url)
@@ -194,6 +199,7 @@ def test_alembic_is_imported_only_where_a_store_is_not_up_to_date(url: str) -> N
     assert opened.stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_what_refers_to_a_row_is_found_by_an_index(url: str, file: Path) -> None:
     SessionStore.open(url).close()
     with closing(sqlite3.connect(file)) as connection:

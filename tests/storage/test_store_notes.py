@@ -20,6 +20,7 @@ def found(store: SessionStore, words: str) -> int:
     return store.sessions.count(SessionFilter(search=words))
 
 
+@pytest.mark.slow
 def test_a_note_is_listed_until_it_is_deleted_and_again_once_it_is_restored(
     store: SessionStore, session: str
 ) -> None:
@@ -46,6 +47,7 @@ def test_equal_notes_are_found_until_the_last_of_them_is_deleted(store: SessionS
     assert found(store, "right") == 0
 
 
+@pytest.mark.slow
 def test_a_note_is_on_its_own_session_only(store: SessionStore, session: str) -> None:
     other = store.sessions.create("Another").id
     revision = store.revisions.add(other, chain("a"), origin="human")

@@ -126,6 +126,7 @@ def test_an_interrupted_run_answers_what_its_final_step_answered(
     assert (store.runs.find("r").status, store.runs.find("r").answer) == ("interrupted", answer)
 
 
+@pytest.mark.slow
 def test_a_run_may_start_after_one_whose_process_is_gone(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_run_may_start_after_one_whose_process_is_gone(
     assert (store.runs.find("r").answer, store.sessions.listed()[0].state) == ("the end", "running")
 
 
+@pytest.mark.slow
 def test_a_damaged_run_is_interrupted_all_the_same(
     store: SessionStore, url: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

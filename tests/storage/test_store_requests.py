@@ -89,6 +89,7 @@ def test_what_one_token_began_is_open_to_no_other(store: SessionStore) -> None:
     assert open_to == {"a": [True, True, True], "b": [False, True, True]}
 
 
+@pytest.mark.slow
 def test_a_response_is_kept_until_its_session_is_gone(store: SessionStore) -> None:
     session, other = begin(store, token="a"), begin(store)
     assert store.requests.response(session.id) is None
@@ -102,6 +103,7 @@ def test_a_response_is_kept_until_its_session_is_gone(store: SessionStore) -> No
     assert store.requests.response(session.id) is None
 
 
+@pytest.mark.slow
 def test_a_response_counts_in_what_removing_its_session_frees(store: SessionStore) -> None:
     session = begin(store).id
     store.sessions.delete(session)
@@ -110,6 +112,7 @@ def test_a_response_counts_in_what_removing_its_session_frees(store: SessionStor
     assert store.housekeeping.room().freeable >= before + 5000
 
 
+@pytest.mark.slow
 def test_a_request_that_is_not_to_be_kept_is_in_no_list_and_goes_in_time(store: SessionStore) -> None:
     session = begin(store, keep=False, tags=("a",), workflow=chain("do"))
     assert store.sessions.listed() == ()
@@ -118,6 +121,7 @@ def test_a_request_that_is_not_to_be_kept_is_in_no_list_and_goes_in_time(store: 
     assert list(store.housekeeping.remove_deleted(older_than=0).sessions) == [session.id]
 
 
+@pytest.mark.slow
 def test_an_earlier_response_is_kept_beside_the_newest(store: SessionStore) -> None:
     session = begin(store).id
     store.requests.set_response_aside(session, answer="none yet")
@@ -133,6 +137,7 @@ def test_an_earlier_response_is_kept_beside_the_newest(store: SessionStore) -> N
     assert (store.requests.response(session), kept) == ("second", ["changed", None])
 
 
+@pytest.mark.slow
 def test_sessions_are_found_by_what_is_in_their_responses(store: SessionStore) -> None:
     tokens = [store.tokens.create(name)[0].id for name in ("ann", "bob")]
     one, two, three = (begin(store, token=token).id for token in (tokens[0], tokens[1], None))

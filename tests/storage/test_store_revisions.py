@@ -33,6 +33,7 @@ def test_plans_come_back_as_they_were_kept(store: SessionStore, session: str) ->
     assert store.plans.find(rejected.id) == rejected
 
 
+@pytest.mark.slow
 def test_a_revision_becomes_the_head_under_the_one_before(store: SessionStore, session: str) -> None:
     assert store.revisions.head(session) is None
     plan = store.plans.add(session, planner="c", planner_kind="model", report=VALID, usage=Usage())
@@ -45,6 +46,7 @@ def test_a_revision_becomes_the_head_under_the_one_before(store: SessionStore, s
     assert store.sessions.find(session).head == second.id
 
 
+@pytest.mark.slow
 def test_a_plan_and_what_is_made_of_it_are_kept_together_or_not_at_all(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +76,7 @@ def test_a_plan_and_what_is_made_of_it_are_kept_together_or_not_at_all(
     assert store.sessions.listed()[0].state == "planned"
 
 
+@pytest.mark.slow
 def test_undo_and_redo_walk_and_an_edit_after_undo_opens_a_branch(store: SessionStore, session: str) -> None:
     assert store.revisions.neighbours(session) == (None, None)
     assert store.revisions.undo(session) is None
@@ -90,6 +93,7 @@ def test_undo_and_redo_walk_and_an_edit_after_undo_opens_a_branch(store: Session
     assert store.revisions.of_session(session) == (first, second, third)
 
 
+@pytest.mark.slow
 def test_an_edit_may_start_from_any_revision_of_its_session(store: SessionStore, session: str) -> None:
     first, _ = (store.revisions.add(session, chain(text), origin="human") for text in ("a", "b"))
     assert store.revisions.add(session, chain("c"), origin="import", parent=first.id).parent == first.id
@@ -110,6 +114,7 @@ def test_an_edit_of_what_is_the_head_no_more_is_refused(
     assert store.sessions.find(session) == before
 
 
+@pytest.mark.slow
 def test_of_edits_that_threads_make_of_one_revision_only_one_is_kept(
     store: SessionStore, session: str
 ) -> None:
@@ -127,6 +132,7 @@ def test_of_edits_that_threads_make_of_one_revision_only_one_is_kept(
     assert len(store.revisions.of_session(session)) == 2
 
 
+@pytest.mark.slow
 def test_another_sessions_rows_are_refused(store: SessionStore) -> None:
     mine, theirs = store.sessions.create("mine").id, store.sessions.create("theirs").id
     revision = store.revisions.add(theirs, chain("a"), origin="human").id
@@ -148,6 +154,7 @@ def test_a_workflow_with_unstorable_text_is_kept_with_it_replaced(store: Session
     assert store.revisions.find(kept.id) == kept
 
 
+@pytest.mark.slow
 def test_an_edit_and_a_run_move_the_session_up_the_list(store: SessionStore, session: str) -> None:
     times = [store.sessions.find(session).updated_at]
     for change in (

@@ -16,6 +16,7 @@ from conductor.values.messages import Usage
 from storage import SessionStore
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_before_start_run_returns(store: SessionStore, session: str, url: str) -> None:
     revision = store.revisions.add(session, chain("a"), origin="human")
     assert store.runs.latest(session) is None
@@ -31,6 +32,7 @@ def test_a_run_is_kept_before_start_run_returns(store: SessionStore, session: st
         assert (other.runs.find("r1"), other.runs.find("r2")) == (ended, rerun)
 
 
+@pytest.mark.slow
 def test_runs_are_found_by_the_beginnings_of_their_ids(store: SessionStore) -> None:
     for run in ("aa1", "aa2", "b%"):
         session = store.sessions.create("q").id
@@ -42,6 +44,7 @@ def test_runs_are_found_by_the_beginnings_of_their_ids(store: SessionStore) -> N
     assert store.runs.named("%") == store.runs.named("_") == ()
 
 
+@pytest.mark.slow
 def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
     session, other = store.sessions.create("q").id, store.sessions.create("other").id
     store.revisions.add(session, chain("a"), origin="human")
@@ -62,6 +65,7 @@ def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
     begin(store, session, "next")
 
 
+@pytest.mark.slow
 def test_a_run_id_is_used_once_and_its_parent_is_known(store: SessionStore, session: str) -> None:
     begin(store, session, "r")
     keep(store, finished("r", seq=0))
@@ -145,6 +149,7 @@ def test_a_run_of_which_events_were_lost_can_still_be_read(
     assert [step.status for step in state.steps] == steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outcome", "answer"), [("finished", "42"), ("failed", None), ("cancelled", None), ("interrupted", "4")]
 )
@@ -275,6 +280,7 @@ def test_whatever_a_model_writes_can_be_kept(store: SessionStore, session: str, 
     assert store.runs.find("r").answer == readable.replace("\x00", "\ufffd")
 
 
+@pytest.mark.slow
 def test_closing_writes_what_is_queued(url: str) -> None:
     with SessionStore.open(url) as store:
         begin(store, store.sessions.create("q").id, "r")
@@ -284,6 +290,7 @@ def test_closing_writes_what_is_queued(url: str) -> None:
         assert [event.type for event in reopened.runs.events("r")] == ["step_delta"] * 500 + ["run_finished"]
 
 
+@pytest.mark.slow
 def test_pieces_of_a_text_change_the_run_s_state_and_leave_what_else_was_read(
     store: SessionStore, session: str, url: str, kind: str
 ) -> None:

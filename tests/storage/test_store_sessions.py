@@ -55,6 +55,7 @@ def test_sessions_are_listed_last_updated_first_and_by_pages(store: SessionStore
     assert store.sessions.count() == 5
 
 
+@pytest.mark.slow
 def test_a_deleted_session_leaves_the_list_and_comes_back_to_its_place(store: SessionStore) -> None:
     first, second = store.sessions.create("first"), store.sessions.create("second")
     before = store.sessions.listed()
@@ -98,6 +99,7 @@ def test_search_looks_into_titles_queries_and_answers(
     assert store.sessions.count(SessionFilter(search=search)) == len(found)
 
 
+@pytest.mark.slow
 def test_the_state_says_what_happened_last(store: SessionStore, session: str) -> None:
     states = [store.sessions.listed()[0].state]
     _plan(store, session, INVALID)
@@ -119,6 +121,7 @@ def test_the_state_says_what_happened_last(store: SessionStore, session: str) ->
     assert states == ["new", "rejected", "planned", "failed", "running", "cancelled", "unplanned", "planned"]
 
 
+@pytest.mark.slow
 def test_a_summary_tells_the_shape_of_the_current_workflow(store: SessionStore, session: str) -> None:
     assert (store.sessions.listed()[0].topology, store.sessions.listed()[0].steps) == (None, None)
     store.revisions.add(session, chain("a"), origin="human")

@@ -145,6 +145,7 @@ def test_a_session_runs_once_at_a_time_wherever(store: SessionStore, session: st
         assert len(other.runs.of_session(session)) == 1
 
 
+@pytest.mark.slow
 def test_a_run_is_followed_by_what_is_new(
     store: SessionStore, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +169,7 @@ def test_a_run_is_followed_by_what_is_new(
     assert (asked.count(-1), asked, set(asked)) == (1, sorted(asked), {-1, 2, 3, 4})
 
 
+@pytest.mark.slow
 def test_a_run_that_was_ended_by_others_takes_nothing_more(
     store: SessionStore, session: str, url: str
 ) -> None:
@@ -185,6 +187,7 @@ def test_a_run_that_was_ended_by_others_takes_nothing_more(
     assert (store.runs.find("r").status, store.runs.find("r").answer) == ("interrupted", None)
 
 
+@pytest.mark.slow
 def test_a_run_is_asked_to_stop_until_it_is_over(store: SessionStore) -> None:
     begin(store, store.sessions.create("q").id, "r")
     keep(store, started("r", chain("do")))
@@ -206,6 +209,7 @@ def test_a_run_is_asked_to_stop_until_it_is_over(store: SessionStore) -> None:
     assert not stopped
 
 
+@pytest.mark.slow
 def test_a_trial_that_begins_when_its_experiment_was_asked_to_stop_is_asked_as_well(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +244,7 @@ def test_a_trial_that_begins_when_its_experiment_was_asked_to_stop_is_asked_as_w
         )
 
 
+@pytest.mark.slow
 def test_planning_is_asked_to_stop_until_it_is_over(store: SessionStore, url: str) -> None:
     planned, other = store.sessions.create("q").id, store.sessions.create("other").id
     store.plans.begin("p", planned, planner="c", planner_kind="model")
@@ -293,6 +298,7 @@ def test_several_processes_write_to_a_file_only_with_a_sqlite_that_loses_nothing
 # -- whose process died ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_runs_of_a_store_that_was_closed_are_interrupted(
     store: SessionStore, session: str, url: str
 ) -> None:
@@ -340,6 +346,7 @@ def test_a_lock_that_is_free_for_a_moment_ends_nothing(url: str, monkeypatch: py
         assert store.runs.find("r").status == "running"
 
 
+@pytest.mark.slow
 def test_a_lock_that_was_lost_is_taken_again(store: SessionStore, url: str) -> None:
     begin(store, store.sessions.create("q").id, "r")
     store.processes.lock.release()
@@ -348,6 +355,7 @@ def test_a_lock_that_was_lost_is_taken_again(store: SessionStore, url: str) -> N
         assert other.processes.lock.free(connection, {store.processes.lock.owner, "nobody"}) == {"nobody"}
 
 
+@pytest.mark.slow
 def test_a_clock_that_jumps_ends_nothing(store: SessionStore, url: str) -> None:
     begin(store, store.sessions.create("q").id, "r")
     with (
@@ -386,6 +394,7 @@ def test_a_store_that_runs_nothing_makes_no_file(store: SessionStore, file: Path
     assert not _folder(file).exists()
 
 
+@pytest.mark.slow
 def test_a_file_is_removed_when_its_store_is_closed_or_its_process_died(
     store: SessionStore, url: str, file: Path
 ) -> None:
@@ -402,6 +411,7 @@ def test_a_file_is_removed_when_its_store_is_closed_or_its_process_died(
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
+@pytest.mark.slow
 def test_a_lock_whose_file_was_removed_is_taken_again(store: SessionStore, url: str, file: Path) -> None:
     begin(store, store.sessions.create("q").id, "r")
     shutil.rmtree(_folder(file))

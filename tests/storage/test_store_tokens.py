@@ -26,6 +26,7 @@ def test_a_token_is_kept_with_its_limits_and_known_by_its_secret(store: SessionS
     assert store.tokens.with_digest("0123456789") is None
 
 
+@pytest.mark.slow
 def test_those_in_force_are_listed_first_and_a_revoked_name_is_free_again(store: SessionStore) -> None:
     first, second = store.tokens.create("a")[0], store.tokens.create("b")[0]
     with pytest.raises(StorageError, match="There is a token 'a' already"):
@@ -53,6 +54,7 @@ def test_an_unknown_token_is_said_to_be_unknown(store: SessionStore) -> None:
             ask("nobody")
 
 
+@pytest.mark.slow
 def test_what_requests_used_is_summed_and_what_is_unknown_is_counted(store: SessionStore) -> None:
     token, other = store.tokens.create("a")[0], store.tokens.create("b")[0]
     assert store.tokens.spent(token.id) == Spent()

@@ -105,6 +105,7 @@ def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
     assert str(error).startswith(f"The store {folder}/x.db cannot be opened.")
 
 
+@pytest.mark.slow
 def test_a_read_only_file_is_named(url: str, file: Path) -> None:
     with SessionStore.open(url) as store:
         kept = store.sessions.create("kept")
@@ -136,6 +137,7 @@ def _limit(connections: list[sqlite3.Connection], pages: int) -> None:
         connection.execute(f"PRAGMA max_page_count={pages}").close()
 
 
+@pytest.mark.slow
 def test_a_full_disk_fails_what_it_must_and_nothing_after_room_was_made(url: str, file: Path) -> None:
     with _connections() as connections, SessionStore.open(url) as store:
         session = store.sessions.create("q").id
@@ -155,6 +157,7 @@ def test_a_full_disk_fails_what_it_must_and_nothing_after_room_was_made(url: str
         assert store.sessions.count() == 1
 
 
+@pytest.mark.slow
 def test_a_locked_store_is_named_and_used_again_when_it_is_free(url: str, file: Path) -> None:
     with _connections() as connections, SessionStore.open(url) as store:
         begin(store, store.sessions.create("q").id, "r")
@@ -187,6 +190,7 @@ def _an_end_that_met_a_locked_store(url: str, file: Path) -> Iterator[SessionSto
         yield store
 
 
+@pytest.mark.slow
 def test_a_run_may_start_after_one_whose_end_met_trouble(url: str, file: Path) -> None:
     with _an_end_that_met_a_locked_store(url, file) as store:
         begin(store, store.runs.find("r").session, "next")
@@ -195,6 +199,7 @@ def test_a_run_may_start_after_one_whose_end_met_trouble(url: str, file: Path) -
         assert store.sessions.listed()[0].state == "running"
 
 
+@pytest.mark.slow
 def test_an_end_that_met_trouble_is_kept_once_when_it_is_over(url: str, file: Path) -> None:
     with _an_end_that_met_a_locked_store(url, file) as store:
         for _ in range(3):
@@ -204,6 +209,7 @@ def test_an_end_that_met_trouble_is_kept_once_when_it_is_over(url: str, file: Pa
         assert store.runs.events("r") == (finished("r", seq=0),)
 
 
+@pytest.mark.slow
 def test_an_end_that_met_trouble_is_kept_when_the_store_closes(url: str, file: Path) -> None:
     with _an_end_that_met_a_locked_store(url, file):
         pass
@@ -211,6 +217,7 @@ def test_an_end_that_met_trouble_is_kept_when_the_store_closes(url: str, file: P
         assert (store.runs.find("r").status, store.runs.find("r").answer) == ("finished", "a")
 
 
+@pytest.mark.slow
 def test_whoever_reads_cannot_write(url: str) -> None:
     SessionStore.open(url).close()
     database = Database(url)
@@ -219,6 +226,7 @@ def test_whoever_reads_cannot_write(url: str) -> None:
     database.close()
 
 
+@pytest.mark.slow
 def test_a_damaged_entry_is_named_and_the_others_can_be_read(url: str, file: Path) -> None:
     with SessionStore.open(url) as store:
         session = store.sessions.create("q").id
@@ -260,6 +268,7 @@ def test_a_row_that_does_not_fit_is_named(url: str, file: Path, table: str, colu
             read[table](session)
 
 
+@pytest.mark.slow
 def test_a_fault_of_the_program_fails_what_it_was_in_and_nothing_else(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,6 +291,7 @@ def test_a_fault_of_the_program_fails_what_it_was_in_and_nothing_else(
     assert store.sessions.count() == 4
 
 
+@pytest.mark.slow
 def test_what_happens_while_the_store_is_written_anew_for_long_is_kept_afterwards(
     store: SessionStore,
 ) -> None:
@@ -294,6 +304,7 @@ def test_what_happens_while_the_store_is_written_anew_for_long_is_kept_afterward
     assert [event.seq for event in store.runs.events("r")] == [0, 1]
 
 
+@pytest.mark.slow
 def test_a_closed_store_says_so(url: str) -> None:
     store = SessionStore.open(url)
     session = store.sessions.create("q").id

@@ -146,6 +146,7 @@ def test_self_reflection_reads_its_own_last_answer_only() -> None:
     assert [request.seen[0].response for request in requests[1:]] == [run.outputs[at].text for at in range(4)]
 
 
+@pytest.mark.slow
 def test_a_random_plan_is_the_same_for_the_same_question_and_seed() -> None:
     assert planned("baseline:random") == planned("baseline:random")
     plans = {planned(f"baseline:random:seed={seed}").model_dump_json() for seed in range(8)}
@@ -179,6 +180,7 @@ def test_a_later_round_keeps_the_answer() -> None:
     assert (run.round, run.status) == (1, "finished")
 
 
+@pytest.mark.slow
 def test_a_masrouter_draws_the_same_group_for_the_same_question_and_keeps_to_what_is_given() -> None:
     assert planned("baseline:masrouter") == planned("baseline:masrouter")
     plans = {planned(f"baseline:masrouter:seed={seed}").model_dump_json() for seed in range(8)}

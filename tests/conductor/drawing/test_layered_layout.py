@@ -53,6 +53,7 @@ def crossings(strands: Strands) -> int:
     return total
 
 
+@pytest.mark.slow
 @given(access=accesses(), widest=st.integers(1, 6))
 def test_rows_hold_every_step_once_in_order_and_readers_later(access, widest):
     rows = rows_of(generations_of(access), widest)
@@ -69,6 +70,7 @@ def test_a_broad_generation_becomes_even_rows_the_longer_ones_first(steps, wides
     assert [len(row) for row in rows_of([list(range(steps))], widest)] == lengths
 
 
+@pytest.mark.slow
 @cases(200)
 @given(data=st.data(), access=accesses(), widest=st.integers(2, 6))
 def test_a_step_that_is_added_moves_no_card_past_another(data, access, widest):

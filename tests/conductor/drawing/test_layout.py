@@ -241,6 +241,7 @@ def test_pictures_come_in_order_of_what_they_need(access, direction):
     assert len(pictures) <= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("access", [chain(30), dense(30)])
 def test_thirty_steps_one_below_the_other_leave_room_for_readable_letters(access):
     picture = layout(access, 1000)

@@ -56,6 +56,7 @@ def test_a_title_is_the_instructions_first_clause(instruction, title, mark, rest
     assert title_of(instruction) == (title, mark, rest)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300))
 def test_a_title_is_short_on_one_line_and_begins_the_instruction(instruction):
     title, mark, rest = title_of(instruction)

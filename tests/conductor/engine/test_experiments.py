@@ -213,6 +213,7 @@ def test_nothing_is_tested_that_a_pinned_step_reads() -> None:
         trials_of(EdgeTest(edges=((1, 3),)), pinned)
 
 
+@pytest.mark.slow
 def test_an_experiment_has_a_limit_of_runs() -> None:
     wide = workflow_of(*[() for _ in range(40)], tuple(range(40)))
     with pytest.raises(WorkflowError, match=f"369 runs; an experiment has at most {MAX_TRIALS}"):

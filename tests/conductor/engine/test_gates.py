@@ -163,6 +163,7 @@ async def test_a_run_that_is_stopped_at_its_other_step_is_stopped() -> None:
     assert (state.status, statuses(state)) == ("cancelled", ["cancelled", "waiting"])
 
 
+@pytest.mark.slow
 @cases(60)
 @given(workflow=workflows(max_steps=6), data=st.data())
 def test_however_often_it_waits_the_end_is_that_of_a_run_without_gates(

@@ -167,6 +167,7 @@ async def test_events_are_numbered_without_gaps_and_never_go_back_in_time() -> N
     assert {event.run for event in events} == {"r"}
 
 
+@pytest.mark.slow
 async def test_live_and_replay_are_the_same_fold() -> None:
     live = RunState()
     events: list[Event] = []
@@ -185,6 +186,7 @@ def parts(events: list[Event]) -> tuple[list[str], str]:
     return [event.text for event in events if isinstance(event, StepDelta)], finished.output.text
 
 
+@pytest.mark.slow
 async def test_deltas_tell_the_output_from_its_beginning_and_the_end_tells_the_rest() -> None:
     deltas, text = parts(await events_of(run_of(workflow_of(()), pool_of(tokens=60, tokens_per_second=2000))))
     assert text.startswith("".join(deltas))

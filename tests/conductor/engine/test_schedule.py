@@ -88,6 +88,7 @@ def having(state: RunState, how: str) -> set[int]:
     return {i for i, step in enumerate(state.steps) if getattr(step, how)}
 
 
+@pytest.mark.slow
 @cases(100)
 @given(workflow=workflows(max_steps=5), changes=edits(min_size=0, max_size=4), data=st.data())
 def test_where_every_answer_is_new_the_radius_is_what_runs(

@@ -75,6 +75,7 @@ EDGE, STEP = WithoutEdge(read=0, reader=2), WithoutStep(step=1)
 SWAP, OTHER = OtherWorker(step=0, worker="beta"), OtherWorker(step=0, worker="gamma")
 
 
+@pytest.mark.slow
 def test_a_variant_has_its_paired_differences_and_their_intervals() -> None:
     spec = _spec(CHAIN, EDGE)
     cells = _cells(spec, lambda plan: (80, 900) if plan.edits else (90, 1000), cost=0.25)
@@ -151,6 +152,7 @@ def test_the_cost_is_what_counts_where_calls_have_a_price() -> None:
     assert trials_of(spec, _cells(spec, lambda _: (90, 10), cost=None)).measure == "tokens"
 
 
+@pytest.mark.slow
 @cases(20)
 @given(workflows(max_steps=3))
 def test_whatever_is_measured_is_a_valid_workflow_and_the_search_ends(workflow: Workflow) -> None:

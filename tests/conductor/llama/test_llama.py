@@ -36,6 +36,7 @@ def _prompt(llama: Llama) -> list[int]:
     return llama.read(prompt_text("How many letters has the capital of Peru?", WORKERS))
 
 
+@pytest.mark.slow
 def test_logits_are_the_same_read_at_once_or_token_by_token(llama: Llama):
     ids = _prompt(llama)
     at_once = llama.logits(ids, Cache(llama.config, len(ids)))
@@ -44,6 +45,7 @@ def test_logits_are_the_same_read_at_once_or_token_by_token(llama: Llama):
     np.testing.assert_allclose(np.concatenate(in_pieces), at_once, rtol=2e-4, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_the_likeliest_tokens_are_always_the_same_and_a_draw_gives_others(llama: Llama):
     ids = _prompt(llama)
     written = [llama.write(ids, most=12, forbidden=lambda _: ()) for _ in range(2)]
@@ -84,6 +86,7 @@ def test_a_continuation_ends_with_the_positions_of_the_model(llama: Llama):
         llama.write([], most=9, forbidden=lambda _: ())
 
 
+@pytest.mark.slow
 def test_a_folder_is_read_once_as_long_as_its_files_stay(folder: Path):
     first = read_llama(folder)
     assert read_llama(folder) is first

@@ -196,6 +196,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=60).map("".join)
 
 
+@pytest.mark.slow
 @given(text=TEXTS)
 @cases(200)
 def test_only_the_listed_tags_and_attributes_come_out_of_any_text(text: str) -> None:
@@ -205,6 +206,7 @@ def test_only_the_listed_tags_and_attributes_come_out_of_any_text(text: str) -> 
         Read(with_mathml(text).html, mathml=True)
 
 
+@pytest.mark.slow
 @given(code=st.text(max_size=60), language=st.sampled_from(["python", "js", "html", "java", "sql", "none"]))
 @cases(100)
 def test_code_keeps_every_letter(code: str, language: str) -> None:

@@ -31,6 +31,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
     )
 
 
+@pytest.mark.slow
 @cases(50)
 @given(workflow=workflows(), dialect=st.sampled_from(("any", "position")))
 def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: Dialect) -> None:

@@ -100,6 +100,7 @@ def read(items: list[ChatItem], *, dialect: Dialect = "any", round: int = 1) -> 
 # -- what is asked ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_vllm_is_held_to_a_regular_expression(vllm: Served) -> None:
     items = await items_of(conductor(vllm.base_url))
     (body,) = bodies(vllm)
@@ -112,6 +113,7 @@ async def test_vllm_is_held_to_a_regular_expression(vllm: Served) -> None:
     assert retried(items) == []
 
 
+@pytest.mark.slow
 async def test_another_endpoint_is_held_to_a_schema_and_told_of_its_form(fake_openai: Served) -> None:
     report = read(await items_of(conductor(fake_openai.base_url)))
     (body,) = bodies(fake_openai)
@@ -188,6 +190,7 @@ async def test_more_steps_than_an_expression_can_hold_are_left_to_a_schema(vllm:
 # -- what is refused ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_a_refused_constraint_is_left_for_the_next_one_and_not_tried_again(vllm: Served) -> None:
     model = conductor(vllm.base_url, "fault:unknown-parameter=structured_outputs")
     items = await items_of(model)
@@ -200,6 +203,7 @@ async def test_a_refused_constraint_is_left_for_the_next_one_and_not_tried_again
     assert [held(body) for body in bodies(vllm)] == ["regex", "json", "json"]
 
 
+@pytest.mark.slow
 async def test_where_nothing_is_taken_free_text_has_to_do(vllm: Served) -> None:
     fault = "fault:unknown-parameter=structured_outputs+unknown-parameter=response_format"
     model = conductor(vllm.base_url, fault)
@@ -225,6 +229,7 @@ async def test_a_refusal_of_something_else_is_an_error(vllm: Served) -> None:
     assert len(bodies(vllm)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_pauses")
 async def test_attempts_are_counted_through_all_constraints(vllm: Served) -> None:
     fault = "fault:rate-limited=2+unknown-parameter=structured_outputs"
@@ -274,6 +279,7 @@ async def test_reasoning_stays_apart_from_the_plan(vllm: Served) -> None:
     assert read(items).ok
 
 
+@pytest.mark.slow
 async def test_a_plan_has_its_price(fake_openai: Served) -> None:
     price = Price(prompt=1, completion=2)
     prices = {"price_prompt": price.prompt, "price_completion": price.completion}
@@ -292,6 +298,7 @@ async def test_a_prompt_that_cannot_fit_is_refused_before_the_call(fake_openai: 
     await items_of(conductor(fake_openai.base_url, constrain="none", context=10_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "form"), [("simulated", "lists"), ("fault:unknown-parameter=structured_outputs", "json")]
 )

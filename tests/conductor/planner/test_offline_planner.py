@@ -41,6 +41,7 @@ def workflow_in(event: WorkflowPlanned) -> Workflow:
     return event.report.workflow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -159,6 +159,7 @@ def test_every_text_is_shown_letter_for_letter(text: str) -> None:
     assert request == f"Query {text}"
 
 
+@pytest.mark.slow
 @cases(40)
 @given(text=st.text(st.characters(exclude_characters="\r\0", codec="utf-8"), min_size=1, max_size=60))
 def test_any_text_changes_no_element_of_the_page(text: str) -> None:

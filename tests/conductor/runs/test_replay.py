@@ -46,6 +46,7 @@ def test_every_moment_is_the_fold_of_the_events_up_to_then(seconds):
     assert recording.at(seconds) == fold(passed)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 500), st.floats(0, 1))
 def test_states_kept_in_between_change_nothing(count, share):
     events = long_run(count)

@@ -267,6 +267,7 @@ def test_a_run_without_an_edge_takes_what_was_reckoned_from_the_run_with_it(case
             assert really.rows[edge.reader].part == "called"
 
 
+@pytest.mark.slow
 @given(timed_runs())
 def test_no_edge_less_reproduces_the_measured_end(case):
     workflow, seconds, fail = case
@@ -275,6 +276,7 @@ def test_no_edge_less_reproduces_the_measured_end(case):
     assert seconds_of(timeline, access) == pytest.approx(timeline.seconds)
 
 
+@pytest.mark.slow
 @given(timed_runs())
 def test_an_edge_less_never_takes_longer_and_only_the_critical_path_gains(case):
     workflow, seconds, fail = case

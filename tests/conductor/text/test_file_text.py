@@ -67,6 +67,7 @@ def test_a_long_text_is_cut_and_states_so() -> None:
     assert (len(found.text), found.cut) == (MAX_TEXT, "only its first 400,000 characters")
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=300), st.integers(0, 900))
 def test_a_damaged_pdf_is_a_fault_of_the_file_and_nothing_else(noise: bytes, at: int) -> None:
     whole = pdf("Some text")

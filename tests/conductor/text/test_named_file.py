@@ -48,6 +48,7 @@ def test_no_more_of_a_device_is_read_than_tells_that_it_is_too_long() -> None:
         read_bounded(Path("/dev/zero"), most=3_000, kind="a note")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pieces", "late"), [((b"01", b"23"), False), ((b"01", b"23"), True), ((), True)])
 def test_a_pipe_that_somebody_writes_to_is_read_to_its_end(pieces: tuple[bytes, ...], late: bool) -> None:
     out, into = os.pipe()

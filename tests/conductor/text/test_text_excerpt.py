@@ -59,6 +59,7 @@ def test_any_text_gives_a_short_line(text):
         assert "\n" not in shown
 
 
+@pytest.mark.slow
 def test_a_hostile_text_costs_no_more_than_its_beginning():
     for text in ("`" * 1_000_000, "*a" * 500_000, "[" * 1_000_000, "> " * 500_000):
         assert len(excerpt(text)) <= EXCERPT_LENGTH

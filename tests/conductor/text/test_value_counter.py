@@ -49,6 +49,7 @@ def test_the_values_of_a_text_are_counted(content: bytes, expected: int) -> None
     assert counted(content, at_once=1_000) == expected
 
 
+@pytest.mark.slow
 @cases(200)
 @given(document=JSON, at_once=st.integers(1, 7), ascii_only=st.booleans(), indent=st.sampled_from([None, 1]))
 def test_the_count_does_not_depend_on_where_the_pieces_end(

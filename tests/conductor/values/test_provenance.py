@@ -100,6 +100,7 @@ def test_each_message_is_counted_by_itself() -> None:
     assert asked == [["abc"], ["de", "f"]]
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(st.text(max_size=40), max_size=9),
     reported=st.none() | st.integers(0, 10_000),

@@ -167,12 +167,14 @@ def test_nor_does_one_whose_steps_are_alike(count: int, mask: int, kinds: int) -
     assert plan_diff(Workflow.of(steps), Workflow.of(steps)).empty
 
 
+@pytest.mark.slow
 @given(workflows(), workflows())
 def test_a_difference_is_the_same_from_either_side(old: Workflow, new: Workflow) -> None:
     assert plan_diff(old, new) == plan_diff(new, old).swapped
     assert plan_diff(old, new).swapped.swapped == plan_diff(old, new)
 
 
+@pytest.mark.slow
 @given(workflows(), workflows())
 def test_every_step_is_in_one_pair_or_removed_or_added(old: Workflow, new: Workflow) -> None:
     diff = plan_diff(old, new)
@@ -297,6 +299,7 @@ def test_a_step_of_the_run_alone_stands_behind_the_one_before_it() -> None:
     assert known.rows == ((None, None, 0), (0, 0, 1), (None, None, 2), (1, 1, 3))
 
 
+@pytest.mark.slow
 @given(workflows(), workflows(), st.one_of(st.none(), workflows()))
 def test_every_step_of_every_state_is_in_one_line(
     planned: Workflow, edited: Workflow, run: Workflow | None

@@ -28,6 +28,7 @@ def _all(workflow: Workflow) -> tuple[Edit, ...]:
     return (*singles, *plan_edits(WORKERS, access=True, swaps=True), WithoutIdleSteps())
 
 
+@pytest.mark.slow
 @given(workflows())
 def test_every_edit_of_any_workflow_is_a_valid_workflow(workflow: Workflow) -> None:
     for edit in _all(workflow):

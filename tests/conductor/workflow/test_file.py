@@ -33,6 +33,7 @@ def pinned(**fields: Any) -> str:
     return text_of(steps=[{**STEP, "pin": {**pin, "seconds": 1.0, **fields}}])
 
 
+@pytest.mark.slow
 @cases(50)
 @given(workflow=workflows(), query=st.none() | st.text(), temperature=st.none() | st.floats(0, 2))
 def test_an_export_reads_back_as_it_was(

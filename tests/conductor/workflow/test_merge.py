@@ -196,6 +196,7 @@ def test_on_top_of_no_change_it_is_mine_and_no_change_is_theirs(base: Workflow, 
     assert rebase(base, edited, edited).workflow == edited
 
 
+@pytest.mark.slow
 @given(workflows(), edits(max_size=3), edits(max_size=3))
 def test_what_comes_out_is_a_workflow_that_does_not_depend_on_who_was_first_or_says_why_not(
     base: Workflow, mine: list[Edit], theirs: list[Edit]
@@ -219,6 +220,7 @@ def worded(workflow: Workflow) -> Workflow:
 CHANGES = ("worker", "access", "sampling", "pin")
 
 
+@pytest.mark.slow
 @given(workflows().map(worded), edits(max_size=4), edits(max_size=4), st.integers(0, 6))
 def test_edits_of_different_steps_commute(
     base: Workflow, mine: list[Edit], theirs: list[Edit], cut: int

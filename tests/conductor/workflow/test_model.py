@@ -183,6 +183,7 @@ def by_name(workflow: Workflow) -> list[tuple[str, set[str]]]:
     ]
 
 
+@pytest.mark.slow
 @cases(150)
 @given(workflow=workflows(), changes=edits(max_size=8))
 def test_after_any_edits_each_step_reads_what_it_read_before(workflow: Workflow, changes: list[Edit]) -> None:

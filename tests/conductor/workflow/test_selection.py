@@ -100,6 +100,7 @@ def test_a_read_that_would_go_forwards_is_refused() -> None:
         take_rows(diff, moved)
 
 
+@pytest.mark.slow
 @given(workflows(), edits(max_size=6), st.data())
 def test_a_selection_is_a_valid_workflow_or_refused(
     old: Workflow, made: list[Edit], data: st.DataObject

@@ -33,6 +33,7 @@ def ran(bench: Workbench, session: str) -> None:
     bench.activities.wait(session)
 
 
+@pytest.mark.slow
 def test_a_fork_begins_with_the_revision_and_reuses_what_its_session_knows(bench: Workbench) -> None:
     settings = Settings(rounds=1, attempts=2)
     session = bench.ask("why?", settings=settings).id
@@ -76,6 +77,7 @@ def test_a_fork_of_a_later_round_stands_by_itself(bench: Workbench) -> None:
     assert bench.running.outlook(fork.id).estimate.calls == 0
 
 
+@pytest.mark.slow
 def test_only_a_sessions_own_revision_is_forked(bench: Workbench) -> None:
     session, other = bench.ask("why?").id, bench.ask("why not?").id
     revision = bench.editing.edit(session, Workflow.of([Step(instruction="do", worker="a")]), note="").id

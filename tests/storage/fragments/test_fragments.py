@@ -251,6 +251,7 @@ def check(store: SessionStore, session: str, history: list[tuple[Workflow, list[
 # -- what is stored --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_text_is_in_one_row_however_many_steps_see_it(
     store: SessionStore, session: str, file: Path
 ) -> None:
@@ -304,6 +305,7 @@ def test_sixty_steps_take_little_more_than_their_texts(store: SessionStore, file
     assert taken(file) - first < 0.25 * sum(map(len, texts))
 
 
+@pytest.mark.slow
 def test_a_request_stays_as_it_was_sent_when_the_output_it_shows_is_replaced(
     store: SessionStore, session: str
 ) -> None:
@@ -319,6 +321,7 @@ def test_a_request_stays_as_it_was_sent_when_the_output_it_shows_is_replaced(
     assert store.runs.events(events[0].run)[:-2] == tuple(events[:-1])
 
 
+@pytest.mark.slow
 def test_events_share_the_texts_that_they_show_in_memory(store: SessionStore, session: str) -> None:
     workflow = everything(4)
     events = Playing().run(workflow, [long_text(name) for name in "abcd"])

@@ -35,6 +35,7 @@ def test_a_search_of_very_many_words_is_cut() -> None:
     assert len(terms_of(" ".join(f"word{number}" for number in range(500)))) == MAX_TERMS
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_every_word_stands_where_it_is_said_to(text: str) -> None:
     words = words_of(text)

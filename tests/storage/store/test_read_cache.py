@@ -79,6 +79,7 @@ def test_a_store_hears_of_another_programs_writes(store: SessionStore, url: str)
     assert store.sessions.find(session).title == "third"
 
 
+@pytest.mark.slow
 def test_a_closed_store_remembers_nothing(url: str) -> None:
     store = SessionStore.open(url)
     session = store.sessions.create("why?").id

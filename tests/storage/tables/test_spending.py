@@ -60,6 +60,7 @@ def session(store: SessionStore) -> str:
     return store.sessions.create("q").id
 
 
+@pytest.mark.slow
 def test_planning_counts(store: SessionStore, session: str) -> None:
     planned(store, session, 900, cost=0.5)
     planned(store, session, 100, cost=0.25)
@@ -68,6 +69,7 @@ def test_planning_counts(store: SessionStore, session: str) -> None:
     assert store.sessions.total(session) == Total(tokens=1040, cost=0.875)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcome", ["cancelled", "interrupted"])
 def test_a_run_that_was_stopped_leaves_a_lower_bound(
     store: SessionStore, session: str, outcome: RunOutcome
@@ -85,12 +87,14 @@ def test_a_run_that_was_stopped_leaves_a_lower_bound(
     }
 
 
+@pytest.mark.slow
 def test_a_call_that_did_not_tell_its_tokens_leaves_a_lower_bound(store: SessionStore, session: str) -> None:
     ended(store, session, "r", answered("r", 40), answered("r", None, seq=1))
     planned(store, session, None)
     assert listed(store) == (40, True)
 
 
+@pytest.mark.slow
 def test_a_run_under_way_is_a_lower_bound(store: SessionStore, session: str) -> None:
     begin(store, session, "r")
     assert listed(store) == (None, False)
@@ -98,6 +102,7 @@ def test_a_run_under_way_is_a_lower_bound(store: SessionStore, session: str) -> 
     assert listed(store) == (40, True)
 
 
+@pytest.mark.slow
 def test_what_nothing_is_known_of_is_unknown_and_not_nothing(store: SessionStore, session: str) -> None:
     assert (listed(store), store.sessions.total(session)) == ((None, False), Total())
     planned(store, session, None)
@@ -105,6 +110,7 @@ def test_what_nothing_is_known_of_is_unknown_and_not_nothing(store: SessionStore
     assert (listed(store), store.sessions.total(session)) == ((None, False), Total())
 
 
+@pytest.mark.slow
 def test_built_in_experts_are_no_calls(store: SessionStore, session: str) -> None:
     planned(store, session, None, kind="offline")
     head = store.revisions.add(session, chain("do"), origin="human")
@@ -115,6 +121,7 @@ def test_built_in_experts_are_no_calls(store: SessionStore, session: str) -> Non
     assert listed(store) == (40, False)
 
 
+@pytest.mark.slow
 def test_sessions_are_found_by_what_is_known(store: SessionStore, session: str) -> None:
     planned(store, session, 900)
     other = store.sessions.create("q", title="stopped").id
@@ -130,6 +137,7 @@ def test_sessions_are_found_by_what_is_known(store: SessionStore, session: str) 
     assert found(most_tokens=899) == set()
 
 
+@pytest.mark.slow
 def test_what_was_used_since_a_moment_counts_planning_runs_and_deleted_sessions(url: str) -> None:
     now = [100.0]
     with SessionStore.open(url, clock=lambda: now[0]) as store:

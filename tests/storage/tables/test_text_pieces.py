@@ -67,6 +67,7 @@ def packed(store: SessionStore) -> None:
     store.sessions.create("another")
 
 
+@pytest.mark.slow
 def test_a_packed_run_has_the_same_events_in_few_rows(
     store: SessionStore, events: list[Event], url: str
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_packed_run_has_the_same_events_in_few_rows(
         assert rows(url) == len(events) - (MOST + 39) + 2
 
 
+@pytest.mark.slow
 def test_a_reader_finds_the_rest_of_a_run_that_was_packed_meanwhile(
     store: SessionStore, events: list[Event]
 ) -> None:

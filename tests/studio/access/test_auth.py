@@ -124,6 +124,7 @@ async def test_tokens_a_minute_are_limited_by_what_was_used(
     assert (error.status, error.type) == (429, "tokens")
 
 
+@pytest.mark.slow
 async def test_a_request_may_use_what_is_left_of_the_budget(
     auth: TokenAuthenticator, store: SessionStore, clock: Clock
 ) -> None:

@@ -147,6 +147,7 @@ def test_a_wrong_password_opens_nothing(password: Password) -> None:
     assert client.get("/").status_code == 401
 
 
+@pytest.mark.slow
 def test_an_address_may_try_only_so_often(password: Password) -> None:
     client = client_of(password)
     assert {log_in(client, "wrong").status_code for _ in range(ATTEMPTS)} == {401}

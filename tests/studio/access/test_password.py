@@ -59,6 +59,7 @@ def test_another_password_ends_all_sessions(clock: Clock) -> None:
     assert not Password("another password", clock=clock).admits(Password(TEXT, clock=clock).open_session())
 
 
+@pytest.mark.slow
 def test_a_session_that_is_closed_ends_alone(clock: Clock) -> None:
     password = Password(TEXT, clock=clock)
     mine, other = password.open_session(), password.open_session()
@@ -69,6 +70,7 @@ def test_a_session_that_is_closed_ends_alone(clock: Clock) -> None:
     assert len(password._closed) == 1, "what has expired is not remembered"
 
 
+@pytest.mark.slow
 def test_no_session_can_be_made_up_or_changed(clock: Clock) -> None:
     password = Password(TEXT, clock=clock)
     end, nonce, signature = password.open_session().split(".")

@@ -80,6 +80,7 @@ async def made(url: str, model: str) -> Attempt:
     return attempt
 
 
+@pytest.mark.slow
 async def test_an_answer_is_followed_to_its_session(url: str, api: MadeUp) -> None:
     attempt = await made(url, "fine")
     assert (attempt.text, attempt.failure) == ("Seventeen.\u2028", None)
@@ -104,6 +105,7 @@ async def test_a_failure_is_told_in_the_apis_words(url: str, model: str, failure
     assert (attempt.failure, attempt.text) == (failure, text)
 
 
+@pytest.mark.slow
 async def test_an_api_that_is_not_there_is_said_to_be_so(unused_tcp_port: int) -> None:
     attempt = await made(f"http://127.0.0.1:{unused_tcp_port}/v1", "fine")
     assert attempt.failure.startswith(
@@ -111,6 +113,7 @@ async def test_an_api_that_is_not_there_is_said_to_be_so(unused_tcp_port: int) -
     )
 
 
+@pytest.mark.slow
 async def test_who_stops_an_attempt_closes_its_connection(url: str, api: MadeUp) -> None:
     attempt = Attempt(url, key="own", model="endless", query="Which?")
     asking = asyncio.ensure_future(attempt.make())

@@ -166,6 +166,7 @@ async def test_a_receiver_that_is_not_there_is_given_up_and_named_without_its_pa
     assert "hidden" not in caplog.text
 
 
+@pytest.mark.slow
 async def test_a_receiver_that_never_answers_holds_up_no_server_that_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -60,6 +60,7 @@ def test_a_dry_run_counts_the_published_training(line: Line, data: str, priced: 
     assert json.loads(half.out)["recipe"]["seed"] == 0
 
 
+@pytest.mark.slow
 def test_a_cost_that_nobody_knows_is_shown_as_unknown_and_not_begun(
     line: Line, data: str, tmp_path: Path, can_train: None
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_cost_that_nobody_knows_is_shown_as_unknown_and_not_begun(
     assert "price_prompt" in refused.err
 
 
+@pytest.mark.slow
 def test_money_is_spent_only_after_a_yes(
     line: Line, data: str, priced: str, tmp_path: Path, can_train: None
 ) -> None:
@@ -82,6 +84,7 @@ def test_money_is_spent_only_after_a_yes(
     assert not out.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="this environment can train")
 def test_an_environment_that_cannot_train_is_told_what_to_install(line: Line, data: str) -> None:
     result = line("learn", "grpo", data)

@@ -48,6 +48,7 @@ def test_the_help_of_every_command_shows_what_it_takes(line: Line, command: str)
     assert result.out.startswith(f"Usage: python -m conductor {command} ")
 
 
+@pytest.mark.slow
 def test_a_command_is_listed_with_the_sentence_that_its_own_help_begins_with(line: Line) -> None:
     listed = [
         row.split(maxsplit=1) for row in line("--help").out.partition("Commands:")[2].splitlines() if row
@@ -56,6 +57,7 @@ def test_a_command_is_listed_with_the_sentence_that_its_own_help_begins_with(lin
         assert line(command, "--help").out.splitlines()[2].strip().startswith(sentence.removesuffix("..."))
 
 
+@pytest.mark.slow
 def test_on_a_terminal_help_and_wrong_arguments_stand_in_frames(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:

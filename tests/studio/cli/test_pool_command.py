@@ -32,6 +32,7 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
         yield served
 
 
+@pytest.mark.slow
 def test_a_local_server_is_found_and_used_by_name(line: Line, folder: Path, ollama: Served) -> None:
     found = line("pool", "find")
     assert found.code == 0

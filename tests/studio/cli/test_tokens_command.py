@@ -11,6 +11,7 @@ from command_line import Line
 from storage.api_token import read_token
 
 
+@pytest.mark.slow
 def test_a_token_is_shown_once_alone_on_its_stream(line: Line, folder: Path) -> None:
     result = line("tokens", "create", "lab")
     assert result.code == 0
@@ -25,6 +26,7 @@ def test_a_token_is_shown_once_alone_on_its_stream(line: Line, folder: Path) -> 
     assert secret.encode() not in kept
 
 
+@pytest.mark.slow
 def test_limits_are_stored_and_shown(line: Line) -> None:
     limits = (
         "--workers alpha,beta --tokens 5000 --cost 1.5 --each day --per-minute 60 --tokens-per-minute 900"
@@ -44,12 +46,14 @@ def test_limits_are_stored_and_shown(line: Line) -> None:
     assert limits in line("tokens", "list").out
 
 
+@pytest.mark.slow
 def test_a_list_counts_the_tokens_in_force(line: Line) -> None:
     assert "0 tokens in force, beside this machine's own" in line("tokens", "list").err
     line("tokens", "create", "lab")
     assert "1 token in force, beside this machine's own" in line("tokens", "list").err
 
 
+@pytest.mark.slow
 def test_a_token_is_revoked_by_its_name_or_its_id(line: Line) -> None:
     for by in ("name", "id"):
         made = json.loads(line("tokens", "create", "lab", "--json").out)

@@ -181,6 +181,7 @@ def test_an_interrupt_before_it_is_ready_is_no_success(start: Start) -> None:
     assert process.returncode == 130
 
 
+@pytest.mark.slow
 def test_missing_vllm_is_one_sentence_with_the_command_that_installs_it(line: Line) -> None:
     result = line("vllm", "--model", "org/model-7b")
     assert (result.code, result.out) == (1, "")

@@ -38,6 +38,7 @@ def test_a_recording_has_one_session_of_its_title_that_finished(recorded):
     assert (session.title, session.runs, session.live) == (recorded.title, 1, 0)
 
 
+@pytest.mark.slow
 @every_recording
 def test_a_recording_plays_and_its_answers_are_labelled(store, recorded):
     session = open_recorded(store, recorded)
@@ -54,6 +55,7 @@ def test_a_recording_plays_and_its_answers_are_labelled(store, recorded):
         assert any(isinstance(event, StepRetried) for event in recording.events)
 
 
+@pytest.mark.slow
 def test_a_recording_is_imported_once_and_again_after_it_was_deleted(store):
     first = open_recorded(store, RECORDED[0])
     assert open_recorded(store, RECORDED[0]).id == first.id

@@ -103,6 +103,7 @@ def test_what_the_experts_are_announced_to_do_they_do_and_verify(entry, opened):
     assert "Verified" in str(state.answer)
 
 
+@pytest.mark.slow
 def test_a_session_of_the_gallery_is_edited_and_run_as_any_other(opened):
     bench = opened(Pool(workers=(SimulatedWorker(name="only", tokens=3),)))
     session = bench.editing.open_gallery(entry_of("debate"), " Tea or coffee? ")

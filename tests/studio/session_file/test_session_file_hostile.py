@@ -216,6 +216,7 @@ def test_nothing_is_kept_of_a_file_that_is_refused(store: SessionStore) -> None:
     assert store.sessions.count() == 0
 
 
+@pytest.mark.slow
 def test_a_byte_order_mark_and_other_spaces_do_no_harm(store: SessionStore) -> None:
     document = json.loads(version_1(**RIGHT, events=[DELTA]))
     text = json.dumps(document, indent=3, ensure_ascii=False).replace("\n", "\r\n")

@@ -52,6 +52,7 @@ def verdicts(bench: Workbench, session: str) -> list[tuple[int, bool | None]]:
     ]
 
 
+@pytest.mark.slow
 def test_each_alternative_is_kept_and_none_is_the_workflow(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO, "", BROKEN)
     session = bench.ask("why?").id
@@ -68,6 +69,7 @@ def test_each_alternative_is_kept_and_none_is_the_workflow(opened: Callable[...,
     assert bench.store.sessions.listed()[0].state == state
 
 
+@pytest.mark.slow
 def test_the_newest_batch_is_the_one_to_choose_from(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO, ONE, TWO, TWO)
     session = bench.ask("why?").id
@@ -76,6 +78,7 @@ def test_the_newest_batch_is_the_one_to_choose_from(opened: Callable[..., Workbe
     assert len({plan.alternative for plan in bench.store.plans.alternatives(session)}) == 1
 
 
+@pytest.mark.slow
 def test_a_used_alternative_is_a_revision_that_can_be_undone(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO)
     session = bench.ask("why?").id
@@ -93,6 +96,7 @@ def test_a_used_alternative_is_a_revision_that_can_be_undone(opened: Callable[..
     assert bench.store.revisions.planned(edited.id) == before
 
 
+@pytest.mark.slow
 def test_an_alternative_may_be_a_sessions_first_workflow(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO)
     session = bench.ask("why?").id
@@ -105,6 +109,7 @@ def test_an_alternative_may_be_a_sessions_first_workflow(opened: Callable[..., W
     assert bench.store.runs.of_session(session)[0].status == "finished"
 
 
+@pytest.mark.slow
 def test_what_is_no_workflow_cannot_be_used(opened: Callable[..., Workbench]) -> None:
     bench = opened(BROKEN, "")
     session = bench.ask("why?").id
@@ -118,6 +123,7 @@ def test_what_is_no_workflow_cannot_be_used(opened: Callable[..., Workbench]) ->
         bench.planning.use_candidate("nobody", 0)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_gone_keeps_an_alternative_from_being_used(
     opened: Callable[..., Workbench], url: str
 ) -> None:
@@ -158,6 +164,7 @@ def test_stopping_keeps_the_plans_that_have_ended(opened: Callable[..., Workbenc
     assert bench.activities.failure(session) is None
 
 
+@pytest.mark.slow
 def test_all_of_them_share_one_budget(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE)
     session = bench.ask("why?", settings=Settings(budget=Budget(calls=2))).id
@@ -174,6 +181,7 @@ def test_too_few_or_too_many_are_refused(opened: Callable[..., Workbench], count
         bench.planning.begin_alternatives(session, count)
 
 
+@pytest.mark.slow
 def test_alternatives_of_a_later_round_look_back_on_the_same_run(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO, KEEP, ONE)
     session = bench.ask("why?", settings=Settings(rounds=2)).id
@@ -189,6 +197,7 @@ def test_alternatives_of_a_later_round_look_back_on_the_same_run(opened: Callabl
     assert bench.planning.use_candidate(other.id, 0).looks_back == head.looks_back
 
 
+@pytest.mark.slow
 def test_a_full_store_is_told_once_all_have_ended(
     opened: Callable[..., Workbench], monkeypatch: pytest.MonkeyPatch
 ) -> None:

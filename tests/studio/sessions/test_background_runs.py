@@ -213,6 +213,7 @@ def test_a_run_whose_beginning_is_stored_meanwhile_goes_on() -> None:
         assert (live.state.status, live.unsaved, loop.live("r")) == ("finished", None, None)
 
 
+@pytest.mark.slow
 def test_many_runs_at_once_do_not_mix() -> None:
     journal = Keeping()
     with background(journal) as loop:

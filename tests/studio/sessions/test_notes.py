@@ -73,6 +73,7 @@ def test_a_note_that_is_empty_or_too_long_is_refused_and_nothing_is_stored(
     assert store.notes.of_session(session) == ()
 
 
+@pytest.mark.slow
 def test_a_note_goes_with_its_step_when_the_workflow_is_edited(store: SessionStore, session: str) -> None:
     notes = Notes(store)
     first = revised(store, session, "Find the longest river.", "Check every number in it.")

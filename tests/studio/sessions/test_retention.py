@@ -65,6 +65,7 @@ def test_what_is_no_number_of_days_is_refused(monkeypatch: pytest.MonkeyPatch, s
     assert len(str(error.value)) < 250
 
 
+@pytest.mark.slow
 def test_it_is_applied_once_a_day(dated: SessionStore, calendar: Calendar) -> None:
     first = deleted(dated)
     calendar.now += 30 * DAY
@@ -78,6 +79,7 @@ def test_it_is_applied_once_a_day(dated: SessionStore, calendar: Calendar) -> No
     assert not there(dated, first)
 
 
+@pytest.mark.slow
 def test_a_clock_that_was_set_back_does_not_keep_it_from_being_applied(
     dated: SessionStore, calendar: Calendar
 ) -> None:
@@ -89,6 +91,7 @@ def test_a_clock_that_was_set_back_does_not_keep_it_from_being_applied(
     assert not there(dated, session)
 
 
+@pytest.mark.slow
 def test_with_no_retention_nothing_goes(
     dated: SessionStore, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +102,7 @@ def test_with_no_retention_nothing_goes(
     assert there(dated, session)
 
 
+@pytest.mark.slow
 def test_what_keeps_it_from_being_applied_is_logged(
     dated: SessionStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -108,6 +112,7 @@ def test_what_keeps_it_from_being_applied_is_logged(
     assert f"{VARIABLE} is 'soon'" in caplog.text
 
 
+@pytest.mark.slow
 def test_two_stores_on_one_database_share_the_day(
     dated: SessionStore, url: str, calendar: Calendar, file: Path
 ) -> None:

@@ -123,6 +123,7 @@ def test_an_observer_that_fails_is_left_out_and_the_others_see_on(caplog: pytest
     assert len([one for one in caplog.records if "observer" in one.message]) == 1
 
 
+@pytest.mark.slow
 def test_metrics_of_several_processes_stand_side_by_side_and_are_not_summed() -> None:
     one = counted(*timed_events(timed_workflow([]), [1.0]))
     other = counted(*nested_run.events())

@@ -111,6 +111,7 @@ def test_no_span_holds_a_text() -> None:
         assert text not in found
 
 
+@pytest.mark.slow
 def test_a_server_whose_traces_cannot_be_made_warns_and_serves(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,

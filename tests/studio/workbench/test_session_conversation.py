@@ -21,6 +21,7 @@ TALK = Conversation(
 )
 
 
+@pytest.mark.slow
 def test_it_is_kept_and_taken_along_into_forks_and_files(store: SessionStore) -> None:
     pool = Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta")))
     bench = Workbench.over(store, pool=pool, conductor=OfflineConductor())
@@ -47,6 +48,7 @@ def test_a_question_that_stands_alone_has_none(store: SessionStore) -> None:
     assert store.sessions.create("Why?").earlier_conversation == NO_CONVERSATION
 
 
+@pytest.mark.slow
 def test_a_follow_up_continues_from_an_answer(store: SessionStore) -> None:
     pool = Pool(workers=(SimulatedWorker(name="alpha", answer="In 1815."),))
     bench = Workbench.over(store, pool=pool, conductor=OfflineConductor())

@@ -15,6 +15,7 @@ from storage import SessionStore
 from studio.workbench import Workbench
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "seen"), [(0.0, 30), (1.0, 10)], ids=["read at once", "read for long"])
 def test_it_counts_planning_and_is_as_new_as_reading_it_is_quick(
     url: str, monkeypatch: pytest.MonkeyPatch, seconds: float, seen: int

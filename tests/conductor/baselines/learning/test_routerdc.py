@@ -74,6 +74,7 @@ def test_a_question_is_compared_with_one_of_its_cluster_and_others_of_others() -
     assert list(of) == [4]
 
 
+@pytest.mark.slow
 def test_the_gradients_are_those_of_the_losses() -> None:
     draw = np.random.default_rng(3)
     questions, scores = draw.normal(size=(6, 5)), draw.integers(0, 2, (6, 3)).astype(float)

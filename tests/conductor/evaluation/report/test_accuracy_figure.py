@@ -96,6 +96,7 @@ def test_labels_of_points_that_are_close_do_not_meet(names):
     assert max(len(point.label) for point in figure.points) <= 40
 
 
+@pytest.mark.slow
 def test_a_chart_has_a_mark_an_interval_and_a_label_for_each_point_and_says_them_in_words():
     figure = figure_of(Table(ROWS, {}), "cost", SPEC)
     svg = ElementTree.fromstring(chart_svg(figure))

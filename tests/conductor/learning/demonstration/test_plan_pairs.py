@@ -21,6 +21,7 @@ from conductor.orchard import orchard_pool
 from conductor.planner.local.prompt import plan_text
 
 
+@pytest.mark.slow
 def test_pairs_are_written_before_a_training_and_completed_after_it(tmp_path: Path):
     pool = orchard_pool()
     exam = pairs_exam(pool.names)

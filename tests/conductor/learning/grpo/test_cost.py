@@ -37,6 +37,7 @@ def test_the_published_training_makes_153_600_calls():
     assert cost.planning > 51_200 * PAPER.completion_tokens
 
 
+@pytest.mark.slow
 def test_a_cost_is_the_mean_of_the_prices_where_all_are_called_equally_often():
     one, other = (cost_of(pool_of(Price(prompt=0, completion=price))) for price in (1.0, 3.0))
     both = cost_of(pool_of(Price(prompt=0, completion=1), Price(prompt=0, completion=3)))

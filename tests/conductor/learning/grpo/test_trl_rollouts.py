@@ -95,6 +95,7 @@ def test_after_a_plan_that_is_not_valid_the_second_round_asks_again_with_the_rea
     assert "This plan cannot be used" in trainer.prompts[1][0]
 
 
+@pytest.mark.slow
 def test_long_responses_are_cut_from_their_beginning_until_a_second_prompt_fits():
     recipe = TWO.model_copy(update={"prompt_tokens": 5_000, "completion_tokens": 64})
     pool = Pool(workers=(SimulatedWorker("a", answer="begin " + "x" * 9_000 + " 391"), SimulatedWorker("b")))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from local_conductor import TEXTS, WORKERS, write_untrained
 from tokenizers import Tokenizer
 
@@ -23,6 +24,7 @@ def test_a_folder_has_what_hugging_face_and_we_read(tmp_path: Path):
         assert tokenizer.decode(tokenizer.encode(text).ids) == text
 
 
+@pytest.mark.slow
 def test_a_folder_takes_the_place_of_the_one_before(tmp_path: Path):
     folder = write_untrained(tmp_path / "made", seed=1)
     before = (folder / "model.safetensors").read_bytes()

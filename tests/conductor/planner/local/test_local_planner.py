@@ -65,6 +65,7 @@ def _planned(conductor: LocalConductor, query: str = "How long is it?", **more: 
     return asyncio.run(last())
 
 
+@pytest.mark.slow
 def test_a_plan_in_names_is_read_without_a_repair_and_its_prompt_is_kept(folder: Path):
     event = _planned(_scripted(folder, plan_text(PLAN)))
     assert isinstance(event, WorkflowPlanned)
@@ -148,6 +149,7 @@ def test_a_plan_that_is_not_valid_is_rejected_and_another_one_is_drawn(folder: P
     assert len(texts) == 3
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_card_that_can_be_read_is_no_conductor(folder: Path, tmp_path: Path):
     other = write_untrained(tmp_path / "other")
     assert read_card(other).workers == WORKERS

@@ -44,6 +44,7 @@ TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=40).map
 DIALECTS: st.SearchStrategy[Dialect] = st.sampled_from(("any", "binary", "position", "worker"))
 
 
+@pytest.mark.slow
 @cases(200)
 @given(text=TEXTS, dialect=DIALECTS, round=st.integers(1, 2))
 def test_no_text_crashes_the_parser(text: str, dialect: Dialect, round: int) -> None:

@@ -70,6 +70,7 @@ ANSWERED = (
 # -- examples -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("pool", range(1, 8))

@@ -244,6 +244,7 @@ async def test_a_stream_kept_open_by_signs_of_life_has_still_stalled() -> None:
     assert "sent nothing more for 0.1 seconds after 4 characters" in lines[1]
 
 
+@pytest.mark.slow
 async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -597,6 +598,7 @@ async def test_without_retries_an_answer_that_breaks_off_is_not_asked_for_again(
     assert lines[1].endswith("broke the connection after 2 characters; run the step again.")
 
 
+@pytest.mark.slow
 async def test_many_small_events_are_no_large_one() -> None:
     body = chunk(content="") * 2_000 + chunk(content="all") + DONE
     async with raw_endpoint(replies(body)) as base_url:

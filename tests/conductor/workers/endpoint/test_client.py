@@ -119,6 +119,7 @@ async def test_the_limit_of_tokens_is_called_as_the_endpoint_calls_it() -> None:
     assert lines[1].startswith("error: ")
 
 
+@pytest.mark.slow
 async def test_the_key_is_sent_and_a_wrong_one_is_named_by_its_variable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -204,6 +205,7 @@ async def test_one_connection_serves_call_after_call_until_its_worker_is_dropped
         assert not served.connections
 
 
+@pytest.mark.slow
 async def test_connections_can_be_closed_and_are_opened_again(fake_openai: Served) -> None:
     chat = client(fake_openai.base_url)
     await completed(asked(chat))
@@ -212,6 +214,7 @@ async def test_connections_can_be_closed_and_are_opened_again(fake_openai: Serve
     await completed(asked(chat))
 
 
+@pytest.mark.slow
 def test_a_client_serves_one_event_loop_after_another(fake_openai: Served) -> None:
     chat = client(fake_openai.base_url, concurrency=1, requests_per_minute=1_000)
     texts = {asyncio.run(completed(asked(chat))).text for _ in range(3)}
@@ -274,6 +277,7 @@ async def test_a_list_of_models_that_does_not_come_says_why(body: str, status: s
     assert words in str(caught.value)
 
 
+@pytest.mark.slow
 async def test_a_list_of_models_has_its_time(unused_tcp_port: int) -> None:
     async def silent(_: asyncio.StreamWriter) -> None:
         await asyncio.sleep(60)

@@ -114,6 +114,7 @@ async def test_what_cannot_fit_is_told_with_the_numbers() -> None:
     ]
 
 
+@pytest.mark.slow
 async def test_a_run_keeps_a_models_reasoning_tokens_and_cost(fake_openai: Served) -> None:
     worker = OpenAIWorker(
         endpoint(fake_openai.base_url, "reasoning-simulated"),

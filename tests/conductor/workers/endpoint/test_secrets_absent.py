@@ -63,6 +63,7 @@ async def _traces(worker: OpenAIWorker) -> str:
     return "\n".join(left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["simulated", "reasoning-simulated", *(f"fault:{name}" for name in FAULTS)])
 async def test_no_call_leaves_the_key_behind(
     served: Served, model: str, caplog: pytest.LogCaptureFixture
@@ -103,6 +104,7 @@ async def test_a_key_that_no_header_can_carry_is_not_repeated(
     assert not served.log.entries
 
 
+@pytest.mark.slow
 async def test_no_run_leaves_the_key_behind(served: Served, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     failing = FallbackWorker(_worker(served, "fault:leaky-401"), _worker(served, "simulated"))

@@ -126,6 +126,7 @@ def test_requests_with_different_limits_begin_in_the_order_in_which_they_came() 
     assert in_simulated_time(scenario()) == [5, 5]
 
 
+@pytest.mark.slow
 def test_requests_of_two_event_loops_count_together() -> None:
     traffic = Traffic()
     inside, entered = threading.Event(), threading.Event()

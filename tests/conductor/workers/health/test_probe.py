@@ -78,6 +78,7 @@ async def test_a_worker_that_is_well_has_nothing_to_complain_of(
     assert (probe.body["max_tokens"], probe.body["temperature"]) == (PROBE_TOKENS, 0.5)
 
 
+@pytest.mark.slow
 async def test_the_pace_is_measured_where_tokens_come_one_by_one() -> None:
     with serving(FakeOpenAI(tokens_per_second=500)) as served:
         health = await examined(target(served.base_url))
@@ -136,6 +137,7 @@ async def test_a_key_is_not_sent_where_it_was_not_confirmed(
     assert [entry.authorization_sent for entry in fake_openai.log.entries] == [False]
 
 
+@pytest.mark.slow
 async def test_a_wrong_key_shows_that_somebody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(FakeOpenAI(key="sk-another")) as served:
         set_key(monkeypatch, served.base_url, KEY)

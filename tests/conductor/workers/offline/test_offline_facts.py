@@ -87,6 +87,7 @@ def test_without_a_property_all_four_are_stated() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "why"),
     [

@@ -375,6 +375,7 @@ def test_the_example_without_its_keys_marks_those_that_need_one() -> None:
 LOCAL = '[conductor]\nkind = "local"\nmodel = "models/small"\n'
 
 
+@pytest.mark.slow
 def test_a_local_conductor_is_read_from_a_folder_beside_the_file(tmp_path: Path):
     folder = write_untrained(tmp_path / "models" / "small")
     pool = parse_pool(LOCAL + ALPHA, folder=tmp_path)

@@ -24,6 +24,7 @@ def ran(bench, session):
     return find_side(bench, live.run)
 
 
+@pytest.mark.slow
 def test_the_figures_of_two_runs_stand_side_by_side(bench, session):
     one = ran(bench, session)
     head = bench.store.revisions.head(session)
@@ -37,6 +38,7 @@ def test_the_figures_of_two_runs_stand_side_by_side(bench, session):
     assert found["State"].left == "finished"
 
 
+@pytest.mark.slow
 def test_the_figures_of_two_revisions_are_those_of_their_plans(bench, session):
     side = find_side(bench, bench.store.revisions.head(session).id)
     assert [figure.name for figure in figures(side, side)] == ["Steps"]

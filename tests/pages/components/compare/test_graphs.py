@@ -54,6 +54,7 @@ def test_both_sides_show_the_poorer_cards_of_the_two(left, right):
         assert kinds == {poorer}, f"at {width} pixels"
 
 
+@pytest.mark.slow
 def test_sides_that_are_alike_anyway_are_shown_as_each_is_alone():
     for width in WIDTHS:
         for side in pictures_alike(fan(5), fan(5)):

@@ -29,6 +29,7 @@ def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[TestClie
     services.close()
 
 
+@pytest.mark.slow
 def test_an_answer_is_a_session_of_the_app(client: TestClient) -> None:
     answer = client.post("/v1/chat/completions", json=ASKED).json()
     session = services.workbench().store.sessions.find(answer["conductor"]["session"])
@@ -38,6 +39,7 @@ def test_an_answer_is_a_session_of_the_app(client: TestClient) -> None:
     assert client.get("/v1/models", headers={"authorization": ""}).status_code == 401
 
 
+@pytest.mark.slow
 def test_the_app_is_ready_and_counts_what_its_api_does(client: TestClient) -> None:
     assert client.get("/readyz").json() == {"status": "ok", "store": "ok", "pool": "ok"}
     client.post("/v1/chat/completions", json=ASKED).raise_for_status()

@@ -30,6 +30,7 @@ def _some(options):
     )
 
 
+@pytest.mark.slow
 @given(
     st.builds(
         SessionFilter,

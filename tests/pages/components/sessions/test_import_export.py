@@ -89,6 +89,7 @@ def test_a_workflow_file_is_told_as_one_and_imported(app, bench):
     assert bench.store.sessions.find(page.query_params["session"]).query == "What is 2 + 2?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("older", [False, True])
 def test_a_session_file_among_workflows_is_refused_with_the_place_for_it(bench, file, older):
     data = b'{"format": "conductor-sessions", "version": 1, "sessions": []}' if older else file
@@ -135,6 +136,7 @@ def test_the_workbench_gives_out_what_was_asked_for(app, bench, session, what, g
     assert page.session_state["download"] is file
 
 
+@pytest.mark.slow
 def test_a_file_that_is_too_large_for_the_browser_names_the_command(bench, session, monkeypatch):
     monkeypatch.setattr("pages.components.sessions.import_export.MAX_MEGABYTES", 0)
     with pytest.raises(FormatError, match=f"conductor sessions export {session} -o FILE"):

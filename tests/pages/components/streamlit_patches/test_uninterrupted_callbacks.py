@@ -55,6 +55,7 @@ def test_a_press_that_comes_meanwhile_waits_for_the_end_of_a_callback(pressed):
     assert pressed.kept == "Typed."
 
 
+@pytest.mark.slow
 def test_the_next_callbacks_wait_for_the_end_of_the_last_ones_in_whatever_thread(pressed):
     finish_callbacks()
     order, begun = [], threading.Event()

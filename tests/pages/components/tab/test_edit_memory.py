@@ -32,6 +32,7 @@ def test_edits_are_of_one_tab_and_one_session(edit, session):
     assert len(aside.of(key, session)) == 1
 
 
+@pytest.mark.slow
 def test_the_tab_that_was_longest_without_an_edit_is_forgotten_first(edit, session):
     aside = EditsAside()
     keys = [aside.lay(None, edit()) for _ in range(TABS)]

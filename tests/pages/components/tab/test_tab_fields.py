@@ -59,6 +59,7 @@ def test_what_a_person_changed_is_committed_with_what_it_was(browser):
     assert browser.send("old") == []
 
 
+@pytest.mark.slow
 def test_a_value_of_an_older_drawing_is_no_edit_however_late_it_comes(browser):
     browser.draw("theirs", reached=False)
     assert browser.send("old") == []
@@ -72,11 +73,13 @@ def test_a_change_made_in_an_older_drawing_is_named_apart_from_what_was_drawn_si
     assert browser.send("mine") == []
 
 
+@pytest.mark.slow
 def test_what_was_drawn_may_be_changed_back(browser):
     browser.draw("theirs")
     assert browser.send("old") == [("theirs", "old")]
 
 
+@pytest.mark.slow
 def test_a_field_whose_labels_changed_is_given_its_value_once_more(browser):
     browser.draw("old", labels=["1. Find"])
     assert browser.shown.given("f", "old", labels=["1. Seek"])
@@ -102,6 +105,7 @@ def test_what_is_no_mark_is_none(text):
     assert Mark.read(text) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "notes"),
     [
@@ -126,6 +130,7 @@ def test_after_a_restart_only_what_a_person_changed_is_committed(editor, monkeyp
     assert [*kept, *(edit.note for edit in editor.tab.edits_aside(session))] == notes
 
 
+@pytest.mark.slow
 def test_an_edit_is_made_of_the_revision_that_the_browser_showed(bench, tab, session, three):
     drawn = bench.store.revisions.head(session)
     head = bench.editing.edit(session, three.with_access(2, [0, 1]), note="Theirs")
@@ -137,6 +142,7 @@ def test_an_edit_is_made_of_the_revision_that_the_browser_showed(bench, tab, ses
     assert bench.store.revisions.head(session) == head
 
 
+@pytest.mark.slow
 def test_a_revision_of_another_session_is_never_edited(bench, tab, session, three):
     other = bench.store.revisions.import_workflow("Another?", three, pool_label=None).id
     editor = Editor(bench=bench, tab=tab, session=session, head=bench.store.revisions.head(session))

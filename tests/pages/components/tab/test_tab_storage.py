@@ -60,6 +60,7 @@ def test_what_is_malformed_is_left_out(bench, tab, session, kept, broken):
     assert taken_over(bench, tab, session, broken(json.loads(kept))) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"revision": "unknown"}, {"step": 9}])
 def test_a_draft_of_no_known_step_is_left_out(bench, tab, session, kept, change):
     content = json.loads(kept)
@@ -67,6 +68,7 @@ def test_a_draft_of_no_known_step_is_left_out(bench, tab, session, kept, change)
     assert taken_over(bench, tab, session, json.dumps(content)) == (["Mine"], [])
 
 
+@pytest.mark.slow
 def test_a_draft_follows_its_step_through_edits_and_comes_back_with_it(bench, session, three):
     first = bench.store.revisions.head(session)
     drafts = OutputDrafts(bench, first)

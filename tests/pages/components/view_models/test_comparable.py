@@ -43,6 +43,7 @@ def test_a_run_and_a_revision_are_found_by_address_and_by_bare_id(bench, session
     assert find_side(bench, head.id).state is None
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_not_chosen_is_found_by_its_address(bench):
     session = bench.ask("What is 2 + 3?").id
     plan = bench.planning.plan(session)
@@ -62,6 +63,7 @@ def test_each_plan_of_a_conductors_text_has_an_address_of_its_own(bench):
             find_side(bench, f"plan:{plan.id}:{number}")
 
 
+@pytest.mark.slow
 def test_what_the_rules_plan_for_a_question_has_an_address(bench, session):
     side = find_side(bench, f"rules:{session}")
     assert (side.name, side.state, side.revision) == ("Plan of the rules", None, None)
@@ -75,6 +77,7 @@ def test_an_address_of_nothing_is_refused_with_what_to_do(bench, session, addres
     assert len(str(refused.value)) < 4000
 
 
+@pytest.mark.slow
 def test_a_session_offers_its_runs_and_its_revisions_newest_first(bench, session):
     ran(bench, session)
     edited(bench, session)
@@ -89,6 +92,7 @@ def test_a_session_offers_its_runs_and_its_revisions_newest_first(bench, session
     ]
 
 
+@pytest.mark.slow
 def test_a_session_is_compared_as_it_is_now_with_as_it_was_before(bench, session):
     assert last_two(bench.store, session) is None
     first = bench.store.revisions.head(session)
@@ -117,6 +121,7 @@ def compared(bench, session):
     return heads(sides), summary(sides, known), rows
 
 
+@pytest.mark.slow
 def test_three_columns_tell_what_was_planned_what_was_edited_and_what_was_run(bench, three):
     session = bench.ask("Which one?").id
     planned = bench.store.revisions.add(session, three, origin="conductor", note="Planned")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pages.components.view_models.revision_text import meanwhile, news
 
 
+@pytest.mark.slow
 def test_the_way_between_two_revisions_is_what_was_undone_and_what_was_made(bench, session, three):
     first = bench.store.revisions.head(session)
     left = bench.editing.edit(session, three.with_worker(0, "beta"), note="Left")

@@ -24,6 +24,7 @@ def test_a_workflow_that_has_not_run_will_run_wholly(bench, session):
     assert view.undo is None
 
 
+@pytest.mark.slow
 def test_after_a_run_everything_is_known(bench, session):
     run_to_the_end(bench, session)
     view = SessionView.load(bench, session)
@@ -32,6 +33,7 @@ def test_after_a_run_everything_is_known(bench, session):
     assert view.radius.runs == frozenset()
 
 
+@pytest.mark.slow
 def test_after_an_edit_the_last_run_is_shown_as_of_another_workflow(bench, session, three):
     run_to_the_end(bench, session)
     bench.editing.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha")
@@ -41,6 +43,7 @@ def test_after_an_edit_the_last_run_is_shown_as_of_another_workflow(bench, sessi
     assert (view.radius.runs, view.radius.reused) == ({1}, {0, 2})
 
 
+@pytest.mark.slow
 def test_undo_leads_back_to_the_run_of_that_revision(bench, session, three):
     run_to_the_end(bench, session)
     first = SessionView.load(bench, session).run
@@ -54,6 +57,7 @@ def test_undo_leads_back_to_the_run_of_that_revision(bench, session, three):
     assert view.redo.note == "Step 2: beta to alpha"
 
 
+@pytest.mark.slow
 def test_a_run_under_way_is_live_until_it_is_stopped(bench, session, three):
     bench.editing.edit(session, three.with_worker(0, "slow"), note="Step 1: alpha to slow")
     live = bench.running.start(session)
@@ -65,6 +69,7 @@ def test_a_run_under_way_is_live_until_it_is_stopped(bench, session, three):
     assert view.state.status == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_worker_that_left_the_pool_is_a_problem_and_no_radius(bench, session, three):
     bench.store.revisions.add(session, three.with_worker(2, "gone"), origin="human", note="Older pool")
     view = SessionView.load(bench, session)

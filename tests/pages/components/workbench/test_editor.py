@@ -57,6 +57,7 @@ def test_what_the_graph_asks_for_is_done(editor, asked, access):
     ] == access
 
 
+@pytest.mark.slow
 def test_a_gate_is_set_and_taken_in_one_edit_each(bench, session, editor):
     for gate, note in ((True, "Step 2: gate"), (False, "Step 2: no gate")):
         editor.from_graph({"op": "gate", "step": 1, "gate": gate})
@@ -64,6 +65,7 @@ def test_a_gate_is_set_and_taken_in_one_edit_each(bench, session, editor):
         assert (head.workflow.steps[1].gate, head.note) == (gate, note)
 
 
+@pytest.mark.slow
 def test_an_added_step_says_what_it_does_and_goes_to_its_neighbours_worker(bench, session, editor):
     editor.add(1)
     added = bench.store.revisions.head(session).workflow.steps[2]
@@ -111,6 +113,7 @@ def test_a_wish_from_the_browser_that_means_nothing_changes_nothing(bench, tab, 
     assert "notice" not in st.session_state
 
 
+@pytest.mark.slow
 def test_undo_and_redo_step_through_the_edits_and_drop_a_selection_that_vanishes(bench, tab, session, editor):
     editor.add(None)
     assert tab.selected == 3
@@ -131,6 +134,7 @@ def drawn_twice(editor):
     return editor, Editor(bench=editor.bench, tab=editor.tab, session=editor.session, head=editor.head)
 
 
+@pytest.mark.slow
 def test_two_widgets_of_one_drawing_edit_on_top_of_each_other(bench, session, editor):
     field, button = drawn_twice(editor)
     field.instruction(0, "Typed.")
@@ -139,6 +143,7 @@ def test_two_widgets_of_one_drawing_edit_on_top_of_each_other(bench, session, ed
     assert [step.instruction for step in head.steps[:2]] == ["Typed.", NEW_INSTRUCTION]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widgets", [drawn_twice, lambda editor: (editor, editor)], ids=["two", "one"])
 def test_after_a_renumbering_an_edit_of_the_same_drawing_is_refused_not_misplaced(
     bench, session, editor, widgets
@@ -150,6 +155,7 @@ def test_after_a_renumbering_an_edit_of_the_same_drawing_is_refused_not_misplace
     assert bench.store.revisions.head(session).note == "Step 1 removed"
 
 
+@pytest.mark.slow
 def test_an_edit_that_met_somebody_elses_is_laid_aside_and_nothing_is_overwritten(
     bench, session, editor, three
 ):
@@ -166,6 +172,7 @@ def test_an_edit_that_met_somebody_elses_is_laid_aside_and_nothing_is_overwritte
     assert "notice" not in st.session_state
 
 
+@pytest.mark.slow
 def test_an_edit_of_an_older_drawing_goes_on_top_of_what_the_same_tab_changed_since(
     bench, tab, session, three
 ):
@@ -179,6 +186,7 @@ def test_an_edit_of_an_older_drawing_goes_on_top_of_what_the_same_tab_changed_si
     assert tab.edits_aside(session) == ()
 
 
+@pytest.mark.slow
 def test_what_the_same_tab_changed_otherwise_since_is_not_overwritten_either(bench, tab, session, three):
     old = Editor(bench=bench, tab=tab, session=session, head=bench.store.revisions.head(session))
     Editor(bench=bench, tab=tab, session=session, head=old.head).worker(0, "beta")
@@ -188,12 +196,14 @@ def test_what_the_same_tab_changed_otherwise_since_is_not_overwritten_either(ben
     assert [edit.note for edit in tab.edits_aside(session)] == ["Step 1: alpha to slow"]
 
 
+@pytest.mark.slow
 def test_an_edit_names_its_author(bench, session, editor, monkeypatch):
     monkeypatch.setenv(AUTHOR, "Ada")
     editor.worker(0, "beta")
     assert bench.store.revisions.head(session).author == "Ada"
 
 
+@pytest.mark.slow
 def test_restoring_makes_a_revision_under_the_head_once(bench, tab, session, editor, three):
     first = editor.head
     editor.worker(0, "beta")
@@ -205,6 +215,7 @@ def test_restoring_makes_a_revision_under_the_head_once(bench, tab, session, edi
     assert restored.number == 3
 
 
+@pytest.mark.slow
 def test_undo_leaves_alone_what_somebody_else_made_since(bench, tab, session, editor, three):
     editor.worker(0, "beta")
     drawn = bench.store.revisions.head(session)
@@ -214,6 +225,7 @@ def test_undo_leaves_alone_what_somebody_else_made_since(bench, tab, session, ed
     assert "nothing was undone" in st.session_state["notice"].text
 
 
+@pytest.mark.slow
 def test_undo_twice_goes_back_twice_also_where_the_page_was_not_drawn_between(bench, tab, session, editor):
     first = editor.head
     editor.worker(0, "beta")

@@ -143,6 +143,7 @@ def fed(pieces: list[str], stops: list[str]) -> list[str]:
     return [*(sequences.feed(piece) for piece in pieces), sequences.end()]
 
 
+@pytest.mark.slow
 @given(
     pieces=st.lists(st.text("ab\n", max_size=4), max_size=12),
     stops=st.lists(st.text("ab\n", min_size=1, max_size=4), max_size=4),

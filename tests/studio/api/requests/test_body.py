@@ -95,6 +95,7 @@ async def pieces(count: int) -> AsyncIterator[bytes]:
         yield b"x" * PIECE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [0, 100_000, MOST])
 async def test_a_body_of_the_allowed_size_comes_through(url: str, length: int) -> None:
     async with httpx.AsyncClient(headers=JSON_TYPE) as client:
@@ -116,6 +117,7 @@ async def test_a_body_whose_length_is_too_large_is_refused_before_it_is_read(url
         assert (await client.post(url, content=b"ok")).json()["length"] == 2
 
 
+@pytest.mark.slow
 async def test_a_body_without_a_length_is_read_up_to_the_limit(url: str, echo: Echo) -> None:
     async with httpx.AsyncClient(headers=JSON_TYPE) as client:
         answer = await client.post(url, content=pieces(200))
@@ -123,6 +125,7 @@ async def test_a_body_without_a_length_is_read_up_to_the_limit(url: str, echo: E
     assert echo.read < 2 * MOST, "the piece that crosses the limit is the last one"
 
 
+@pytest.mark.slow
 async def test_who_is_refused_by_the_app_is_answered_while_the_body_still_comes(url: str) -> None:
     async with httpx.AsyncClient(headers=JSON_TYPE) as client:
         answer = await client.post(f"{url}/no", content=b"x" * 8 * MOST)

@@ -123,6 +123,7 @@ def test_the_most_messages_with_all_that_clients_send_back_have_room_beside_the_
     assert answer.json()["error"]["code"] == "budget_exceeded", "it was taken, and its run begun"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "most"),
     [

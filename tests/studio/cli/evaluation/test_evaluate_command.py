@@ -261,6 +261,7 @@ def test_answers_are_judged_by_the_worker_that_is_named(
     assert "Judged by other; tokens a verdict: worker:one " in table
 
 
+@pytest.mark.slow
 def test_a_cluster_is_refused_for_a_store_in_a_file_before_anything_is_stored(line: Line, data: str) -> None:
     result = line("evaluate", "run", data, "--skip-broken", "-p", "worker:facts", "--ray", "127.0.0.1:6379")
     assert result.code == 1

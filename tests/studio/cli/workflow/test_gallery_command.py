@@ -17,6 +17,7 @@ def test_the_list_names_each_workflow_with_what_to_fill_in(line: Line) -> None:
     assert all(entry.fill_in in text and f"{entry.name}: {entry.sentence}" in text for entry in GALLERY)
 
 
+@pytest.mark.slow
 def test_a_workflow_is_run_on_the_pool(line: Line, simulated: str) -> None:
     result = line("gallery", "run", "mixture-of-agents", "Why?", "--pool", simulated, "--json")
     assert result.code == 0

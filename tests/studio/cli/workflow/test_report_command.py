@@ -26,6 +26,7 @@ def ran(line: Line, folder: Path, pool: str) -> dict[str, str]:
     return shape
 
 
+@pytest.mark.slow
 def test_a_run_is_reported_by_its_id_and_by_its_session(line: Line, folder: Path, simulated: str) -> None:
     shape = ran(line, folder, simulated)
     result = line("report", "--session", shape["session"][:8], "-o", "report.html", "--json")
@@ -58,6 +59,7 @@ def test_a_report_shows_the_conductors_reasoning_and_whether_its_plan_was_edited
     assert "reasoning</h2>" not in line("report", ran(line, folder, simulated)["run"]).out
 
 
+@pytest.mark.slow
 def test_a_report_is_utf_8_in_whatever_encoding_the_terminal_is(
     line: Line, folder: Path, simulated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +74,7 @@ def test_a_report_is_utf_8_in_whatever_encoding_the_terminal_is(
     assert "·" in html
 
 
+@pytest.mark.slow
 def test_what_cannot_be_reported_is_refused(line: Line, folder: Path, simulated: str) -> None:
     shape = ran(line, folder, simulated)
     cases = [

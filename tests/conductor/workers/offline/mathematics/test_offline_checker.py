@@ -59,6 +59,7 @@ def test_the_mathematics_experts_answer_is_verified_and_a_wrong_one_corrected(qu
     assert corrected[-1] == right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [

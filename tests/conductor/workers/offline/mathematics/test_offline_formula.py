@@ -137,6 +137,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 @cases(200)
 @example("0[0]")
@@ -160,6 +161,7 @@ def test_a_hostile_question_is_read_to_its_end(repeated: str) -> None:
         read_problem(repeated * (MAX_CHARACTERS // len(repeated)))
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200))
 @cases(100)
 def test_any_text_is_read_as_a_problem_or_as_none(text: str) -> None:

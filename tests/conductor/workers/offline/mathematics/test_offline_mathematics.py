@@ -20,6 +20,7 @@ def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()
     return lines(query, instruction, seen)[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -204,6 +205,7 @@ def test_every_pattern_has_an_operation_and_a_meaning_that_is_understood() -> No
         assert all(parse_statement(part) for part in meant.split("|") if meaning)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.session import SessionView
 from pages.components.workbench.drawer.access import access_view
@@ -53,6 +55,7 @@ def test_rows_selection_and_lock_are_the_sessions(bench, tab, session, monkeypat
     assert (given["selected"], given["before"], given["locked"]) == (2, False, None)
 
 
+@pytest.mark.slow
 def test_while_it_runs_nothing_can_be_changed(bench, tab, session, three, monkeypatch):
     bench.editing.edit(session, three.with_worker(1, "slow"), note="Slow")
     live = bench.running.start(session)
@@ -65,6 +68,7 @@ def test_while_it_runs_nothing_can_be_changed(bench, tab, session, three, monkey
     assert shown(bench, tab, session, monkeypatch)["locked"] is None
 
 
+@pytest.mark.slow
 def test_in_a_later_round_there_is_a_column_for_the_round_before(bench, tab, session, three, monkeypatch):
     bench.editing.edit(session, three.with_sight_of_previous(1, True), note="Step 2: access")
     given = shown(bench, tab, session, monkeypatch)

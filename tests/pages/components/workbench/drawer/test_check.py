@@ -63,6 +63,7 @@ def texts_of(page):
 # -- what is found, without a page -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_sessions_limit_question_workers_and_outputs_count(bench, session, view):
     assert [(found.rule, found.step) for found in findings(view, ["a", "b"])] == [
         ("unread-output", 0),
@@ -76,6 +77,7 @@ def test_the_sessions_limit_question_workers_and_outputs_count(bench, session, v
     assert nothing_found(view).startswith("Nothing found; 7 rules checked. Two more check outputs")
 
 
+@pytest.mark.slow
 def test_after_a_run_its_outputs_are_looked_at(bench, session, three):
     workflow = three.with_access(2, (0, 1))
     bench.editing.edit(session, workflow, note="Step 3: access")
@@ -87,6 +89,7 @@ def test_after_a_run_its_outputs_are_looked_at(bench, session, three):
     assert findings(ran, bench.pool.names) == ()
 
 
+@pytest.mark.slow
 def test_an_output_that_is_pinned_is_looked_at_too(bench, session, three):
     workflow = three.with_access(2, (0, 1)).with_pin(0, PINNED)
     repeated = workflow.with_instruction(1, f"Work on your own. {PINNED.text} Is that so?")
@@ -146,6 +149,7 @@ def test_a_steps_name_selects_it(app, rash):
     assert page.session_state["selected"] == 1
 
 
+@pytest.mark.slow
 def test_a_fix_stands_on_the_text_that_the_same_click_changed(bench, tab, rash):
     editor = Editor(bench=bench, tab=tab, session=rash, head=bench.store.revisions.head(rash))
     view = SessionView.load(bench, rash)

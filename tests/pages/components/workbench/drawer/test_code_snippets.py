@@ -34,6 +34,7 @@ def sent_by(text: str, language: str) -> dict[str, object]:
     return {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["curl", "Python"])
 @given(query=st.one_of(st.text(), st.just(HOSTILE)))
 def test_a_snippet_asks_the_question_letter_for_letter(language: str, query: str) -> None:

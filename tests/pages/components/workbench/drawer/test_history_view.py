@@ -19,6 +19,7 @@ def rows(bench, session):
     )
 
 
+@pytest.mark.slow
 def test_a_row_says_what_was_done_by_whom_and_what_was_run(bench, session, three):
     assert bench.running.start(session).done.wait(10)
     bench.editing.edit(session, three.with_worker(0, "beta"), note="Step 1: alpha to beta", author="Ada")
@@ -29,6 +30,7 @@ def test_a_row_says_what_was_done_by_whom_and_what_was_run(bench, session, three
     assert (newest.runs, first.runs) == ((), ("Run 1 finished",))
 
 
+@pytest.mark.slow
 def test_what_redo_leads_to_is_undone_and_what_is_beside_it_a_branch(bench, session, three):
     for worker in ("beta", "slow"):
         bench.editing.edit(session, three.with_worker(0, worker), note=worker)

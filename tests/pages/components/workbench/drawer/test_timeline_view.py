@@ -85,6 +85,7 @@ def test_in_a_replay_the_inspector_shows_the_moment_and_is_locked(app, bench, ra
     assert any("waits for what it reads" in text for text in texts(page.caption))
 
 
+@pytest.mark.slow
 def test_a_replay_shows_the_state_of_its_moment_as_if_it_were_now(bench, ran):
     session, run = ran
     events = bench.store.runs.events(run.id)
@@ -102,6 +103,7 @@ def test_a_replay_shows_the_state_of_its_moment_as_if_it_were_now(bench, ran):
     assert middle.state.live
 
 
+@pytest.mark.slow
 def test_a_replay_that_plays_moves_and_ends_by_itself(bench, ran):
     session, _ = ran
     playing = replay_of(bench, session, playing_since=1.0)
@@ -122,6 +124,7 @@ def test_an_edit_ends_the_replay_before_it_is_seen(app, bench, ran, three):
     assert page.button(key="undo")
 
 
+@pytest.mark.slow
 def test_a_new_run_ends_the_replay(bench, ran, three):
     session, _ = ran
     slow = bench.editing.edit(
@@ -136,6 +139,7 @@ def test_a_new_run_ends_the_replay(bench, ran, three):
     bench.running.stop(session)
 
 
+@pytest.mark.slow
 def test_the_run_before_an_edit_is_replayed_with_the_workflow_that_was_run(bench, ran, three):
     session, run = ran
     head = bench.editing.edit(
@@ -148,6 +152,7 @@ def test_the_run_before_an_edit_is_replayed_with_the_workflow_that_was_run(bench
     assert (view.outlook, view.undo, view.redo) == (None, None, None)
 
 
+@pytest.mark.slow
 def test_a_replay_of_another_sessions_run_is_none(bench, ran, three):
     session, _ = ran
     other = bench.ask("Another one?").id
@@ -227,6 +232,7 @@ def test_any_run_that_is_over_can_be_chosen_and_replayed(app, bench, ran, three)
     assert page.selectbox(key=f"run-choice-{session}").value == second.id
 
 
+@pytest.mark.slow
 def test_a_run_is_named_by_when_it_began_as_what_it_took_stands_in_its_timeline(bench, ran):
     _, run = ran
     lost = run.model_copy(update={"id": "lost", "status": "interrupted", "round": 2})

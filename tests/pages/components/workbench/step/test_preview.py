@@ -27,6 +27,7 @@ def test_a_step_that_has_not_run_is_known_by_its_instruction(bench, session, sen
     ]
 
 
+@pytest.mark.slow
 def test_an_output_is_known_by_its_beginning_with_what_it_is_not(bench, session, sent):
     bench.running.start(session).done.wait(10)
     inspector.preview_steps(bench, SessionView.load(bench, session))
@@ -43,6 +44,7 @@ def test_texts_are_cut_to_what_is_seen(bench, sent):
     assert len(sent[0]["steps"][0]["instruction"]) == step_preview.MOST
 
 
+@pytest.mark.slow
 def test_of_a_run_under_way_no_output_is_known(bench, sent):
     session = bench.ask("Which one?").id
     steps = [Step(instruction="Find it.", worker="alpha"), Step(instruction="Wait.", worker="slow")]

@@ -202,6 +202,7 @@ def test_a_run_anew_sent_the_same(app, bench, ran):
     assert not page.toggle
 
 
+@pytest.mark.slow
 def test_a_reused_step_was_sent_what_the_run_sent_that_called_it(bench, ran, three):
     edit(bench, ran, three.with_instruction(1, "Look once more."))
     run(bench, ran)
@@ -225,6 +226,7 @@ def test_a_difference_is_told_by_source_and_shown_word_by_word(app, bench, ran, 
     assert {("added", "well"), ("added", "them"), ("removed", "it")} <= note
 
 
+@pytest.mark.slow
 def test_steps_are_found_again_where_they_were_renumbered(bench, ran, three):
     moved = three.add_step(Step(instruction="First of all.", worker="beta"), 0)
     edit(bench, ran, moved.with_instruction(3, "Answer well."))
@@ -237,6 +239,7 @@ def test_steps_are_found_again_where_they_were_renumbered(bench, ran, three):
     assert asked_before(bench, newest, 0) is None
 
 
+@pytest.mark.slow
 def test_another_worker_and_other_sampling_are_differences_too(bench, ran, three):
     edit(bench, ran, three.with_worker(2, "beta"))
     newest = run(bench, ran)
@@ -247,6 +250,7 @@ def test_another_worker_and_other_sampling_are_differences_too(bench, ran, three
     assert differences(before, warm, worker="alpha") == ("temperature 0.5, not no sampling of its own",)
 
 
+@pytest.mark.slow
 def test_a_worker_without_a_call_in_between_is_looked_for_further_back(bench, ran, three):
     """A run that stopped before the step, or reused it, did not call it."""
     edit(bench, ran, three.with_instruction(1, "Look once more."))
