@@ -6,7 +6,7 @@ Everything that differs between SQLite and PostgreSQL is here. Knows no table.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Lock
@@ -15,7 +15,14 @@ from typing import Any, Literal
 from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from tenacity import retry, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
+from tenacity import (
+    retry,
+    retry_if_exception,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    wait_fixed,
+)
 
 from conductor.errors import StorageError
 from storage.database.error_messages import explanation
@@ -301,7 +308,7 @@ def _prepare(engine: Engine, settings: Sequence[str], *, begin: str, wait: str |
     def _connected(connection: DBAPIConnection, _record: object) -> None:
         cursor = connection.cursor()
         for setting in settings:
-            cursor.execute(setting)
+            _patiently(cursor.execute, setting)
         cursor.close()
         connection.commit()
 
@@ -313,6 +320,23 @@ def _prepare(engine: Engine, settings: Sequence[str], *, begin: str, wait: str |
                 connection.exec_driver_sql(f"{wait}{left}")
                 connection.info[_LEFT] = left
         connection.exec_driver_sql(begin)
+
+
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+
+
+@retry(
+    retry=retry_if_exception(_is_busy),
+    stop=stop_after_delay(PATIENCE_SECONDS),
+    wait=wait_fixed(0.01),
+    reraise=True,
+)
+def _patiently(execute: Callable[[str], object], setting: str) -> None:
+    """SQLite does not wait, whatever its `busy_timeout`, when it changes the journal mode of a file that
+    another process writes at that moment, as when several make one store together.
+    """
+    execute(setting)
 
 
 def _be_patient(engine: Engine) -> None:

@@ -7,7 +7,7 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -170,6 +170,20 @@ def test_a_locked_store_is_named_and_used_again_when_it_is_free(url: str, file: 
             assert store.sessions.count() == 1
             other.execute("ROLLBACK")
         keep(store, delta("r", seq=0))
+
+
+@pytest.mark.slow
+def test_a_new_file_that_another_process_writes_at_that_moment_is_waited_for(url: str, file: Path) -> None:
+    file.parent.mkdir()
+    with (
+        closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as other,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        opened = thread.submit(_use, url)
+        assert not wait([opened], timeout=0.3).done
+        other.execute("ROLLBACK")
+        opened.result()
 
 
 @contextmanager
