@@ -156,7 +156,7 @@ def test_what_stands_below_a_text_stays_where_it_is_as_the_text_grows_and_the_ne
 ):
     session = paced_app.plant(
         Step(instruction="Find it.", worker="planner-7b"),
-        Step(instruction="Look again.", worker="planner-7b", access=(0,)),
+        Step(instruction="Look again.", worker="steady-13b", access=(0,)),
     )
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.graph.drawn()
