@@ -182,6 +182,7 @@ def test_a_demo_of_three_minutes(demo_app, visit, endpoint, complaints):
     trial.get_by_role("button", name="Keep").click()
     expect(desk.graph.cards.nth(1)).to_contain_text("worker critic-7b")
     desk.keyed("panel").get_by_role("radio", name="Trials").click()
+    expect(trial).to_have_count(0)
     desk.run()
     desk.finished()
 
