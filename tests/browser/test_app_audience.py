@@ -40,6 +40,7 @@ def letters(page: Page) -> float:
     return float(size.removesuffix("px"))
 
 
+@pytest.mark.thorough
 def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afar(visit, offline_app):
     with offline_app.store() as store:
         session = open_recorded(store, RECORDED[1]).id
@@ -106,6 +107,7 @@ def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afa
     expect(question).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_view_only_tab_follows_a_run_and_changes_nothing_whatever_it_sends(visit, paced_app):
     session = paced_app.plant(*SLOW, query="Which one?")
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))

@@ -60,6 +60,7 @@ def test_an_edit_is_compared_card_by_card_and_stays_so_after_a_reload(visit, off
     assert page.locator('img[src*="compared"], main a[href*="compared"], .katex').count() == 0
 
 
+@pytest.mark.thorough
 def test_two_plans_of_a_question_race_live_and_again_on_one_clock(visit, paced_app):
     session = paced_app.plant(
         Step(instruction="Break the question into parts.", worker="writer-8b"),

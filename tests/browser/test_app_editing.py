@@ -65,6 +65,7 @@ EDITS = (
 """An edit, the card (from 0) on which it is seen, and what that card says before and after."""
 
 
+@pytest.mark.thorough
 def test_every_edit_is_undone_and_redone_by_key(desk):
     for edit, card, before, after in EDITS:
         shown = desk.graph.cards.nth(card)

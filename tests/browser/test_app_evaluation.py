@@ -74,6 +74,7 @@ def test_a_file_of_questions_becomes_a_table_whose_disagreements_open_on_compare
     assert page.locator('img[src*="evaluated"]').count() == 0
 
 
+@pytest.mark.thorough
 def test_an_evaluation_whose_server_ended_goes_on_with_resume(app, visit, complaints):
     page = visit(app, "/evaluation")
     desk = started(page, 12)

@@ -25,6 +25,7 @@ def opened(page: Page, box: Locator) -> Locator:
     return box
 
 
+@pytest.mark.thorough
 def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit, paced_app):
     given = (("Find the zebra in it.", "writer-8b"), ("Say it.", '<b id="worker">*worker*</b>'))
     steps = [Step(instruction=text, worker=worker) for text, worker in given]

@@ -138,6 +138,7 @@ def test_access_is_drawn_and_deleted_in_the_graph_and_counts_at_the_rerun(visit,
     assert paced_app.calls(session) == [[0, 1, 2], [2]]
 
 
+@pytest.mark.thorough
 def test_an_exported_workflow_runs_in_the_command_line_and_comes_back_as_a_session(
     visit, offline_app, tmp_path
 ):

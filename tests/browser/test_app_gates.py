@@ -31,6 +31,7 @@ def test_a_gate_is_set_in_the_graph_and_a_run_waits_there_until_it_is_continued(
     assert paced_app.calls(session) == [[0, 1], [2]]
 
 
+@pytest.mark.thorough
 def test_a_dot_takes_and_gives_a_gate_and_what_waits_is_skipped_or_stopped(visit, paced_app):
     session = paced_app.plant(*THREE)
     page = visit(paced_app, f"/?session={session}")
@@ -56,6 +57,7 @@ def test_a_dot_takes_and_gives_a_gate_and_what_waits_is_skipped_or_stopped(visit
     assert paced_app.calls(session) == [[0, 1], []]
 
 
+@pytest.mark.thorough
 def test_what_waits_can_be_stopped(visit, paced_app):
     session = paced_app.plant(THREE[0], THREE[2].model_copy(update={"gate": True}))
     page = visit(paced_app, f"/?session={session}")

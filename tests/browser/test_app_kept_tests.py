@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 HOSTILE = '<img src="/kept.png" onerror="alert(1)"> **x**'
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_question_is_kept_by_keyboard_and_refused_twice(visit, paced_app, browser, theme):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)

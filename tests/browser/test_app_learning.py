@@ -29,6 +29,7 @@ def app(chromium: str, tmp_path: Path) -> Iterator[AppServer]:
         yield server
 
 
+@pytest.mark.thorough
 def test_a_finished_training_is_read_used_and_plans(app, visit):
     page = visit(app, "/learning")
     page.get_by_role("button", name="mine", exact=True).click()

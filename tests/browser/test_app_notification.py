@@ -32,6 +32,7 @@ def recording(browser, script):
     return context
 
 
+@pytest.mark.thorough
 def test_a_run_that_ends_unseen_is_announced_once_it_is_turned_on(visit, paced_app, browser):
     steady = THREE[0].model_copy(update={"worker": "steady-13b"})
     session = paced_app.plant(steady, THREE[2].model_copy(update={"gate": True}), query="Which one?")

@@ -46,6 +46,7 @@ def app(chromium, tmp_path_factory):
         yield server
 
 
+@pytest.mark.thorough
 def test_from_an_edit_to_its_evaluation_in_two_clicks(app, visit):
     session = app.plant(DRAFT, DECISION, query="What is 7 + 0?")
     desk = WorkbenchPage(visit(app, f"/?session={session}"))
@@ -69,6 +70,7 @@ def test_from_an_edit_to_its_evaluation_in_two_clicks(app, visit):
     expect(table).to_contain_text("100.0%")
 
 
+@pytest.mark.thorough
 def test_a_trial_on_data_ends_in_a_workflow_that_is_taken_and_undone(app, visit):
     session = app.plant(DRAFT, DECISION, query="What is 7 + 1?")
     desk = WorkbenchPage(visit(app, f"/?session={session}"))

@@ -100,6 +100,7 @@ def test_stop_reaches_the_endpoint_and_the_page_says_what_stands(visit, served_a
     expect(desk.graph.cards).to_have_count(2)
 
 
+@pytest.mark.thorough
 def test_invalid_plans_are_explained_asked_for_again_and_kept(visit, served_app, endpoint):
     endpoint.say(*[at_once(f"Try.\n\n{BROKEN}")] * 3)
     desk = WorkbenchPage(visit(served_app))

@@ -43,6 +43,7 @@ def restart(desk: WorkbenchPage, server) -> None:
     desk.settled()
 
 
+@pytest.mark.thorough
 def test_the_page_says_that_the_server_is_away_and_comes_back_whole(desk, own_app):
     restart(desk, own_app)
     assert desk.graph.ask("selected") == 1
@@ -132,6 +133,7 @@ def test_a_field_whose_script_was_lost_with_the_server_comes_back(browser, own_a
     complaints.clear()
 
 
+@pytest.mark.thorough
 def test_what_a_page_draws_later_needs_no_server_any_more(desk, complaints):
     desk.page.route("**/static/js/**", lambda route: route.abort())
     desk.page.get_by_role("button", name="Import JSON").click()

@@ -36,6 +36,7 @@ def test_stop_ends_a_run_and_keeps_what_is_done(visit, paced_app):
     assert [step.status for step in state.steps] == ["finished", "cancelled"]
 
 
+@pytest.mark.thorough
 def test_a_reload_and_a_second_tab_show_the_run_under_way(visit, paced_app):
     session = paced_app.plant(QUICK, ENDLESS)
     first = WorkbenchPage(visit(paced_app, f"/?session={session}"))
@@ -52,6 +53,7 @@ def test_a_reload_and_a_second_tab_show_the_run_under_way(visit, paced_app):
     assert paced_app.calls(session) == [[0, 1]]
 
 
+@pytest.mark.thorough
 def test_what_moves_is_asked_for_in_one_message_and_by_no_tab_that_is_hidden(visit, paced_app):
     session = paced_app.plant(QUICK, ENDLESS)
     page = visit(paced_app, f"/?session={session}")

@@ -63,6 +63,7 @@ def failures(page: Page) -> list[str]:
     return failed
 
 
+@pytest.mark.thorough
 def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     desk = WorkbenchPage(visit(fresh_app))
     page, failed = desk.page, failures(desk.page)
@@ -135,6 +136,7 @@ def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     assert (failed, complaints) == ([], [])
 
 
+@pytest.mark.thorough
 def test_a_demo_of_three_minutes(demo_app, visit, endpoint, complaints):
     desk = WorkbenchPage(visit(demo_app))
     page, failed = desk.page, failures(desk.page)

@@ -22,6 +22,7 @@ def act(page, title, name):
     page.get_by_role("menuitem", name=name).click()
 
 
+@pytest.mark.thorough
 def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, offline_app):
     session = offline_app.plant(
         Step(instruction="Solve it.", worker="mathematics"), query="Whose question is it?"
