@@ -285,9 +285,10 @@ def test_a_node_that_is_killed_breaks_the_streams_of_its_replica_alone_whose_run
 ) -> None:
     api.upstream.log.clear()
     count = 10
+    ids: dict[int, str] = {}
 
-    def begin(number: int) -> tuple[str, str]:
-        """The id of a response, and its stream as far as it came."""
+    def begin(number: int) -> str:
+        """A response's stream as far as it came; its id is in `ids` as soon as it is known."""
         asked = {"model": "conductor", "input": f"Question {number}", "stream": True, "background": True}
         asked["conductor"] = {"workflow": _workflow(number)}
         came: list[str] = []
@@ -297,8 +298,9 @@ def test_a_node_that_is_killed_breaks_the_streams_of_its_replica_alone_whose_run
                 "POST", f"{api.url}/responses", json=asked, headers=api.headers, timeout=SECONDS
             ) as stream,
         ):
+            ids[number] = f"resp_{stream.headers['x-request-id']}"
             came.extend(stream.iter_text())
-        return f"resp_{stream.headers['x-request-id']}", "".join(came)
+        return "".join(came)
 
     def calls(step: str) -> Counter[int]:
         """How often the endpoint was sent that step of each question."""
@@ -309,15 +311,15 @@ def test_a_node_that_is_killed_breaks_the_streams_of_its_replica_alone_whose_run
 
     api.upstream.free.clear()
     answers = [api.threads.submit(begin, number) for number in range(count)]
-    eventually(lambda: sum(calls("Second").values()) == count)
+    eventually(lambda: sum(calls("Second").values()) == len(ids) == count)
     runners = owners(api.database)
     api.cluster.kill(api.nodes[1])
     killed = time.monotonic()
     interrupted = eventually(lambda: owners(api.database, status="interrupted"))
     assert time.monotonic() - killed < 10
     api.upstream.free.set()
-    streams = dict(answer.result() for answer in answers)
-    lost = [id for id, text in streams.items() if "response.completed" not in text]
+    streams = [answer.result() for answer in answers]
+    lost = [ids[number] for number, text in enumerate(streams) if "response.completed" not in text]
     gone = set(interrupted.values())
     assert len(gone) == 1
     assert {f"resp_{session}" for session, process in runners.items() if process in gone} == set(lost)
