@@ -14,7 +14,7 @@ from pathlib import Path
 from conductor.errors import PoolError
 from conductor.runtime import Runtime, runtime_of
 from conductor.text.named_file import read_whole
-from conductor.workers.endpoint.timing import waiting_calls
+from conductor.workers.endpoint.transport.timing import waiting_calls
 from conductor.workers.keys.hosts import HOSTS_FILE
 from conductor.workers.keys.secret import SECRETS_FILE
 from conductor.workers.offline.process import CALCULATOR

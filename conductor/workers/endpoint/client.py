@@ -27,11 +27,11 @@ from conductor.values.messages import (
     Thought,
 )
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.connections import Connections
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
-from conductor.workers.endpoint.reply import Item, Reply
-from conductor.workers.endpoint.timing import Call, Deadlines
-from conductor.workers.endpoint.transport import Exchange
+from conductor.workers.endpoint.reply.reply import Item, Reply
+from conductor.workers.endpoint.transport.connections import Connections
+from conductor.workers.endpoint.transport.exchange import Exchange
+from conductor.workers.endpoint.transport.timing import Call, Deadlines
 from conductor.workers.endpoint.wire import Chunk, ServedModel, read_catalogue
 from conductor.workers.keys.mask import NO_KEYS, Mask
 from conductor.workers.keys.secret import known_keys

@@ -15,7 +15,7 @@ from conductor.text.json_text import joined
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.failures import EndpointFailure
-from conductor.workers.endpoint.timing import Call
+from conductor.workers.endpoint.transport.timing import Call
 
 BATCH = 64
 """Texts of one request; every server takes so many."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
 
-from conductor.workers.endpoint import timing
+from conductor.workers.endpoint.transport import timing
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from raw_endpoint import DONE, Conversation, chunk, event, head, raw_endpoint, r
 
 from conductor.errors import WorkerError
 from conductor.text.json_text import joined
-from conductor.workers.endpoint import timing
-from conductor.workers.endpoint.reply import Reply
+from conductor.workers.endpoint.reply.reply import Reply
+from conductor.workers.endpoint.transport import timing
 from conductor.workers.endpoint.wire import read_chunk
 from conductor.workers.keys.mask import NO_KEYS
 

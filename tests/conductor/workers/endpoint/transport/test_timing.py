@@ -18,9 +18,9 @@ from fake_openai import Served
 from raw_endpoint import DONE, chunk, head, raw_endpoint
 from simulated_time import in_simulated_time, now
 
-from conductor.workers.endpoint import timing
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
-from conductor.workers.endpoint.timing import LONGEST_PAUSE, Call, Traffic, traffic_of
+from conductor.workers.endpoint.transport import timing
+from conductor.workers.endpoint.transport.timing import LONGEST_PAUSE, Call, Traffic, traffic_of
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.pool.pool import Pool, read_pool
 from conductor.workers.stream import Opened

@@ -14,7 +14,7 @@ from conductor.errors import WorkerError
 from conductor.values.messages import Completion, Delta, Retried, Sampling
 from conductor.values.token_logprobs import TokenLogprob, TopLogprob
 from conductor.workers.endpoint.client import ChatClient
-from conductor.workers.endpoint.token_pieces import UNLIKELY
+from conductor.workers.endpoint.reply.token_pieces import UNLIKELY
 
 
 async def answered(chat: ChatClient, logprobs: int | None = 0) -> Completion:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from chat_cases import endpoint
 
-from conductor.workers.endpoint.connections import Connections, DirectTransport
+from conductor.workers.endpoint.transport.connections import Connections, DirectTransport
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 10\r\n\r\n"
 

@@ -14,7 +14,7 @@ import httpx
 from httpx_sse import EventSource, ServerSentEvent
 
 from conductor.workers.endpoint.failures import Failures
-from conductor.workers.endpoint.timing import Deadlines
+from conductor.workers.endpoint.transport.timing import Deadlines
 from conductor.workers.endpoint.wire import Chunk, read_chunk
 from conductor.workers.keys.mask import Mask
 

@@ -9,8 +9,8 @@ import re
 from typing import Literal
 
 from conductor.values.messages import CallDelta, Completion, Delta, FinishReason, Thought, Usage
-from conductor.workers.endpoint.call_pieces import CallPieces, CleanText
-from conductor.workers.endpoint.token_pieces import TokenPieces
+from conductor.workers.endpoint.reply.call_pieces import CallPieces, CleanText
+from conductor.workers.endpoint.reply.token_pieces import TokenPieces
 from conductor.workers.endpoint.wire import Chunk, Piece
 from conductor.workers.keys.mask import Mask
 

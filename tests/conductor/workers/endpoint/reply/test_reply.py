@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.values.messages import Delta
-from conductor.workers.endpoint.reply import ThinkBlock
+from conductor.workers.endpoint.reply.reply import ThinkBlock
 
 TEXTS = [
     ("", "", ""),

@@ -1,0 +1,1 @@
+"""Requests on their way: connections, when each may be sent, and what comes back."""
