@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from conductor.text.formatting import counted
 from conductor.values.conversation import NO_CONVERSATION, Conversation, file_parts
-from conductor.values.images import Image
+from conductor.values.message_parts.images import Image
 from conductor.values.messages import Message, Part, RequestStyle, SeenResponse
 
 STYLES: Mapping[RequestStyle, str] = {"ours": "steps-1", "paper": "paper-1", "moa": "moa-1"}

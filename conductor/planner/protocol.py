@@ -9,8 +9,8 @@ from collections.abc import AsyncIterable
 from typing import Protocol
 
 from conductor.values.conversation import NO_CONVERSATION, Conversation
+from conductor.values.message_parts.tools import ToolOffer
 from conductor.values.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
-from conductor.values.tools import ToolOffer
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Workflow

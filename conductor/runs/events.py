@@ -14,9 +14,9 @@ from pydantic import Field, TypeAdapter
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
 from conductor.values.conversation import NO_CONVERSATION, Conversation
+from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import Request, SeenResponse, Usage, Value
 from conductor.values.output import Output, WorkerKind
-from conductor.values.token_logprobs import TokenLogprob
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from conductor.runs.events import BudgetExceeded, Event
 from conductor.runs.state import RunState, advance_rounds, counted
 from conductor.values.conversation import NO_CONVERSATION, Conversation
+from conductor.values.message_parts.tools import ToolOffer
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import Output
 from conductor.values.presets import Settings
-from conductor.values.tools import ToolOffer
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Workflow
 from conductor.workflow.selection import with_own_settings

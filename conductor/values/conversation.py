@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from conductor.values.attached_file import AttachedFile
-from conductor.values.images import Image
+from conductor.values.message_parts.attached_file import AttachedFile
+from conductor.values.message_parts.images import Image
+from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Message, Part, PartKind, Value
-from conductor.values.tools import ToolCall
 
 MAX_CONVERSATION = 1_000_000
 """The most characters a conversation may have."""

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from conductor.values.images import Image
-from conductor.values.response_format import ResponseFormat
-from conductor.values.token_logprobs import MAX_TOP_LOGPROBS, TokenLogprob
-from conductor.values.tools import ToolCall, ToolOffer
+from conductor.values.message_parts.images import Image
+from conductor.values.message_parts.response_format import ResponseFormat
+from conductor.values.message_parts.token_logprobs import MAX_TOP_LOGPROBS, TokenLogprob
+from conductor.values.message_parts.tools import ToolCall, ToolOffer
 
 
 class Value(BaseModel):

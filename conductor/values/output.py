@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from conductor.values.message_parts.token_logprobs import TokenLogprob
+from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import FinishReason, Usage, Value
-from conductor.values.token_logprobs import TokenLogprob
-from conductor.values.tools import ToolCall
 
 WorkerKind = Literal["model", "offline", "simulated"]
 """Who answers: a language model, a built-in expert that computes, or a simulated worker."""

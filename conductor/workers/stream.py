@@ -15,8 +15,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from conductor.errors import WorkerError
+from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought
-from conductor.values.token_logprobs import TokenLogprob
 from conductor.workers.protocol import Worker
 
 T = TypeVar("T")

@@ -28,9 +28,9 @@ from conductor.runs.events import (
     StepReused,
     StepStarted,
 )
-from conductor.values.attached_file import AttachedFile
 from conductor.values.conversation import Conversation, Turn
-from conductor.values.images import Image
+from conductor.values.message_parts.attached_file import AttachedFile
+from conductor.values.message_parts.images import Image
 from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from sqlalchemy import Connection, select
 
 from conductor.errors import StorageError
-from conductor.values.attached_file import AttachedFile
 from conductor.values.conversation import Conversation, Turn
-from conductor.values.images import Image
+from conductor.values.message_parts.attached_file import AttachedFile
+from conductor.values.message_parts.images import Image
 from storage.database.schema import LONG_TEXTS, SESSIONS
 from storage.fragments import Fragments
 

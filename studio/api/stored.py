@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict
 
 from conductor.errors import StorageError, UnknownId
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.message_parts.tools import ToolCall
 from conductor.values.presets import Settings
-from conductor.values.tools import ToolCall
 from conductor.workflow.model import Workflow
 from storage.records import Session
 from storage.store import SessionStore

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from conductor.values.conversation import Turn
-from conductor.values.images import in_parts
+from conductor.values.message_parts.images import in_parts
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
 

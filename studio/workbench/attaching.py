@@ -9,9 +9,9 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 
 from conductor.errors import QueryError
-from conductor.values.attached_file import AttachedFile, check_files
 from conductor.values.conversation import NO_CONVERSATION, Conversation
-from conductor.values.images import Image, check_images
+from conductor.values.message_parts.attached_file import AttachedFile, check_files
+from conductor.values.message_parts.images import Image, check_images
 from conductor.workers.protocol import WorkerCard
 
 IMAGE_ENDINGS = ("png", "jpg", "jpeg", "gif", "webp")

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
 
 from conductor.values.conversation import Conversation
-from conductor.values.images import Image
+from conductor.values.message_parts.images import Image
 from conductor.workflow.model import Step, Workflow
 
 pytestmark = pytest.mark.browser

@@ -13,9 +13,9 @@ from textwrap import shorten
 from conductor.planner.prompt.examples import KEPT, Writing, examples, written
 from conductor.planner.prompt.structured_output import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
 from conductor.planner.protocol import PlanRequest
-from conductor.values.images import images_words
+from conductor.values.message_parts.images import images_words
+from conductor.values.message_parts.tools import Tool
 from conductor.values.messages import Message, Part, Sampling
-from conductor.values.tools import Tool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.plan_report import Dialect
 

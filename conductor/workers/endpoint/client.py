@@ -15,7 +15,7 @@ import httpx
 
 from conductor.errors import PoolError, WorkerError
 from conductor.text.json_text import joined
-from conductor.values.images import in_parts
+from conductor.values.message_parts.images import in_parts
 from conductor.values.messages import (
     FINE_SAMPLING,
     CallDelta,

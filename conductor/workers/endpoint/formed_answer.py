@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from conductor.errors import AnswerFormError, FormatError
+from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.messages import Completion, Message, Part, Retried
-from conductor.values.response_format import ResponseFormat
 from conductor.workers.endpoint.client import ChatItem
 from conductor.workers.endpoint.schema_check import fault_of
 

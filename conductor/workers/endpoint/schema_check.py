@@ -24,7 +24,7 @@ from pydantic_core import SchemaError as PatternError
 from referencing import Registry
 
 from conductor.errors import FormatError
-from conductor.values.response_format import ResponseFormat
+from conductor.values.message_parts.response_format import ResponseFormat
 
 SECONDS = 2.0
 """How long one check may take."""

@@ -20,8 +20,8 @@ from conductor.runs.events import (
     TextPiece,
 )
 from conductor.runs.request import RequestState
+from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import FinishReason
-from conductor.values.token_logprobs import TokenLogprob
 from studio.api.answers.calls import GivenCalls
 
 

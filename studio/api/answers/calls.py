@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conductor.runs.events import StepCallDelta
-from conductor.values.tools import ToolCall
+from conductor.values.message_parts.tools import ToolCall
 from studio.api.stored_calls import call_id
 
 

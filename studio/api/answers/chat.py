@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from conductor.runs.events import EVENT
-from conductor.values.token_logprobs import TokenLogprob
+from conductor.values.message_parts.token_logprobs import TokenLogprob
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 from studio.api.answers.choices import Choices

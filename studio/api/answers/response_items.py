@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from conductor.values.token_logprobs import TokenLogprob
+from conductor.values.message_parts.token_logprobs import TokenLogprob
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.run_metadata import Shape
 

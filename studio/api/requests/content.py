@@ -14,8 +14,8 @@ from typing import Any
 
 from conductor.text.file_text import MAX_FILE
 from conductor.text.formatting import size
-from conductor.values.attached_file import AttachedFile
-from conductor.values.images import Detail, Image
+from conductor.values.message_parts.attached_file import AttachedFile
+from conductor.values.message_parts.images import Detail, Image
 from studio.access.errors import ApiError
 
 FILE_DATA = b'"file_data"'

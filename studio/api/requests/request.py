@@ -19,10 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conductor.planner.planner import MAX_WISH
 from conductor.values.conversation import Conversation
+from conductor.values.message_parts.response_format import MAX_SCHEMA, ResponseFormat
+from conductor.values.message_parts.token_logprobs import MAX_TOP_LOGPROBS
+from conductor.values.message_parts.tools import ToolOffer
 from conductor.values.presets import MAX_ROUNDS
-from conductor.values.response_format import MAX_SCHEMA, ResponseFormat
-from conductor.values.token_logprobs import MAX_TOP_LOGPROBS
-from conductor.values.tools import ToolOffer
 from conductor.workflow.model import MAX_STEPS
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from conductor.values.conversation import Conversation, Turn
-from conductor.values.images import Detail
-from conductor.values.response_format import ResponseFormat
-from conductor.values.tools import ToolOffer
+from conductor.values.message_parts.images import Detail
+from conductor.values.message_parts.response_format import ResponseFormat
+from conductor.values.message_parts.tools import ToolOffer
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
 from studio.api.requests.content import Content, FileData, ImageUrl, Piece, content_of

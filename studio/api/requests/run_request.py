@@ -14,10 +14,10 @@ from functools import partial
 from conductor.errors import FormatError, QueryError
 from conductor.planner.planner import check_wish
 from conductor.runs.request import RunRequest
-from conductor.values.attached_file import check_files
 from conductor.values.budget import Budget
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
-from conductor.values.images import check_images
+from conductor.values.message_parts.attached_file import check_files
+from conductor.values.message_parts.images import check_images
 from conductor.values.messages import FINE_SAMPLING, Sampling
 from conductor.values.presets import MODES, Mode, Settings
 from conductor.workers.computed import is_computed

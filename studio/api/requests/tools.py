@@ -11,7 +11,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from conductor.values.conversation import Turn
-from conductor.values.tools import MAX_PARAMETERS, MAX_TOOLS, Tool, ToolCall, ToolChoice, ToolName, ToolOffer
+from conductor.values.message_parts.tools import (
+    MAX_PARAMETERS,
+    MAX_TOOLS,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolName,
+    ToolOffer,
+)
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
 from studio.api.requests.request import RequestPart, Unsupported

@@ -8,8 +8,8 @@ import pytest
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.values.attached_file import AttachedFile
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.messages import Request, Sampling
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool

@@ -12,9 +12,9 @@ from conductor.engine.prompt_layouts import PromptContext, paper_parts, tagged_p
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.protocol import PlanRequest
 from conductor.runs.events import EVENT, RunStarted
-from conductor.values.attached_file import AttachedFile
 from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
-from conductor.values.images import Image
+from conductor.values.message_parts.attached_file import AttachedFile
+from conductor.values.message_parts.images import Image
 from conductor.values.messages import Message, Part, Request
 from conductor.values.provenance import comparable, measured
 from conductor.workers.pool.pool import Pool

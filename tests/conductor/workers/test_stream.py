@@ -12,8 +12,8 @@ from worker_cases import Plain, PlainIterable, Scripted, Silent, Unclosable
 
 from conductor.engine.run import Note
 from conductor.errors import WorkerError
+from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import Completion, Delta, Message, Part, Request, Retried, Thought
-from conductor.values.token_logprobs import TokenLogprob
 from conductor.workers.protocol import StreamItem, Worker
 from conductor.workers.stream import BATCH_SECONDS, DeltaBatch, read_stream
 

@@ -7,7 +7,7 @@ from sqlalchemy import create_engine, text
 from store_scenario import begin, chain, finished, keep, started, step_finished, step_started
 
 from conductor.runs.events import Event, StepDelta, StepThought
-from conductor.values.token_logprobs import TokenLogprob, TopLogprob
+from conductor.values.message_parts.token_logprobs import TokenLogprob, TopLogprob
 from storage import SessionStore
 from storage.tables.text_pieces import MOST
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conductor.errors import QueryError
-from conductor.values.attached_file import AttachedFile
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.workers.protocol import WorkerCard
 from studio.workbench.attaching import Upload, attached
 

@@ -13,8 +13,8 @@ from typing import Any
 from uuid import uuid4
 
 from conductor.text.json_text import HalfJoiner, joined
+from conductor.values.message_parts.tools import MAX_TOOLS, ToolCall
 from conductor.values.messages import CallDelta
-from conductor.values.tools import MAX_TOOLS, ToolCall
 from conductor.workers.keys.mask import Mask, MaskedStream
 
 

@@ -11,8 +11,8 @@ from math import isfinite
 from typing import Any, TypeVar
 
 from conductor.text.json_text import joined
+from conductor.values.message_parts.token_logprobs import TokenLogprob, TopLogprob
 from conductor.values.messages import Delta
-from conductor.values.token_logprobs import TokenLogprob, TopLogprob
 from conductor.workers.keys.mask import Mask, MaskedStream
 
 T = TypeVar("T")

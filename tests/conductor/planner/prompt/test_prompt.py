@@ -16,8 +16,8 @@ from conductor.planner.prompt.prompt import MAX_REPEATED, again_messages, plan_m
 from conductor.planner.prompt.sentences import MAX_DESCRIPTION
 from conductor.planner.prompt.structured_output import PlanBounds
 from conductor.planner.protocol import PlanRequest
+from conductor.values.message_parts.tools import Tool, ToolChoice, ToolOffer
 from conductor.values.messages import Message, Part, Request, SeenResponse
-from conductor.values.tools import Tool, ToolChoice, ToolOffer
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Step, Workflow

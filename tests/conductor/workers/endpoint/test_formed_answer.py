@@ -9,8 +9,8 @@ from worker_cases import played
 from workflow_cases import workflow_of
 
 from conductor.errors import AnswerFormError
+from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.messages import Sampling
-from conductor.values.response_format import ResponseFormat
 from conductor.workers.endpoint.worker import OpenAIWorker
 from conductor.workers.offline.experts import OfflineExpert
 from conductor.workers.pool.fallback import FallbackWorker

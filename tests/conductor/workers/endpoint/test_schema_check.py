@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conductor.errors import FormatError
-from conductor.values.response_format import ResponseFormat
+from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.workers.endpoint import schema_check
 from conductor.workers.endpoint.schema_check import check_schema, fault_of
 

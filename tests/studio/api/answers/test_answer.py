@@ -16,9 +16,9 @@ from conductor.runs.events import (
     StepFinished,
     StepStarted,
 )
+from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
-from conductor.values.token_logprobs import TokenLogprob
 from studio.api.answers.answer import Answer, GivenTokens, StopSequences
 
 UNKNOWN = Usage()

@@ -14,7 +14,7 @@ from session_files import exported, imported
 from sqlalchemy import select
 from stage import Stage
 
-from conductor.values.attached_file import AttachedFile
+from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.workers.simulated import SimulatedWorker
 from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, SESSIONS
 

@@ -16,7 +16,7 @@ from stage import Stage, model
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.values.conversation import Conversation
-from conductor.values.images import MAX_IMAGE, Image
+from conductor.values.message_parts.images import MAX_IMAGE, Image
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool

@@ -13,8 +13,8 @@ from openai import OpenAI
 from pydantic import BaseModel
 from stage import Stage, model
 
+from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.messages import Sampling
-from conductor.values.response_format import ResponseFormat
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow

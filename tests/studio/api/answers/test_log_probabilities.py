@@ -18,8 +18,8 @@ from session_files import exported, imported
 from stage import Stage, model
 from tool_cases import BOTH, TOOL
 
+from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import Completion, Delta, Request, Retried
-from conductor.values.token_logprobs import TokenLogprob
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker

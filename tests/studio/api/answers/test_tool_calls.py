@@ -13,7 +13,7 @@ from openai import OpenAI
 from stage import UPSTREAM_KEY, Stage, model
 from tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
 
-from conductor.values.tools import ToolCall
+from conductor.values.message_parts.tools import ToolCall
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.worker import OpenAIWorker
 from conductor.workers.keys.hosts import HOSTS

@@ -11,8 +11,8 @@ from fake_openai import Served
 from raw_endpoint import DONE, chunk, raw_endpoint, replies
 
 from conductor.errors import WorkerError
+from conductor.values.message_parts.token_logprobs import TokenLogprob, TopLogprob
 from conductor.values.messages import Completion, Delta, Retried, Sampling
-from conductor.values.token_logprobs import TokenLogprob, TopLogprob
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.reply.token_pieces import UNLIKELY
 

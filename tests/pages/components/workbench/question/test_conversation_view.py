@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.values.attached_file import AttachedFile
 from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
-from conductor.values.images import Image
+from conductor.values.message_parts.attached_file import AttachedFile
+from conductor.values.message_parts.images import Image
 from conductor.values.provenance import measured
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker

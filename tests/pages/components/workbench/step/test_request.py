@@ -11,10 +11,10 @@ from tokenizer_cases import whole_count, write_tokenizer
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.scope import FORCE, RunScope
+from conductor.values.message_parts.response_format import ResponseFormat
+from conductor.values.message_parts.tools import Tool, ToolOffer
 from conductor.values.messages import Sampling
 from conductor.values.output import HandEdit
-from conductor.values.response_format import ResponseFormat
-from conductor.values.tools import Tool, ToolOffer
 from conductor.workers.pool.pool import read_pool
 from conductor.workflow.model import Step, Workflow
 from pages.components.workbench.step.request import asked_before, differences, unchanged

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 from workflow_cases import workflow_of
 
+from conductor.values.message_parts.response_format import MAX_SCHEMA, ResponseFormat
 from conductor.values.messages import Sampling
-from conductor.values.response_format import MAX_SCHEMA, ResponseFormat
 from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.fingerprint import fingerprint
 
