@@ -33,7 +33,7 @@ from studio.access.exposure import reaches_beyond
 from studio.access.login import Login
 from studio.access.origin_check import OwnOrigin
 from studio.access.password import SETTING
-from studio.api.server import allow_many_connections, at_stop_signal
+from studio.api.serving.server import allow_many_connections, at_stop_signal
 from studio.gc_tuning import settle
 
 TITLE = "Conductor Studio"

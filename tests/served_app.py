@@ -11,7 +11,7 @@ from threading import Event, Thread
 import uvicorn
 from starlette.types import ASGIApp
 
-from studio.api.server import PunctualConnection
+from studio.api.serving.server import PunctualConnection
 
 
 class _Server(uvicorn.Server):

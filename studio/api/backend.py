@@ -37,7 +37,7 @@ class Backend:
     async def look_up(
         self, query: Callable[Concatenate[SessionStore, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """The result of one of the functions in `stored`."""
+        """The result of one of the functions in `stored.visible`."""
         return await self.call(lambda bench: query(bench.store, *args, **kwargs))
 
     async def pool(self) -> Pool:

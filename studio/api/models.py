@@ -18,7 +18,7 @@ from conductor.values.presets import Mode
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from studio.access.errors import ApiError
-from studio.api.stored import StoredWorkflow
+from studio.api.stored.visible import StoredWorkflow
 
 NAMES: Mapping[str, Mode] = {"conductor": "standard", "conductor-mini": "mini", "conductor-ultra": "ultra"}
 WORKFLOW = "workflow:"

@@ -12,8 +12,8 @@ from contextlib import suppress
 from storage import data_folder, default_url
 from studio.access.exposure import configured_access
 from studio.access.machine_token import MachineToken
-from studio.api.configured import configured_api
-from studio.api.server import ApiServer
+from studio.api.serving.configured import configured_api
+from studio.api.serving.server import ApiServer
 from studio.gc_tuning import settle
 
 

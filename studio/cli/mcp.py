@@ -16,7 +16,7 @@ from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import configured_access
 from studio.access.machine_token import MachineToken
 from studio.api.backend import Backend
-from studio.api.server import listen
+from studio.api.serving.server import listen
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_remark

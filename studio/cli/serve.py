@@ -156,8 +156,8 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
     from storage import SessionStore, data_folder, default_url  # noqa: PLC0415
     from storage.database.database import several_may_write, sqlite_file  # noqa: PLC0415
     from studio.access.machine_token import MachineToken  # noqa: PLC0415
-    from studio.api.processes import Processes  # noqa: PLC0415
-    from studio.api.server import listen_for_each, url_of  # noqa: PLC0415
+    from studio.api.serving.processes import Processes  # noqa: PLC0415
+    from studio.api.serving.server import listen_for_each, url_of  # noqa: PLC0415
     from studio.cli.api_process import serve_at  # noqa: PLC0415
     from studio.telemetry.logs import LOG, log_as_json  # noqa: PLC0415
 

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conductor.errors import ClusterError, ConductorError
 from studio.api.answers.response_run import ResponseRuns
-from studio.api.configured import ConfiguredApi, configured_api
-from studio.api.server import rooted
+from studio.api.serving.configured import ConfiguredApi, configured_api
+from studio.api.serving.server import rooted
 from studio.cluster.brief import Brief, no_store, on_this_machine
 from studio.telemetry.metrics import side_by_side
 

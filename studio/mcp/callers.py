@@ -23,7 +23,7 @@ from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.errors import ApiError
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.backend import Backend
-from studio.api.stored import visible_session
+from studio.api.stored.visible import visible_session
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -22,7 +22,13 @@ from conductor.errors import ConductorError
 from studio.access.auth import TokenAuthenticator
 from studio.access.origin_check import OwnOrigin, configured_hosts
 from studio.api.errors import error_answer
-from studio.api.server import CLOSING_SECONDS, PunctualConnection, allow_many_connections, listen, url_of
+from studio.api.serving.server import (
+    CLOSING_SECONDS,
+    PunctualConnection,
+    allow_many_connections,
+    listen,
+    url_of,
+)
 from studio.mcp.callers import Callers, bearer_and_client
 from studio.mcp.server import mcp_server
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from conductor.runs.events import StepCallDelta
 from conductor.values.message_parts.tools import ToolCall
-from studio.api.stored_calls import call_id
+from studio.api.stored.calls import call_id
 
 
 @dataclass

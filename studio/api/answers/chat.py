@@ -18,7 +18,7 @@ from studio.api.answers.response_run import ResponseRun
 from studio.api.answers.run_metadata import Shape, chat_usage, choices_metadata
 from studio.api.answers.streaming import DONE, comment, data, progress_line
 from studio.api.requests.chat import ChatRequest
-from studio.api.stored import COMPLETION
+from studio.api.stored.visible import COMPLETION
 
 
 class ChatCompletion(BaseModel):

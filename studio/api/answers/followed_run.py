@@ -18,11 +18,11 @@ from conductor.runs.events import Event, RunFinished
 from conductor.workers.pool.pool import Pool
 from storage.records import RunRecord
 from storage.store import SessionStore
-from studio.api import stored
 from studio.api.answers.answer import Answer
 from studio.api.backend import Backend
 from studio.api.errors import failed_run, unsupported
-from studio.api.stored import StoredResponse
+from studio.api.stored import visible
+from studio.api.stored.visible import StoredResponse
 from studio.workbench import Workbench
 
 LOOK_SECONDS = 0.1
@@ -64,7 +64,7 @@ class FollowedRun:
 
     @property
     def answer_id(self) -> str:
-        return stored.answer_id(self.session, self.found.answer)
+        return visible.answer_id(self.session, self.found.answer)
 
     @property
     def continued(self) -> bool:
@@ -117,8 +117,8 @@ class FollowedRun:
 
     def _ask_to_stop(self, bench: Workbench) -> bool:
         """Ask once more: a plan may have become a run meanwhile. Whether it is over."""
-        now = stored.again(bench.store, self.found)
-        if now.ended or stored.is_abandoned(bench.store, now):
+        now = visible.again(bench.store, self.found)
+        if now.ended or visible.is_abandoned(bench.store, now):
             return True
         bench.running.stop(self.session)
         return False
@@ -133,10 +133,10 @@ class FollowedRun:
 
     def _look(self, store: SessionStore, *, alive: bool) -> tuple[bool, list[Event]]:
         """Whether it is over, and the new events; `alive`: its process lived a moment ago."""
-        now = stored.again(store, self.found)
+        now = visible.again(store, self.found)
         if now.ended:
             self._last = dict(now.shape)
-        over = now.ended or (not alive and stored.is_abandoned(store, now))
+        over = now.ended or (not alive and visible.is_abandoned(store, now))
         return over, list(self._new_events(store))
 
     def _new_events(self, store: SessionStore) -> list[Event]:

@@ -33,7 +33,7 @@ from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 from studio.api.backend import Backend
 from studio.api.errors import NO_RETRY, server_stopping, stopped_with_server
-from studio.api.stored import Begun, answer_id, set_aside
+from studio.api.stored.visible import Begun, answer_id, set_aside
 from studio.api.webhook import Webhooks
 from studio.workbench import Workbench
 

@@ -21,7 +21,7 @@ from studio.api.answers.response_items import OutputStream, output
 from studio.api.answers.run_metadata import Shape, response_usage, run_metadata
 from studio.api.answers.streaming import comment, data, progress_line
 from studio.api.requests.responses import ResponsesRequest
-from studio.api.stored import IN_PROGRESS, RESPONSE, WAITS
+from studio.api.stored.visible import IN_PROGRESS, RESPONSE, WAITS
 
 _ECHOED = (
     "background", "instructions", "max_output_tokens", "metadata", "model", "parallel_tool_calls",

@@ -13,7 +13,7 @@ from studio.api.requests.chat import ChatRequest, MetadataChange
 from studio.api.requests.embeddings import EmbeddingsRequest
 from studio.api.requests.request import RequestBody
 from studio.api.requests.responses import ResponsesRequest
-from studio.api.stored_lists import MAX_LIMIT, StoredList
+from studio.api.stored.lists import MAX_LIMIT, StoredList
 
 
 class ApiApp(FastAPI):

@@ -9,7 +9,6 @@ from starlette.responses import Response
 from conductor.baselines.named import PLAIN_BASELINES
 from conductor.workers.computed import is_computed
 from studio.access.auth import Principal
-from studio.api import stored
 from studio.api.answers.run_metadata import Shape
 from studio.api.backend import Backend
 from studio.api.endpoints.description import returning
@@ -27,6 +26,7 @@ from studio.api.models import (
     worker_entry,
     workflow_entry,
 )
+from studio.api.stored import visible
 
 router = APIRouter()
 
@@ -45,7 +45,7 @@ async def list_models(http: Request, principal: Authenticated) -> Response:
     entries += [worker_entry(each.card) for each in pool.workers if principal.may_use(each.card)]
     entries += [
         workflow_entry(one)
-        for one in await backend.look_up(stored.newest_workflows)
+        for one in await backend.look_up(visible.newest_workflows)
         if principal.may_run(one.workflow, pool.cards)
     ]
     return Json({"object": "list", "data": entries}, headers=dict(principal.headers))
@@ -70,7 +70,7 @@ async def _model_entry(name: str, principal: Principal, backend: Backend) -> Sha
         if card is None or is_computed(card) or not principal.may_use(card):
             raise unknown_model(name)
         return worker_entry(card)
-    found = await backend.look_up(stored.workflow, model.id, token=principal.token)
+    found = await backend.look_up(visible.workflow, model.id, token=principal.token)
     if found is None or not principal.may_run(found.workflow, cards):
         raise unknown_model(name)
     return workflow_entry(found)

@@ -18,7 +18,6 @@ from starlette.responses import Response
 
 from conductor.errors import ConductorError
 from studio.access.auth import Principal
-from studio.api import stored
 from studio.api.answers import chat, responses
 from studio.api.answers.choices import Choices
 from studio.api.answers.response_run import ResponseRun
@@ -39,6 +38,7 @@ from studio.api.requests.embeddings import (
 from studio.api.requests.request import ApiRequest, Question
 from studio.api.requests.responses import ResponsesRequest
 from studio.api.requests.run_request import run_request
+from studio.api.stored import visible
 
 router = APIRouter()
 
@@ -86,7 +86,7 @@ async def create_response(
     asked, earlier = request.question, request.previous_response_id
     if earlier is not None:
         backend = service_of(http).backend
-        asked = request.after(await backend.look_up(stored.messages_until, earlier, token=principal.token))
+        asked = request.after(await backend.look_up(visible.messages_until, earlier, token=principal.token))
     opening = responses.begun(request, started_at=time.time())
     run = await _started(http, principal, request, asked, opening=opening)
     return await answered(http, principal, request, run)

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from storage.store import SessionStore
-from studio.api import stored
 from studio.api.answers import chat
 from studio.api.answers.run_metadata import Shape
 from studio.api.endpoints.description import answering, listing, returning
@@ -18,7 +17,8 @@ from studio.api.endpoints.service import Authenticated, StoredId, service_of
 from studio.api.errors import Json
 from studio.api.requests.body import read_json
 from studio.api.requests.chat import MetadataChange
-from studio.api.stored_lists import Page, chat_message
+from studio.api.stored import visible
+from studio.api.stored.lists import Page, chat_message
 
 router = APIRouter()
 
@@ -34,7 +34,7 @@ async def list_chat_completions(http: Request, principal: Authenticated) -> Resp
     page = Page.of(http.query_params.multi_items(), newest_first=False, filters=True)
 
     def found(store: SessionStore) -> Shape:
-        every = stored.completions(
+        every = visible.completions(
             store, token=principal.token, after=page.after, newest_first=page.newest_first
         )
         return page.list(dict(one.shape) for one in every if page.admits(one.shape))
@@ -46,7 +46,7 @@ async def list_chat_completions(http: Request, principal: Authenticated) -> Resp
 @router.get("/chat/completions/{id}", **returning("getChatCompletion", chat.ChatCompletion))
 async def retrieve_chat_completion(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """Return a stored chat completion as it was answered."""
-    found = await service_of(http).backend.look_up(stored.completion, id, token=principal.token)
+    found = await service_of(http).backend.look_up(visible.completion, id, token=principal.token)
     return Json(found.shape, headers=dict(principal.headers))
 
 
@@ -61,7 +61,7 @@ async def update_chat_completion(
     change: Annotated[MetadataChange, Depends(_metadata_change)],
 ) -> Response:
     """Change the metadata of a stored chat completion; return it."""
-    change_metadata = partial(stored.with_metadata, metadata=change.metadata or {}, token=principal.token)
+    change_metadata = partial(visible.with_metadata, metadata=change.metadata or {}, token=principal.token)
     shape = await service_of(http).backend.look_up(change_metadata, id)
     return Json(shape, headers=dict(principal.headers))
 
@@ -72,8 +72,8 @@ async def list_chat_completion_messages(http: Request, principal: Authenticated,
     """List the messages that a stored chat completion answers, the oldest first."""
     page = Page.of(http.query_params.multi_items(), newest_first=False)
     backend = service_of(http).backend
-    found = await backend.look_up(stored.completion, id, token=principal.token)
-    turns = await backend.look_up(stored.messages_of, found)
+    found = await backend.look_up(visible.completion, id, token=principal.token)
+    turns = await backend.look_up(visible.messages_of, found)
     items = [chat_message(turn, id=f"{id}-{at}") for at, turn in enumerate(turns)]
     return Json(page.list(page.behind(items)), headers=dict(principal.headers))
 
@@ -81,6 +81,6 @@ async def list_chat_completion_messages(http: Request, principal: Authenticated,
 @router.delete("/chat/completions/{id}", **returning("deleteChatCompletion", chat.DeletedCompletion))
 async def delete_chat_completion(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """Delete a stored chat completion."""
-    await service_of(http).backend.look_up(stored.delete_completion, id, token=principal.token)
+    await service_of(http).backend.look_up(visible.delete_completion, id, token=principal.token)
     deleted = {"id": id, "object": "chat.completion.deleted", "deleted": True}
     return Json(deleted, headers=dict(principal.headers))

@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from storage.records import RequestSession
-from studio.api import stored
 from studio.api.answers import responses
 from studio.api.answers.followed_run import FollowedRun
 from studio.api.answers.response_run import Resumption
@@ -18,7 +17,8 @@ from studio.api.endpoints.service import Authenticated, StoredId, service_of
 from studio.api.errors import Json
 from studio.api.requests.reading import Reading
 from studio.api.requests.resumed_request import resumed_request
-from studio.api.stored_lists import Page, input_items
+from studio.api.stored import visible
+from studio.api.stored.lists import Page, input_items
 
 router = APIRouter()
 
@@ -30,7 +30,7 @@ async def retrieve_response(http: Request, principal: Authenticated, id: StoredI
     reading = Reading.of(http.query_params.multi_items())
     service, headers = service_of(http), dict(principal.headers)
     backend = service.backend
-    found = await backend.look_up(stored.response, id, token=principal.token)
+    found = await backend.look_up(visible.response, id, token=principal.token)
     if found.ended and not reading.stream:
         return Json(found.shape, headers=headers)
     request = responses.request_of(found.shape)
@@ -38,7 +38,7 @@ async def retrieve_response(http: Request, principal: Authenticated, id: StoredI
     if reading.stream:
         pieces = responses.events(request, run, after=reading.after(found))
         return EventStream(pieces, headers=headers, on_end=lambda: None)
-    if await backend.look_up(stored.is_abandoned, found):
+    if await backend.look_up(visible.is_abandoned, found):
         await run.whole()
         return Json(await responses.outcome(request, run), headers=headers)
     return Json(responses.under_way(request, run), headers=headers)
@@ -48,7 +48,7 @@ async def retrieve_response(http: Request, principal: Authenticated, id: StoredI
 async def cancel_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """Stop a response that is under way, whichever process makes it; return it as it then is."""
     service = service_of(http)
-    found = await service.backend.look_up(stored.response, id, token=principal.token)
+    found = await service.backend.look_up(visible.response, id, token=principal.token)
     if not found.ended:
         run = FollowedRun(found, await service.backend.pool(), service.backend, service.app_at(http))
         await run.stop()
@@ -64,7 +64,7 @@ async def resume_response(http: Request, principal: Authenticated, id: StoredId)
     step again.
     """
     service = service_of(http)
-    found = await service.backend.look_up(stored.response, id, token=principal.token)
+    found = await service.backend.look_up(visible.response, id, token=principal.token)
     request, pool = responses.request_of(found.shape), await service.backend.pool()
     wanted, revision, scope = await resumed_request(found, principal, pool, service.backend)
     run = await service.runs.start(
@@ -84,7 +84,7 @@ async def resume_response(http: Request, principal: Authenticated, id: StoredId)
 @router.delete("/responses/{id}", **returning("deleteResponse", responses.DeletedResponse))
 async def delete_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """Delete a stored response."""
-    await service_of(http).backend.look_up(stored.delete_response, id, token=principal.token)
+    await service_of(http).backend.look_up(visible.delete_response, id, token=principal.token)
     return Json({"id": id, "object": "response", "deleted": True}, headers=dict(principal.headers))
 
 
@@ -94,8 +94,8 @@ async def list_input_items(http: Request, principal: Authenticated, id: StoredId
     """List the messages, calls and results that a stored response answers, the newest first."""
     page = Page.of(http.query_params.multi_items(), newest_first=True)
     backend = service_of(http).backend
-    found = await backend.look_up(stored.response, id, token=principal.token)
-    turns = await backend.look_up(stored.messages_of, found)
-    own = id.removeprefix(stored.RESPONSE)
+    found = await backend.look_up(visible.response, id, token=principal.token)
+    turns = await backend.look_up(visible.messages_of, found)
+    own = id.removeprefix(visible.RESPONSE)
     items = [item for at, turn in enumerate(turns) for item in input_items(turn, id=f"{own}_in_{at}")]
     return Json(page.list(page.behind(items)), headers=dict(principal.headers))

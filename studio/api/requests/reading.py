@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
-from studio.api.stored import StoredResponse
+from studio.api.stored.visible import StoredResponse
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from conductor.workflow.model import Workflow
 from storage.records import Revision
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
-from studio.api import stored
 from studio.api.backend import Backend
 from studio.api.requests.run_request import forbidden, narrower
-from studio.api.stored import StoredResponse
+from studio.api.stored import visible
+from studio.api.stored.visible import StoredResponse
 from studio.workbench import Workbench
 
 
@@ -68,12 +68,12 @@ def _without_others(settings: Settings, principal: Principal, pool: Pool) -> Set
 
 def _request(bench: Workbench, found: StoredResponse) -> tuple[RunRequest, Revision, RunScope]:
     status = found.shape["status"]
-    if not found.ended and not stored.is_abandoned(bench.store, found):
+    if not found.ended and not visible.is_abandoned(bench.store, found):
         raise _conflict("It is under way; follow it with stream=true.", "response_in_progress")
-    waits = (found.shape["incomplete_details"] or {}).get("reason") == stored.WAITS
+    waits = (found.shape["incomplete_details"] or {}).get("reason") == visible.WAITS
     if status in ("completed", "incomplete") and not waits:
         raise _conflict("It has its answer.", "nothing_to_resume")
-    if stored.is_earlier(bench.store, found):
+    if visible.is_earlier(bench.store, found):
         raise _conflict("Another one of its session went on since; resume that.", "nothing_to_resume")
     head = bench.store.revisions.head(found.session)
     if head is None:

@@ -30,11 +30,11 @@ from conductor.workflow.model import Step, Workflow
 from storage.records import RequestSession, Revision
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
-from studio.api import stored, stored_calls
 from studio.api.backend import Backend
 from studio.api.errors import unsupported
 from studio.api.models import Model, check_planner, model_of, unknown_model
 from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Effort, Question, RequestBudget, Steering
+from studio.api.stored import calls, visible
 
 STRAIGHT = "Answer the user."
 """The instruction of the one step of a worker's model; the worker itself does not get it."""
@@ -111,7 +111,7 @@ async def run_request(
         _check_any_takes(sampling, [cards[name] for name in workers or pool.names], asked=asked)
     if history.following and not history.verbatim:
         history = await backend.look_up(
-            stored_calls.with_workers_ids, history, continues=waiting, token=principal.token
+            calls.with_workers_ids, history, continues=waiting, token=principal.token
         )
     settings = _settings(request, model, workers, principal)
     if change is not None:
@@ -299,7 +299,7 @@ async def _workflow(
         return None
     if model.kind == "worker":
         return Workflow.of([Step(instruction=STRAIGHT, worker=model.id)])
-    found = await backend.look_up(stored.workflow, model.id, token=principal.token)
+    found = await backend.look_up(visible.workflow, model.id, token=principal.token)
     if found is None:
         raise unknown_model(request.model)
     return found.workflow
@@ -314,9 +314,7 @@ async def _waiting(
     """
     if not asked.history.following or model.kind == "worker" or request.store is False:
         return None
-    return await backend.look_up(
-        stored_calls.waiting_revision, asked.query, asked.history, token=principal.token
-    )
+    return await backend.look_up(calls.waiting_revision, asked.query, asked.history, token=principal.token)
 
 
 def _change(wish: str, workflow: Workflow | None, model: Model) -> ChangeRequest:

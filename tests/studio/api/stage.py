@@ -22,7 +22,7 @@ from conductor.workers.protocol import Price, Worker
 from storage import SessionStore
 from studio.access.auth import Principal
 from studio.api.app import api
-from studio.api.server import ApiServer
+from studio.api.serving.server import ApiServer
 from studio.workbench import Workbench
 
 UPSTREAM_KEY = "sk-upstream-secret-1234567890"

@@ -23,7 +23,7 @@ from studio.access.auth import TokenAuthenticator
 from studio.api import operating
 from studio.api.app import api
 from studio.api.operating import operating_routes
-from studio.api.server import ApiServer
+from studio.api.serving.server import ApiServer
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
 

@@ -20,7 +20,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage.tables import runs
-from studio.api import stored
+from studio.api.stored import visible
 
 pytestmark = pytest.mark.slow
 
@@ -128,7 +128,7 @@ def test_a_response_that_cannot_be_stored_is_answered_all_the_same(
     assert "was not stored" in caplog.text
     assert client.responses.retrieve(response.id).status == "in_progress"
     # Its process lives, so it may still come; later it is read from the run.
-    monkeypatch.setattr(stored, "LATE_SECONDS", 0.0)
+    monkeypatch.setattr(visible, "LATE_SECONDS", 0.0)
     again = client.responses.retrieve(response.id)
     assert (again.status, again.output_text, again.usage) == ("completed", "So.", None)
 

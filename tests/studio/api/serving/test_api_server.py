@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from studio.api import server
+from studio.api.serving import server
 
 
 async def app(scope, receive, send) -> None:

@@ -1,6 +1,6 @@
 """Calls of tools whose results clients send: which run made them, and under which ids.
 
-Knows the store; knows no HTTP. A token is as in `stored`.
+Knows the store; knows no HTTP. A token is as in `visible`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from conductor.values.conversation import Conversation, Turn
 from storage.database.encoding import plain
 from storage.records import Revision
 from storage.store import SessionStore
-from studio.api.stored import visible_session
+from studio.api.stored.visible import visible_session
 
 _CALL = re.compile(r"call_([0-9a-f]{16})_(\d{1,3})")
 _SHORT = 9

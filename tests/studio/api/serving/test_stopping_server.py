@@ -19,7 +19,7 @@ from fake_openai import FakeOpenAI, Served, serving
 
 from storage import SessionStore
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 SECONDS = 60
 ALONE, BESIDE_APP = ["--api-only"], ["--host", "127.0.0.1"]
 POOL = """
