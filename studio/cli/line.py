@@ -34,14 +34,14 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("workflow.report", "Write a run as one HTML file, for people who have no app."),
     "sessions": ("sessions.commands", "List, search, show and change sessions."),
     "tokens": ("tokens", "Make, list and revoke tokens of the API."),
-    "serve": ("serve", "Start the app, or the API alone."),
+    "serve": ("serving.serve", "Start the app, or the API alone."),
     "gallery": ("workflow.gallery", "List workflows to start from, and run one."),
-    "mcp": ("mcp", "Serve agents by the Model Context Protocol."),
+    "mcp": ("serving.mcp", "Serve agents by the Model Context Protocol."),
     "evaluate": ("evaluation.commands", "Compare planners on questions with known answers."),
     "pool": ("pool", "Find models on this machine and by keys, and use them."),
     "doctor": ("doctor", "Try every worker and the Conductor."),
-    "learn": ("learn", "Train a Conductor by reinforcement."),
-    "vllm": ("vllm", "Serve a Conductor with vLLM."),
+    "learn": ("learning.commands", "Train a Conductor by reinforcement."),
+    "vllm": ("serving.vllm", "Serve a Conductor with vLLM."),
 }
 """The commands, each the `app` of a module of this package, with the sentence that lists it."""
 

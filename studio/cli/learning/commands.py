@@ -23,8 +23,8 @@ from conductor.learning.environment import training_module
 from conductor.learning.gauges import Alarm
 from conductor.learning.reward import Variant
 from conductor.text.formatting import percent
-from studio.cli.corrections import corrections
-from studio.cli.grpo import StopsOnCollapse, grpo
+from studio.cli.learning.corrections import corrections
+from studio.cli.learning.grpo import StopsOnCollapse, grpo
 from studio.cli.options import App, Shared, above_zero, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, print_remark, table
 

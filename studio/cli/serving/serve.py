@@ -26,9 +26,9 @@ from studio.access.password import SETTING
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_remark
-from studio.cli.serve_on_ray import EVERY_ADDRESS, OnRay, serve_on_ray
+from studio.cli.serving.on_ray import EVERY_ADDRESS, OnRay, serve_on_ray
 
-_APP = Path(__file__).resolve().parents[2] / "app.py"
+_APP = Path(__file__).resolve().parents[3] / "app.py"
 _APP_HOST = "localhost"
 _APP_PORT = 8501
 _API_HOST, _API_PORT = "127.0.0.1", 8600
@@ -158,7 +158,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
     from studio.access.machine_token import MachineToken  # noqa: PLC0415
     from studio.api.serving.processes import Processes  # noqa: PLC0415
     from studio.api.serving.server import listen_for_each, url_of  # noqa: PLC0415
-    from studio.cli.api_process import serve_at  # noqa: PLC0415
+    from studio.cli.serving.api_process import serve_at  # noqa: PLC0415
     from studio.telemetry.logs import LOG, log_as_json  # noqa: PLC0415
 
     url, host = default_url(), host or _API_HOST

@@ -19,10 +19,10 @@ from typer import BadParameter
 from storage import SessionStore
 from storage.database import database
 from studio.cli.options import Configured
-from studio.cli.serve import configure
-from studio.cli.serve_on_ray import Replicas, replicas
+from studio.cli.serving.on_ray import Replicas, replicas
+from studio.cli.serving.serve import configure
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 def serve(*arguments: str) -> subprocess.Popen[str]:

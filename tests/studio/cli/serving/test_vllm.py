@@ -55,7 +55,7 @@ def start(site: str, record: Path) -> Iterator[Start]:
     def started(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("CONDUCTOR_")},
-            **{"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), site]), "RECORD": str(record)},
+            **{"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[4]), site]), "RECORD": str(record)},
             **variables,
         }
         process = subprocess.Popen(

@@ -20,7 +20,7 @@ from studio.api.serving.server import listen
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_remark
-from studio.cli.serve import configure, print_address
+from studio.cli.serving.serve import configure, print_address
 from studio.composition import ConfiguredRuntime, served_workbench
 from studio.gc_tuning import settle
 from studio.sessions.retention import apply_daily

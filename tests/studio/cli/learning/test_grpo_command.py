@@ -12,7 +12,7 @@ from command_line import Line
 from conductor.learning import environment
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.workers.pool.pool import read_pool
-from studio.cli.grpo import pool_lines
+from studio.cli.learning.grpo import pool_lines
 
 PRICED = """
 [[worker]]

@@ -1,0 +1,1 @@
+"""The commands that serve: the app, the API, agents and models."""
