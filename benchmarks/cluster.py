@@ -36,8 +36,8 @@ from studio.cluster.crew import RayCrew
 from studio.cluster.rollouts import RayJudge, settings_of
 from studio.cluster.shift import places
 from studio.composition import open_workbench
-from studio.evaluation.crew import Crew
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.crew import Crew
 from studio.workbench import Workbench
 
 AT_ONCE = Pace(latency=0.0, tokens=1, tokens_per_second=10_000)

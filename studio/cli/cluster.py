@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conductor.learning.grpo.recipe import GrpoRecipe
     from conductor.learning.reward import WorkflowJudge
     from conductor.workers.pool.pool import Pool
-    from studio.evaluation.crew import Crew
+    from studio.evaluation.execution.crew import Crew
     from studio.workbench import Workbench
 
 

@@ -15,8 +15,8 @@ from conductor.errors import ConductorError
 from storage.store import SessionStore
 from studio.cluster.brief import Brief, no_store, on_this_machine
 from studio.composition import open_workbench
-from studio.evaluation.crew import Part, Unit
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.crew import Part, Unit
 from studio.workbench import Workbench
 
 DEATH_SECONDS = 60.0

@@ -11,7 +11,7 @@ from math import ceil
 from studio.cluster.answerer import Answerer
 from studio.cluster.brief import Brief
 from studio.cluster.shift import Done, Failed, Lost, Shift, places
-from studio.evaluation.crew import Part, Unit
+from studio.evaluation.execution.crew import Part, Unit
 
 _Units = tuple[Unit, ...]
 

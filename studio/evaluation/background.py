@@ -22,8 +22,8 @@ from conductor.values.budget import Budget
 from conductor.workers.pool.built_in import BUILT_IN
 from conductor.workers.pool.pool import configured_pool
 from storage.records import EvaluationRecord
-from studio.evaluation.evaluation_run import STOPPED, Progress
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.evaluation_run import STOPPED, Progress
 from studio.workbench import Workbench
 
 State = Literal["waiting", "running", "elsewhere", "interrupted", "stopped", "done"]

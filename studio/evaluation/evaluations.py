@@ -23,8 +23,8 @@ from conductor.evaluation.trials import next_combination
 from conductor.values.budget import Budget
 from conductor.workers.pool.pool import Pool
 from storage.records import EvaluationRecord
-from studio.evaluation.crew import Crew, Part, Unit
-from studio.evaluation.evaluation_run import EvaluationRun, Listen, Progress
+from studio.evaluation.execution.crew import Crew, Part, Unit
+from studio.evaluation.execution.evaluation_run import EvaluationRun, Listen, Progress
 from studio.evaluation.fitting import fitted_planners
 from studio.evaluation.given_plans import plan_of_session
 from studio.evaluation.results import scored_cells

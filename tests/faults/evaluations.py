@@ -17,8 +17,8 @@ from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.table import Cell
 from storage import SessionStore
-from studio.evaluation.evaluation_run import Progress
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.evaluation_run import Progress
 from studio.evaluation.results import scored_cells
 from studio.workbench import Workbench
 from tests.faults.ledger import Ledger

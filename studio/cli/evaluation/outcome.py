@@ -21,9 +21,9 @@ from studio.cli.output.evaluation_table import table_lines
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import print_remark
 from studio.cli.output.trials import trials_lines, trials_shape
-from studio.evaluation.crew import Crew
-from studio.evaluation.evaluation_run import Listen, Progress
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.crew import Crew
+from studio.evaluation.execution.evaluation_run import Listen, Progress
 from studio.evaluation.results import scored_cells, table_of_evaluation, table_shape
 from studio.workbench import Workbench
 

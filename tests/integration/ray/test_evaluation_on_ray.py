@@ -20,8 +20,8 @@ from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
 from studio.cluster.crew import RayCrew
 from studio.composition import open_workbench
-from studio.evaluation.evaluation_run import Progress
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.evaluation_run import Progress
 from studio.evaluation.results import table_of_evaluation
 
 ITEMS, KILLED_AT = 200, 60

@@ -19,8 +19,8 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.edits import words
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from studio.evaluation.evaluation_run import HOPELESS
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.evaluation_run import HOPELESS
 from studio.evaluation.results import scored_cells
 from studio.evaluation.trials import Wanted, plan_variants_of, trial_forecast, variants_of
 from studio.workbench import Workbench

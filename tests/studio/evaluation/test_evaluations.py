@@ -24,8 +24,8 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionFilter, SessionStore
-from studio.evaluation.evaluation_run import HOPELESS, Progress
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.evaluation_run import HOPELESS, Progress
 from studio.evaluation.fitting import fit_on, rows_of, trials_of
 from studio.evaluation.results import find_evaluation, scored_cells, table_of_evaluation
 from studio.workbench import Workbench

@@ -18,9 +18,9 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.scoring import UNJUDGED
 from studio.evaluation.outlook import Outlook, outlook
 from studio.evaluation.results import scored_cells, table_of_evaluation
-from studio.evaluation.scoring import UNJUDGED
 from studio.workbench import Workbench
 
 pytestmark = pytest.mark.slow

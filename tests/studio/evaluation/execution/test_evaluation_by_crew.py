@@ -19,9 +19,9 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
-from studio.evaluation.crew import Part, Unit
-from studio.evaluation.evaluation_run import HOPELESS, STOPPED, Progress
 from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.crew import Part, Unit
+from studio.evaluation.execution.evaluation_run import HOPELESS, STOPPED, Progress
 from studio.evaluation.results import table_of_evaluation
 from studio.workbench import Workbench
 

@@ -23,9 +23,9 @@ from conductor.values.messages import NOTHING_USED
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from storage.records import EvaluationRecord
-from studio.evaluation.crew import Answered, Crew, Part, Unit
+from studio.evaluation.execution.crew import Answered, Crew, Part, Unit
+from studio.evaluation.execution.scoring import Scoring
 from studio.evaluation.given_plans import CellPlans
-from studio.evaluation.scoring import Scoring
 from studio.workbench import Workbench
 
 HOPELESS = 5
