@@ -2,7 +2,7 @@
 
 from studio.workbench.change_marks import RECENT, Marks, marks
 from studio.workbench.changing import Proposal
-from studio.workbench.racing import Contender
+from studio.workbench.comparison.racing import Contender
 from studio.workbench.running import Outlook
 from studio.workbench.view_only import ViewOnlyWorkbench
 from studio.workbench.workbench import Workbench

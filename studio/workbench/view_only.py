@@ -10,11 +10,11 @@ from typing import Any, NoReturn, cast
 from conductor.errors import ViewOnly
 from studio.sessions.notes import Notes
 from studio.workbench.changing import Changing
+from studio.workbench.comparison.experiments import Experiments
+from studio.workbench.comparison.racing import Racing
+from studio.workbench.comparison.revision_tests import RevisionTests
 from studio.workbench.editing import Editing
-from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
-from studio.workbench.racing import Racing
-from studio.workbench.revision_tests import RevisionTests
 from studio.workbench.running import Running
 from studio.workbench.workbench import Workbench
 

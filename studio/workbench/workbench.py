@@ -25,11 +25,11 @@ from studio.telemetry.observer import Observer
 from studio.workbench.attaching import Upload, attached
 from studio.workbench.bench import Bench
 from studio.workbench.changing import Changing
+from studio.workbench.comparison.experiments import Experiments
+from studio.workbench.comparison.racing import Racing
+from studio.workbench.comparison.revision_tests import RevisionTests
 from studio.workbench.editing import Editing
-from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
-from studio.workbench.racing import Racing
-from studio.workbench.revision_tests import RevisionTests
 from studio.workbench.running import Running
 from studio.workbench.used_today import UsedToday
 

@@ -11,7 +11,7 @@ from conductor.workflow.file import Origin
 from conductor.workflow.history import HistoryRow, history
 from pages.components.view_models.run_text import clock, state_label
 from storage import RevisionEntry, RunRecord
-from studio.workbench.revision_tests import Passed
+from studio.workbench.comparison.revision_tests import Passed
 
 _NOTES: dict[Origin, str] = {"conductor": "Planned", "human": "Edited", "import": "Imported"}
 _MAKERS: dict[Origin, str] = {"conductor": "Conductor", "human": "a person", "import": "a file"}

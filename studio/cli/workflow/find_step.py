@@ -1,6 +1,6 @@
 """`find-step ID`: which step spoiled an answer, found by replacing the outputs of steps.
 
-Knows how the search is asked for and printed; `studio.workbench.experiments` makes it.
+Knows how the search is asked for and printed; `studio.workbench.comparison.experiments` makes it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from studio.cli.output.terminal import print_remark, print_shown
 from studio.evaluation.asked_item import asked_item
 from studio.sessions.notes import AUTHOR
 from studio.workbench import Workbench
-from studio.workbench.experiments import Base
+from studio.workbench.comparison.experiments import Base
 
 app = App()
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from pages.components.view_models.revision_text import RevisionRow, revision_rows
-from studio.workbench.revision_tests import Passed
+from studio.workbench.comparison.revision_tests import Passed
 
 
 def rows(bench, session):

@@ -32,7 +32,7 @@ from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.workbench import Workbench
-from studio.workbench.experiments import AT_ONCE, LiveExperiment
+from studio.workbench.comparison.experiments import AT_ONCE, LiveExperiment
 
 pytestmark = pytest.mark.slow
 

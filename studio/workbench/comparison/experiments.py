@@ -30,7 +30,7 @@ from storage.records import ExperimentRecord, RunRecord
 from studio.sessions.activity import failure_of
 from studio.sessions.background_runs import LiveRun
 from studio.workbench.bench import Bench
-from studio.workbench.marking import Marking
+from studio.workbench.comparison.marking import Marking
 from studio.workbench.running import Running
 
 AT_ONCE = 6

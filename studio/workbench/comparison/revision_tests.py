@@ -16,7 +16,7 @@ from conductor.evaluation.scorers.accepted import accepted_of
 from conductor.evaluation.team_tests import TeamTest
 from storage.records import RunRecord
 from studio.workbench.bench import Bench
-from studio.workbench.marking import Marking
+from studio.workbench.comparison.marking import Marking
 
 Outcome = Literal["right", "wrong", "unjudged", "unasked"]
 

@@ -1,0 +1,1 @@
+"""Comparing: variants of a workflow, plans of one question, the revisions of a session."""
