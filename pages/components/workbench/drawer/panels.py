@@ -16,7 +16,7 @@ from pages.components.workbench.drawer.history import history_view
 from pages.components.workbench.drawer.plans import plans_view
 from pages.components.workbench.drawer.plans import remark as plans_remark
 from pages.components.workbench.drawer.timeline import timeline_view
-from pages.components.workbench.drawer.trials import trials_view
+from pages.components.workbench.drawer.trials.panel import trials_view
 from pages.components.workbench.drawer.use_from_code import use_from_code
 from studio.workbench import Workbench
 

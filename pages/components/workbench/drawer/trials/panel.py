@@ -23,9 +23,9 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import Results, SessionView
 from pages.components.widgets.controls import action, expander, row
-from pages.components.workbench.drawer.data_trials import data_trials, new_data_trial
-from pages.components.workbench.drawer.step_search import new_search, repeats_field, search_results
-from pages.components.workbench.drawer.trial_results import edge_results, swap_results
+from pages.components.workbench.drawer.trials.on_data import data_trials, new_data_trial
+from pages.components.workbench.drawer.trials.results import edge_results, swap_results
+from pages.components.workbench.drawer.trials.step_search import new_search, repeats_field, search_results
 from pages.components.workbench.editor import Editor
 from storage import ExperimentRecord, Revision
 from studio.workbench import Workbench

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conductor.engine.experiments import EdgeVerdict
-from pages.components.workbench.drawer.trial_results import verdict_text
+from pages.components.workbench.drawer.trials.results import verdict_text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Experiments on the workflow: what can be tried, what is being tried, and what it showed."""
