@@ -19,10 +19,10 @@ from conductor.workflow.diff import PlanDiff
 from conductor.workflow.model import Workflow
 from pages.components.graph import workflow_graph
 from pages.components.tab.state import plain
-from pages.components.view_models.card_content import card_contents
 from pages.components.view_models.comparable import Side
-from pages.components.view_models.plan_text import Which, card_change, card_text, edge_changes
 from pages.components.view_models.run_text import STATE_ICONS, progress_text, run_label, run_state
+from pages.components.view_models.workflow.card_content import card_contents
+from pages.components.view_models.workflow.plan_text import Which, card_change, card_text, edge_changes
 from pages.components.widgets.controls import action, row
 
 _HALF_WIDTH, _LOW = 540, 500

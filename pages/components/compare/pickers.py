@@ -14,8 +14,8 @@ from streamlit.delta_generator import DeltaGenerator
 from conductor.errors import StorageError
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import Side, choices, find_side, last_two
-from pages.components.view_models.plan_text import Which
 from pages.components.view_models.run_text import clock
+from pages.components.view_models.workflow.plan_text import Which
 from pages.components.widgets.controls import action
 from storage import SessionStore
 from studio.workbench import Workbench

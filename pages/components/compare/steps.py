@@ -12,8 +12,8 @@ from conductor.runs.step_state import StepState
 from conductor.workflow.diff import PlanDiff
 from pages.components.tab.state import plain
 from pages.components.view_models.comparable import Side
-from pages.components.view_models.plan_text import row_name, row_text, sentences
 from pages.components.view_models.run_text import author_notes
+from pages.components.view_models.workflow.plan_text import row_name, row_text, sentences
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import step_facts
 from pages.components.widgets.text_block import text_block

@@ -18,10 +18,10 @@ from conductor.workflow.file import Origin
 from conductor.workflow.model import Step, Workflow
 from pages.components.compare.steps import step_status
 from pages.components.tab.state import plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.comparable import ThreeSides
-from pages.components.view_models.plan_text import CHANGE_NAMES, headline, sentences
 from pages.components.view_models.run_text import run_label
+from pages.components.view_models.workflow.card_content import step_name
+from pages.components.view_models.workflow.plan_text import CHANGE_NAMES, headline, sentences
 from pages.components.widgets.step_result import step_facts
 from pages.components.widgets.text_block import Stretch
 from pages.components.widgets.text_diff import diff_notes, stretches

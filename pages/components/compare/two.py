@@ -16,10 +16,10 @@ from pages.components.compare.graphs import Pictures, compared_graph, pictures_a
 from pages.components.compare.race import POLL_SECONDS, Race, race_clock, run_both, stop_both
 from pages.components.compare.steps import Compared, Row, compared_steps, row_key
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.comparable import Side
-from pages.components.view_models.plan_text import Which, headline
 from pages.components.view_models.run_text import answer_kind, answer_notes, run_label
+from pages.components.view_models.workflow.card_content import step_name
+from pages.components.view_models.workflow.plan_text import Which, headline
 from pages.components.widgets.controls import row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.text_block import Stretch

@@ -17,9 +17,9 @@ from conductor.text.formatting import duration, percent
 from conductor.workers.protocol import WorkerCard
 from pages.components.graph import workflow_graph
 from pages.components.tab.state import plain
-from pages.components.view_models.card_content import card_contents
 from pages.components.view_models.evaluation_chart import DARK, LIGHT
 from pages.components.view_models.training_curves import curves
+from pages.components.view_models.workflow.card_content import card_contents
 from studio.learning.training_run import TrainingRun
 
 

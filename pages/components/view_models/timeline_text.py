@@ -10,7 +10,7 @@ from conductor.runs.step_state import StepState
 from conductor.runs.timeline import Row, Timeline, Unknown, WithoutEdge
 from conductor.text.formatting import counted, duration
 from conductor.values.output import NO_ANSWER
-from pages.components.view_models.card_content import step_name
+from pages.components.view_models.workflow.card_content import step_name
 
 _NAME_LENGTH = 80
 

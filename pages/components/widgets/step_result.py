@@ -15,8 +15,8 @@ from conductor.text.formatting import counted, duration
 from conductor.values.output import CUT_OFF, NO_ANSWER
 from conductor.values.total import Total
 from pages.components.tab.state import plain
-from pages.components.view_models.card_content import asked_again_in, phase
 from pages.components.view_models.run_text import by_hand, kind_notes, stand_in
+from pages.components.view_models.workflow.card_content import asked_again_in, phase
 from pages.components.widgets.controls import expander
 from pages.components.widgets.notable import Notable
 from pages.components.widgets.rendered_text import rendered_text

@@ -14,8 +14,8 @@ from conductor.runs.state import RunState
 from conductor.workflow.model import Workflow
 from pages.components.graph import workflow_graph
 from pages.components.tab.state import TabState
-from pages.components.view_models.card_content import card_contents
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import card_contents
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.nested_path import Inside, with_kept_inside
 from studio.workbench import Workbench

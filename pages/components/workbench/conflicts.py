@@ -16,10 +16,10 @@ from pages.components.tab.account import author
 from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.fields import Shown
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import step_name
-from pages.components.view_models.plan_text import change_lines, clash_sentence
 from pages.components.view_models.revision_text import Meanwhile, meanwhile, news, origin_text
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import step_name
+from pages.components.view_models.workflow.plan_text import change_lines, clash_sentence
 from pages.components.widgets.controls import action
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff

@@ -10,8 +10,8 @@ import streamlit as st
 from conductor.values.note import NotePart
 from pages.components.keyboard.palette import PaletteRow, find_box
 from pages.components.tab.state import FoundWords, TabState
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import COMPARE_PAGE, compare_query
 from pages.components.workbench.step.inspector import PARTS, state_of
 from storage import RunRecord

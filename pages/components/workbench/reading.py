@@ -12,9 +12,9 @@ import streamlit as st
 
 from pages.components.panes import Phase, reading_tabs
 from pages.components.tab.state import TabState
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import author_notes
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import session_comparison
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.following.live import budget_meter, live_planning, progress, streaming

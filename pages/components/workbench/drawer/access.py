@@ -8,7 +8,8 @@ import streamlit as st
 
 from pages.components.access_grid import access_grid
 from pages.components.tab.state import TabState
-from pages.components.view_models.access_rows import (
+from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.access_rows import (
     DIALECTS,
     AccessRow,
     access_rows,
@@ -16,7 +17,6 @@ from pages.components.view_models.access_rows import (
     note_of,
     wishes_of,
 )
-from pages.components.view_models.session import SessionView
 from pages.components.workbench.editor import Editor
 from studio.workbench import Workbench
 

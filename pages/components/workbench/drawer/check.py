@@ -14,8 +14,8 @@ from conductor.values.output import Output
 from conductor.workflow.lint import RULES, Finding, Fix, Severity, check
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.question.settings import open_settings

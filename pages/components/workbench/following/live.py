@@ -10,9 +10,9 @@ import streamlit as st
 from conductor.runs.state import RunState
 from conductor.text.formatting import counted, duration
 from pages.components.tab.state import plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import spent, stand_in
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import silence, withdrawn_note

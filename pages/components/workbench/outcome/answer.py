@@ -14,7 +14,6 @@ from conductor.text.formatting import counted, duration
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import (
     STATE_ICONS,
     answer_kind,
@@ -24,6 +23,7 @@ from pages.components.view_models.run_text import (
     used_of,
 )
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.canvas import still_graph

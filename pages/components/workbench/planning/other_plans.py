@@ -15,8 +15,8 @@ from conductor.values.messages import NOTHING_USED
 from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import rules_address
-from pages.components.view_models.plan_choices import PlanChoice, choices_of_batch, choices_of_text
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.plan_choices import PlanChoice, choices_of_batch, choices_of_text
 from pages.components.widgets.controls import action, compare_page_link, row
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.canvas import still_graph

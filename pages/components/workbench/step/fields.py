@@ -14,7 +14,7 @@ from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from pages.components.tab.fields import Mark, Shown
 from pages.components.tab.state import plain
-from pages.components.view_models.card_content import step_name
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.workbench.editor import Editor
 
 _PREVIOUS = -1

@@ -12,8 +12,8 @@ from conductor.runs.step_state import StepState, status_of
 from pages.components.tab.fields import Shown
 from pages.components.tab.state import TabState, plain
 from pages.components.tab.tab_storage import OutputDraft, OutputDrafts
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_preview import Preview, step_previews

@@ -14,8 +14,8 @@ from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import inside_text, step_name
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import inside_text, step_name
 from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.request_legend import origin_notes

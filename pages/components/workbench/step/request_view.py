@@ -19,8 +19,8 @@ from conductor.workers.endpoint.tokens import request_shares
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, expander
 from pages.components.widgets.request_legend import (
     UNREPORTED,

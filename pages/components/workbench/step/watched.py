@@ -6,8 +6,8 @@ import streamlit as st
 
 from conductor.workflow.model import Step
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import reasoning_view, retries, status_badge
 from pages.components.workbench.editor import Editor

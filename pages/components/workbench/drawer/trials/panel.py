@@ -20,8 +20,8 @@ from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import Results, SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, expander, row
 from pages.components.workbench.drawer.trials.on_data import data_trials, new_data_trial
 from pages.components.workbench.drawer.trials.results import edge_results, swap_results

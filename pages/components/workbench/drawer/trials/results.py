@@ -14,9 +14,9 @@ from conductor.runs.step_state import StepState
 from conductor.text.formatting import counted
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import author_notes, run_label
 from pages.components.view_models.session import Results
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, compare_page_link, expander, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import silence, step_facts

@@ -19,9 +19,9 @@ from conductor.values.output import HandEdit
 from conductor.workflow.model import Workflow
 from pages.components.tab.account import author
 from pages.components.tab.state import plain
-from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import run_label
 from pages.components.view_models.session import Results, SessionView
+from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, compare_page_link, expander, row
 from pages.components.widgets.text_diff import text_diff
 from pages.components.workbench.editor import Editor

@@ -9,7 +9,12 @@ from nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, failed_inner
 
 from conductor.runs.state import RunState, fold
 from conductor.runs.step_state import Retry, StepState
-from pages.components.view_models.card_content import asked_again_in, card_contents, inside_text, phase
+from pages.components.view_models.workflow.card_content import (
+    asked_again_in,
+    card_contents,
+    inside_text,
+    phase,
+)
 from pages.components.widgets import step_result
 from pages.components.widgets.step_result import (
     request_name,

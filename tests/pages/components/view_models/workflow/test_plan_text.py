@@ -10,7 +10,7 @@ from conductor.values.messages import Sampling
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.merge import Clash, Kind
 from conductor.workflow.model import Step, Workflow
-from pages.components.view_models.plan_text import (
+from pages.components.view_models.workflow.plan_text import (
     card_change,
     card_text,
     change_lines,

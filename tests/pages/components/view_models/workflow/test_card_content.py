@@ -13,7 +13,7 @@ from conductor.text.formatting import duration
 from conductor.values.messages import Usage
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
-from pages.components.view_models.card_content import card_contents, step_name
+from pages.components.view_models.workflow.card_content import card_contents, step_name
 from tests.workflow_cases import PINNED
 
 ONE = Workflow.of([Step(instruction="Find what is asked, with sources.", worker="w")])

@@ -7,7 +7,7 @@ from conductor_cases import BROKEN, KEEP, plan_text
 from conductor.planner.parsing.parse import parse
 from conductor.values.messages import Usage
 from conductor.workflow.model import Workflow
-from pages.components.view_models.plan_choices import choices_of_batch, choices_of_text
+from pages.components.view_models.workflow.plan_choices import choices_of_batch, choices_of_text
 from pages.components.workbench.planning.plan import as_used
 from storage import Plan
 

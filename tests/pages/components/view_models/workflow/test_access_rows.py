@@ -8,7 +8,7 @@ from conductor.errors import WorkflowError
 from conductor.planner.parsing.parse import parse
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect
-from pages.components.view_models.access_rows import (
+from pages.components.view_models.workflow.access_rows import (
     BEFORE,
     DIALECTS,
     AccessRow,

@@ -13,7 +13,7 @@ from conductor.text.formatting import counted
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Candidate
-from pages.components.view_models.plan_text import headline
+from pages.components.view_models.workflow.plan_text import headline
 from storage import Plan
 
 

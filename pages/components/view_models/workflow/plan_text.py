@@ -13,7 +13,7 @@ from conductor.values.messages import Sampling
 from conductor.workflow.diff import Change, PlanDiff, StepPair
 from conductor.workflow.merge import Clash, Kind
 from conductor.workflow.model import MAX_STEPS, Workflow
-from pages.components.view_models.card_content import step_name
+from pages.components.view_models.workflow.card_content import step_name
 
 Which = Literal["left", "right"]
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from conductor.errors import WorkflowError
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Dialect, PlanReport
-from pages.components.view_models.card_content import step_name
+from pages.components.view_models.workflow.card_content import step_name
 
 BEFORE = -1
 """Stands for the round before among the steps that a step may see."""
