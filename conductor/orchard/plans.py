@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from conductor.workers.orchard.families import ASKED, Family
 from conductor.workers.orchard.skills import SKILLS
 from conductor.workflow.model import Step, Workflow
-
-if TYPE_CHECKING:
-    from conductor.orchard.questions import Question
 
 ANSWER = "Answer the question."
 COUNT_WORD = "Count the letters of the word."
@@ -70,14 +66,14 @@ def _step(instruction: str, worker: str, *access: int) -> Step:
 
 
 def teacher_plan(
-    question: Question,
+    perfect: Workflow,
     rng: random.Random,
     shy: float,
     *,
     workers: Sequence[str] = tuple(SKILLS),
     right_worker: float = 0.8,
 ) -> Workflow:
-    """A valid plan by a poor planner for these `workers`.
+    """A valid plan by a poor planner for these `workers`, to a question whose oracle is `perfect`.
 
     With the probability `shy` it hands the whole question to one worker, half of the time to the generalist.
     Else it takes the question apart, but a step has its right worker only with the probability `right_worker`
@@ -87,7 +83,7 @@ def teacher_plan(
     if rng.random() < shy:
         general = "generalist" in workers and rng.random() < 0.5
         return Workflow.of([_step(ANSWER, "generalist" if general else rng.choice(workers))])
-    steps = list(question.oracle.steps)
+    steps = list(perfect.steps)
     roll = rng.random()
     if roll < 0.08 and len(steps) > 1:
         steps = steps[:-1]

@@ -56,7 +56,7 @@ class WarmStart:
         """Prompts and plans. A pool has all workers of its plan, and any of the others, in any order."""
         rows = []
         for question in draw(self._settings.warm_batch, seed=self._rng.getrandbits(48)):
-            plan = teacher_plan(question, self._rng, self._settings.shy)
+            plan = teacher_plan(question.oracle, self._rng, self._settings.shy)
             # In the order of the plan: that of a set differs between processes.
             used = list(dict.fromkeys(step.worker for step in plan.steps))
             others = [name for name in self._names if name not in used]

@@ -93,7 +93,7 @@ def test_a_teacher_writes_valid_plans_of_known_instructions_and_hands_over_as_of
     rng = random.Random(1)
     asked = draw(90, seed=1)
     for shy, least, most in ((0.0, 0, 0), (0.5, 30, 60), (1.0, 90, 90)):
-        plans = [teacher_plan(each, rng, shy) for each in asked]
+        plans = [teacher_plan(each.oracle, rng, shy) for each in asked]
         steps = [step for plan in plans for step in plan.steps]
         assert {step.instruction for step in steps} <= set(INSTRUCTIONS)
         assert {step.worker for step in steps} <= set(POOL.names)
@@ -102,5 +102,5 @@ def test_a_teacher_writes_valid_plans_of_known_instructions_and_hands_over_as_of
 
 def test_a_teacher_uses_no_worker_but_those_that_it_is_given() -> None:
     rng = random.Random(2)
-    plans = [teacher_plan(each, rng, 0.5, workers=("letters", "text")) for each in draw(45, seed=1)]
+    plans = [teacher_plan(each.oracle, rng, 0.5, workers=("letters", "text")) for each in draw(45, seed=1)]
     assert {step.worker for plan in plans for step in plan.steps} == {"letters", "text"}
