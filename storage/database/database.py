@@ -323,7 +323,10 @@ def _prepare(engine: Engine, settings: Sequence[str], *, begin: str, wait: str |
 
 
 def _is_busy(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+    # Of an extended code, such as that of a store which another process recovers, the last byte is the kind.
+    return (
+        isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+    )
 
 
 @retry(

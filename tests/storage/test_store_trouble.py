@@ -186,6 +186,21 @@ def test_a_new_file_that_another_process_writes_at_that_moment_is_waited_for(url
         opened.result()
 
 
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_RECOVERY])
+def test_every_kind_of_busy_is_waited_for_when_a_connection_is_set(code: int) -> None:
+    asked: list[str] = []
+
+    def execute(setting: str) -> None:
+        asked.append(setting)
+        if len(asked) == 1:
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = code
+            raise error
+
+    database._patiently(execute, "PRAGMA journal_mode = WAL")
+    assert asked == ["PRAGMA journal_mode = WAL"] * 2
+
+
 @contextmanager
 def _an_end_that_met_a_locked_store(url: str, file: Path) -> Iterator[SessionStore]:
     """A store with a run "r" that answered "a", which could not be kept; it is free again."""
