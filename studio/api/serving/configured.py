@@ -18,6 +18,7 @@ from studio.access.auth import TokenAuthenticator
 from studio.api.app import api
 from studio.api.operating import Scrape, operating_routes
 from studio.composition import ConfiguredRuntime, served_workbench
+from studio.gc_tuning import settle
 from studio.sessions.retention import apply_daily
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
@@ -55,4 +56,5 @@ def configured_api(
         threading.Thread(target=apply_daily, args=(store,), name="retention", daemon=True).start()
         # Reads the pool, so that offline workers are ready before the first request.
         configured.fault  # noqa: B018
+        settle()
         yield ConfiguredApi(served, beside, workbench, metrics)

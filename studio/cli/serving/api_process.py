@@ -14,7 +14,6 @@ from studio.access.exposure import configured_access
 from studio.access.machine_token import MachineToken
 from studio.api.serving.configured import configured_api
 from studio.api.serving.server import ApiServer
-from studio.gc_tuning import settle
 
 
 def serve_at(host: str, listener: socket.socket) -> None:
@@ -32,5 +31,4 @@ def _serve(host: str, listener: socket.socket) -> None:
     machine = MachineToken.below(data_folder(default_url())).read
     with configured_api(machine=machine, is_open=configured_access(host).api_open) as configured:
         server = ApiServer(configured.api, host=host, listener=listener, beside=configured.beside)
-        settle()
         server.run()
