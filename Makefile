@@ -155,7 +155,7 @@ $(WHEEL_INSTALLED): requirements.lock $(PACKED) | $(INSTALLED)
 		-c $(WHEEL)/constraints.txt .
 	@touch $@
 
-# What those five are tried in, made beforehand.
+# What those six are tried in, made beforehand.
 environments: $(WHEEL_INSTALLED) $(INSPECT_INSTALLED) $(CLIENTS_INSTALLED) $(RAY_INSTALLED) $(LEARN_INSTALLED) $(VLLM_INSTALLED)
 
 lint: setup
