@@ -22,7 +22,6 @@ PATH = "/v1"
 HEALTH = "/_stcore/health"
 """Where Streamlit answers whether the app is there."""
 
-
 LIVE = "/healthz"
 """Where a server answers that its process lives."""
 
@@ -31,6 +30,9 @@ READY = "/readyz"
 
 METRICS = "/metrics"
 """Where a server's metrics are, for those who may use its API."""
+
+EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - a URL has another host in its place
+"""A server that listens there listens at every address of its machine."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ def configured_access(*listening: str | None) -> Access:
             f"{SETTING} out, or leave --api-open and {OPEN} out."
         )
     return access
+
+
+def url_at(host: str, port: int, *, path: str = "") -> str:
+    """The URL of what listens at this host, a name or an address, and port."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
 
 
 def reaches_beyond(listening: str | None) -> bool:

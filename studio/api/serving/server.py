@@ -25,7 +25,7 @@ from starlette.routing import Mount, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from conductor.errors import ServeError
-from studio.access.exposure import PATH
+from studio.access.exposure import PATH, url_at
 from studio.access.origin_check import OwnOrigin, configured_hosts
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.errors import error_answer
@@ -114,7 +114,7 @@ def rooted(
 
 def url_of(host: str, listener: socket.socket, *, path: str = PATH) -> str:
     """The API's base URL at a socket that listens at `host`, or that of another `path`."""
-    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{path}"
+    return url_at(host, listener.getsockname()[1], path=path)
 
 
 def listen_for_each(host: str, port: int, *, number: int) -> list[socket.socket]:

@@ -16,12 +16,10 @@ from typer import BadParameter
 
 from conductor.errors import ServeError
 from conductor.workers.pool.pool import configured_pool
-from studio.access.exposure import PATH, configured_access
+from studio.access.exposure import EVERY_ADDRESS, PATH, configured_access, url_at
 from studio.cli.cluster import database_for_machines, on_cluster
 from studio.cli.options import Configured, count, option
 from studio.cli.output.terminal import print_remark
-
-EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - printed as the address at which the head is found
 
 _OWN_SETTINGS = ("CONDUCTOR_APP_URL", "CONDUCTOR_LOG")
 """Of this command's environment; all others, such as keys, are those of each machine."""
@@ -35,6 +33,13 @@ class Replicas:
 
     fewest: int
     most: int
+
+    def __str__(self) -> str:
+        return f"{self.fewest}-{self.most}"
+
+
+_REPLICAS, _REQUESTS = Replicas(1, 8), 50
+"""Where the options leave it open."""
 
 
 def replicas(text: str) -> Replicas:
@@ -55,10 +60,12 @@ class OnRay:
         option("Deploy the API on the Ray cluster whose head is there.", "HOST:PORT", str, panel=_PANEL),
     ] = None
     replicas: Annotated[
-        Replicas | None, option("Processes that answer. Default: 1-8.", "N-M", replicas, panel=_PANEL)
+        Replicas | None,
+        option(f"Processes that answer. Default: {_REPLICAS}.", "N-M", replicas, panel=_PANEL),
     ] = None
     requests_per_replica: Annotated[
-        int | None, count("Start another one above N requests at once for each. Default: 50.", panel=_PANEL)
+        int | None,
+        count(f"Start another one above N requests at once for each. Default: {_REQUESTS}.", panel=_PANEL),
     ] = None
 
     def check(self, *, processes: int, port: int) -> None:
@@ -91,13 +98,12 @@ def serve_on_ray(asked: OnRay, options: Configured, *, host: str, port: int) -> 
         )
     database = database_for_machines(options)
     brief = Brief.of(configured_pool(), options.pool)
-    number = asked.replicas or Replicas(1, 8)
-    scaling = Scaling(number.fewest, number.most, asked.requests_per_replica or 50)
+    number = asked.replicas or _REPLICAS
+    scaling = Scaling(number.fewest, number.most, asked.requests_per_replica or _REQUESTS)
     environment = {name: os.environ[name] for name in _OWN_SETTINGS if name in os.environ}
     environment |= {"CONDUCTOR_POOL": brief.pool}
     environment |= {} if database is None else {"CONDUCTOR_DATABASE_URL": database}
-    near = place(asked.ray)[0] if host in EVERY_ADDRESS else host
-    url = f"http://{f'[{near}]' if ':' in near else near}:{port}{PATH}"
+    url = url_at(place(asked.ray)[0] if host in EVERY_ADDRESS else host, port, path=PATH)
     with suppress(KeyboardInterrupt), on_cluster(asked.ray):
         # Behind the connection, which sets another handler.
         signal.signal(signal.SIGTERM, signal.default_int_handler)

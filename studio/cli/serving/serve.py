@@ -21,12 +21,12 @@ from typing import Annotated
 from conductor.errors import PoolError, ServeError
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
-from studio.access.exposure import HEALTH, OPEN, configured_access, reaches_beyond
+from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_access, reaches_beyond, url_at
 from studio.access.password import SETTING
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_remark
-from studio.cli.serving.on_ray import EVERY_ADDRESS, OnRay, serve_on_ray
+from studio.cli.serving.on_ray import OnRay, serve_on_ray
 
 _APP = Path(__file__).resolve().parents[3] / "app.py"
 _APP_HOST = "localhost"
@@ -117,7 +117,7 @@ def _serve_app(host: str | None, port: int | None, *, as_json: bool) -> int:
 
 def _announce(host: str, port: int) -> None:
     """Print the app's address as JSON when it answers there."""
-    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    url = url_at(host, port)
     # No proxy of the environment stands between this process and itself.
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while True:
