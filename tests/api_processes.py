@@ -16,6 +16,9 @@ from typing import Any
 import httpx
 import psycopg
 
+from conductor.values.messages import Sampling
+from conductor.workflow.file import write_plan
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 
 ROOT = Path(__file__).parents[1]
@@ -82,3 +85,17 @@ def owners(database: str, *, status: str = "running") -> dict[str, int]:
     with psycopg.connect(database) as connection:
         rows = connection.execute("SELECT session, owner FROM runs WHERE status = %s", [status])
         return {session: int(owner.split("-")[0]) for session, owner in rows}
+
+
+def two_steps(number: int, *, worker: str) -> dict[str, Any]:
+    """A workflow for a request: a first step of one word, and a second one of a whole answer."""
+    steps = Workflow.of(
+        [
+            Step(instruction=f"First {number}.", worker=worker, sampling=Sampling(max_tokens=1)),
+            Step(instruction=f"Second {number}.", worker=worker, access=(0,)),
+        ]
+    )
+    shape: dict[str, Any] = json.loads(
+        write_plan(steps, query="q", origin="import", workers=(worker,), label=None)
+    )
+    return shape

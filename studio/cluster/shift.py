@@ -48,6 +48,8 @@ class Member(Protocol[W_contra, A_co]):
 
 @dataclass(frozen=True)
 class Done(Generic[W, A]):
+    """Work, and what its process answered."""
+
     work: W
     answer: A
 

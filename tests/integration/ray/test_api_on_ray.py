@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 import pytest
-from api_processes import owners
+from api_processes import owners, two_steps
 from conftest import KEY, POOL, LocalCluster, free_port
 from fake_openai import FakeOpenAI, Served, serving
 from fake_openai.faults import Script, Wait
@@ -29,10 +29,7 @@ from postgres_server import PostgresServer
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from conductor.errors import ClusterError
-from conductor.values.messages import Sampling
 from conductor.workers.pool.pool import configured_pool
-from conductor.workflow.file import write_plan
-from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
@@ -266,20 +263,6 @@ def _answering(api: Api) -> set[str]:
     }
 
 
-def _workflow(number: int) -> dict[str, Any]:
-    """A first step of one word, and a second one of some seconds."""
-    steps = Workflow.of(
-        [
-            Step(instruction=f"First {number}.", worker="model", sampling=Sampling(max_tokens=1)),
-            Step(instruction=f"Second {number}.", worker="model", access=(0,)),
-        ]
-    )
-    shape: dict[str, Any] = json.loads(
-        write_plan(steps, query="q", origin="import", workers=("model",), label=None)
-    )
-    return shape
-
-
 def test_a_node_that_is_killed_breaks_the_streams_of_its_replica_alone_whose_runs_are_resumed(
     api: Api,
 ) -> None:
@@ -290,7 +273,7 @@ def test_a_node_that_is_killed_breaks_the_streams_of_its_replica_alone_whose_run
     def begin(number: int) -> str:
         """A response's stream as far as it came; its id is in `ids` as soon as it is known."""
         asked = {"model": "conductor", "input": f"Question {number}", "stream": True, "background": True}
-        asked["conductor"] = {"workflow": _workflow(number)}
+        asked["conductor"] = {"workflow": two_steps(number, worker="model")}
         came: list[str] = []
         with (
             suppress(httpx.HTTPError),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -11,16 +10,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from api_processes import SECONDS, ApiProcesses, owners, serving_processes
+from api_processes import SECONDS, ApiProcesses, owners, serving_processes, two_steps
 from fake_openai import FakeOpenAI, Served, serving
 
-from conductor.values.messages import Sampling
-from conductor.workflow.file import write_plan
-from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from storage.database.database import several_may_write
 
@@ -96,20 +91,6 @@ def test_a_killed_process_breaks_its_own_streams_and_no_others(three: ApiProcess
     eventually(lambda: finished_in(three, database) - first)
 
 
-def workflow(number: int) -> dict[str, Any]:
-    """A first step of one word, and a second one of some ten seconds."""
-    steps = Workflow.of(
-        [
-            Step(instruction=f"First {number}.", worker="alpha", sampling=Sampling(max_tokens=1)),
-            Step(instruction=f"Second {number}.", worker="alpha", access=(0,)),
-        ]
-    )
-    shape: dict[str, Any] = json.loads(
-        write_plan(steps, query="q", origin="import", workers=("alpha",), label=None)
-    )
-    return shape
-
-
 def events_of(text: str) -> list[str]:
     """The events of a stream, byte by byte; comments, and what was cut off within, are left out."""
     return [event for event in text.split("\n\n")[:-1] if not event.startswith(":")]
@@ -126,7 +107,7 @@ def test_others_follow_a_killed_processs_responses_and_resume_them_without_calli
         """The id of a response, and its stream as far as it came."""
         came: list[str] = []
         asked = {"model": "conductor", "input": f"Question {number}", "stream": True, "background": True}
-        asked["conductor"] = {"workflow": workflow(number)}
+        asked["conductor"] = {"workflow": two_steps(number, worker="alpha")}
         with (
             suppress(httpx.HTTPError),
             httpx.stream(
