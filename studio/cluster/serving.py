@@ -167,9 +167,10 @@ class Deployment:
             if found is not None and found.status in ("DEPLOY_FAILED", "UNHEALTHY"):
                 raise ClusterError(_refusal(found))
             if time.monotonic() > until:
+                state = "unknown" if found is None else found.status.value.lower()
                 raise ClusterError(
-                    f"The Ray cluster had no place for a replica in {PLACE_SECONDS:.0f} seconds: each takes "
-                    "one CPU. Add a machine, or end what else runs there."
+                    f"No replica of the API answered in {PLACE_SECONDS:.0f} seconds; Ray Serve calls it "
+                    f"{state}. Each takes one CPU: add a machine, or end what else runs there."
                 )
             time.sleep(LOOK_SECONDS)
 
