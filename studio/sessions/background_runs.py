@@ -66,7 +66,8 @@ class LiveRun(LiveState):
     `unsaved` is why events could not be stored; the run itself continues and its state stays readable. Where
     they are `kept_later`, a journal that has the run's end has all of them.
 
-    `begun` is the write of its beginning where that is not durable yet; where it fails, the run is stopped.
+    `begun` is the write of its beginning where that is not durable yet; where it fails, the run is stopped
+    and `unknown`: the store has nothing of it.
     """
 
     def __init__(self, run: WorkflowRun, journal: Runs, *, begun: Future[None] | None = None) -> None:
@@ -74,6 +75,7 @@ class LiveRun(LiveState):
         self.run = run.run
         self.unsaved: str | None = None
         self.kept_later = False
+        self.unknown = False
         self._ended = False
         self._pieces = 0
         self._run = run
@@ -90,8 +92,10 @@ class LiveRun(LiveState):
         of them are durable.
         """
         kept: list[Future[None]] = []
-        if self._begun is not None:
-            self._begun.add_done_callback(partial(self._stop_unless_begun, asyncio.get_running_loop()))
+        # Not held any longer: its callback holds this run, and a cycle is freed much later.
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun.add_done_callback(partial(self._stop_unless_begun, asyncio.get_running_loop()))
         async with aclosing(self._run.events()) as events:
             async for event in events:
                 write = self._journal.append(event)
@@ -106,13 +110,9 @@ class LiveRun(LiveState):
                 self.add(event)
                 yield event
 
-    @property
-    def unknown(self) -> bool:
-        """Whether its beginning could not be stored; then the store has nothing of it."""
-        return self._begun is not None and self._begun.done() and self._begun.exception() is not None
-
     def _stop_unless_begun(self, loop: asyncio.AbstractEventLoop, begun: Future[None]) -> None:
         if begun.exception() is not None:
+            self.unknown = True
             loop.call_soon_threadsafe(self._run.cancel)
 
     def pack(self) -> None:

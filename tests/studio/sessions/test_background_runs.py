@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import aclosing, contextmanager
@@ -211,6 +213,22 @@ def test_a_run_whose_beginning_is_stored_meanwhile_goes_on() -> None:
         begun.set_result(None)
         assert live.done.wait(PATIENCE)
         assert (live.state.status, live.unsaved, loop.live("r")) == ("finished", None, None)
+
+
+def test_a_run_that_is_over_is_freed_without_the_cycle_collector() -> None:
+    async def follow() -> weakref.ref[LiveRun]:
+        begun: Future[None] = Future()
+        live = LiveRun(run_of(CHAIN, pool_of()), Keeping(), begun=begun)
+        async for _ in live.events():
+            if not begun.done():
+                begun.set_result(None)
+        return weakref.ref(live)
+
+    gc.disable()
+    try:
+        assert asyncio.run(follow())() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.slow
