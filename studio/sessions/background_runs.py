@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -145,7 +145,8 @@ async def _failures(kept: Sequence[Future[None]]) -> list[BaseException]:
     # A journal keeps the order: once the last write has ended, as a rule nothing is left to wait for.
     for write in reversed(kept):
         if not write.done():
-            await asyncio.gather(asyncio.wrap_future(write), return_exceptions=True)
+            with suppress(Exception):
+                await asyncio.wrap_future(write)
     failures = [error for write in kept if (error := write.exception()) is not None]
     if kept[-1].exception() is None:
         # Events that were not stored yet by then were stored before the end.
