@@ -44,7 +44,7 @@ class Statement:
         if compiled.names is not None:
             given = [tuple([row[name] for name in compiled.names]) for row in given]
         if connection.dialect.name == "sqlite":
-            return _by_driver(connection, compiled.text, given)
+            return by_driver(connection, compiled.text, given)
         return connection.exec_driver_sql(compiled.text, given).rowcount
 
     def _compiled_for(self, dialect: Dialect) -> _Compiled:
@@ -58,8 +58,8 @@ class Statement:
         return compiled
 
 
-def _by_driver(connection: Connection, text: str, given: Sequence[Any]) -> int:
-    """As `exec_driver_sql`, whose own work takes as long as the statement does in a file."""
+def by_driver(connection: Connection, text: str, given: Sequence[Any] = ((),)) -> int:
+    """As `exec_driver_sql` on SQLite, whose own work takes as long as the statement does in a file."""
     driver = connection.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)
     try:

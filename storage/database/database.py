@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -25,6 +26,7 @@ from tenacity import (
 )
 
 from conductor.errors import StorageError
+from storage.database.compiled_statement import by_driver
 from storage.database.error_messages import explanation
 
 PATIENCE_SECONDS = 10.0
@@ -112,10 +114,12 @@ class Database:
         _prepare(
             writer,
             [f"PRAGMA {pragma}" for pragma in _WRITER_PRAGMAS],
-            begin="BEGIN IMMEDIATE",
+            begin=partial(by_driver, text="BEGIN IMMEDIATE"),
             wait="PRAGMA busy_timeout = ",
         )
-        _prepare(reader, [f"PRAGMA {pragma}" for pragma in _READER_PRAGMAS], begin="BEGIN")
+        _prepare(
+            reader, [f"PRAGMA {pragma}" for pragma in _READER_PRAGMAS], begin=partial(by_driver, text="BEGIN")
+        )
         return writer, reader
 
     def _postgresql(self) -> tuple[Engine, Engine]:
@@ -127,7 +131,10 @@ class Database:
         writer = self._engine(connections=1, **own)
         reader = self._engine(connections=8, execution_options=one_state, **own)
         _prepare(
-            writer, [f"SET {setting}" for setting in _SESSION], begin=_ONE_WRITER, wait="SET lock_timeout = "
+            writer,
+            [f"SET {setting}" for setting in _SESSION],
+            begin=lambda connection: connection.exec_driver_sql(_ONE_WRITER),
+            wait="SET lock_timeout = ",
         )
         _be_patient(writer)
         return writer, reader
@@ -298,7 +305,9 @@ def _sqlite_path(url: URL) -> Path | None:
     return Path(url.database)
 
 
-def _prepare(engine: Engine, settings: Sequence[str], *, begin: str, wait: str | None = None) -> None:
+def _prepare(
+    engine: Engine, settings: Sequence[str], *, begin: Callable[[Connection], object], wait: str | None = None
+) -> None:
     """Every connection starts with `settings`, every transaction with `begin`.
 
     `wait` sets the milliseconds that `begin` waits for, where the connection's execution options give them.
@@ -319,7 +328,7 @@ def _prepare(engine: Engine, settings: Sequence[str], *, begin: str, wait: str |
             if left != connection.info.get(_LEFT, _PATIENCE):
                 connection.exec_driver_sql(f"{wait}{left}")
                 connection.info[_LEFT] = left
-        connection.exec_driver_sql(begin)
+        begin(connection)
 
 
 def _is_busy(error: BaseException) -> bool:

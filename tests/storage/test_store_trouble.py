@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy
-from sqlalchemy import event
 from store_scenario import VALID, begin, delta, finished, keep
 
 from conductor.errors import NotKeptYet, StorageError
@@ -391,11 +389,15 @@ def test_what_is_queued_while_the_writer_waits_for_a_lock_waits_no_longer_than_i
     with SessionStore.open(url) as store, closing(sqlite3.connect(file, isolation_level=None)) as other:
         waiting, asked = threading.Event(), list[str]()
 
-        @event.listens_for(store._transactions.database.writer, "before_cursor_execute")
-        def _executed(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-            asked.append(statement)
-            waiting.set()
+        def note(statement: str) -> None:
+            if statement.startswith(("BEGIN", "PRAGMA busy_timeout")):
+                asked.append(statement)
+                waiting.set()
 
+        with store._transactions.database.writer.connect() as only:
+            driver = only.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            driver.set_trace_callback(note)
         other.execute("BEGIN IMMEDIATE")
         first = store._transactions.writer.submit(lambda _: None)
         assert waiting.wait(timeout=20)
