@@ -23,7 +23,7 @@ from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Message, Request, RequestStyle, Sampling, SeenResponse
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
-from conductor.workflow.fingerprint import fingerprint
+from conductor.workflow.fingerprint import fingerprint, written
 from conductor.workflow.model import Workflow
 
 
@@ -82,7 +82,7 @@ class BoundWorkflow:
             own,
             identity=self.identities[step],
             query=self.query,
-            conversation=self._conversation_of(step),
+            conversation=self._written[step],
             seen=[output.text for output in read],
             by_hand=[at for at, output in enumerate(read) if output.hand is not None],
             previous=[done.response for done in self.previous] if own.sees_previous else (),
@@ -103,7 +103,7 @@ class BoundWorkflow:
         own = self.workflow.steps[step]
         sampling = own.sampling if defaults is None else own.sampling.over(defaults)
         if self.verbatim:
-            messages = verbatim_messages(self._conversation_of(step), self.query)
+            messages = verbatim_messages(self._conversations[step], self.query)
             return Request(messages=messages, sampling=sampling)
         context = self._prompt_context(step, outputs, nonce=address[:8])
         if self.styles[step] == "moa":
@@ -113,6 +113,18 @@ class BoundWorkflow:
         images = behind(parts, context.conversation.pictures)
         own_message = Message("user", tuple(parts), images=images)
         return Request(messages=(own_message, *following), sampling=sampling)
+
+    @cached_property
+    def _conversations(self) -> tuple[Conversation, ...]:
+        """The conversation as each step sees it."""
+        return tuple(map(self._conversation_of, range(len(self.workflow))))
+
+    @cached_property
+    def _written(self) -> tuple[str, ...]:
+        """The same as it counts in each step's fingerprint; most steps see one and the same."""
+        apart = {id(seen): seen for seen in self._conversations}
+        texts = {key: written(seen) for key, seen in apart.items()}
+        return tuple(texts[id(seen)] for seen in self._conversations)
 
     def _conversation_of(self, step: int) -> Conversation:
         """What follows the query are results for the final step, which leave the others as they were; so do
@@ -142,7 +154,7 @@ class BoundWorkflow:
         ]
         return PromptContext(
             query=self.query,
-            conversation=self._conversation_of(step),
+            conversation=self._conversations[step],
             instruction=own.instruction,
             seen=[*self.previous, *seen] if own.sees_previous else seen,
             final=self._names_final(step),

@@ -11,10 +11,15 @@ from collections.abc import Collection, Sequence
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
 
-from conductor.values.conversation import NO_CONVERSATION, Conversation
+from conductor.values.conversation import Conversation
 from conductor.workflow.model import Step
 
 _as_json = json.JSONEncoder().encode
+
+
+def written(conversation: Conversation) -> str:
+    """The conversation as it counts in fingerprints, "" where there is nothing in it."""
+    return "" if conversation.nothing else _as_json({"conversation": conversation.model_dump()})
 
 
 def fingerprint(
@@ -22,7 +27,7 @@ def fingerprint(
     *,
     identity: str,
     query: str,
-    conversation: Conversation = NO_CONVERSATION,
+    conversation: str = "",
     seen: Sequence[str],
     by_hand: Collection[int] = (),
     previous: Sequence[str] = (),
@@ -31,10 +36,10 @@ def fingerprint(
 ) -> str:
     """64 hexadecimal digits over everything that decides what `step` answers.
 
-    `identity` is the worker's; `conversation` holds the messages before the query; `seen` are the outputs the
-    step may read, in step order, those at the places `by_hand` written by a person and sent as such;
-    `previous` are those of the previous round. The request of a `final` step names it the last one, so being
-    final counts. `style` names the layout of the request.
+    `identity` is the worker's; `conversation` holds the messages before the query, as `written`; `seen` are
+    the outputs the step may read, in step order, those at the places `by_hand` written by a person and sent
+    as such; `previous` are those of the previous round. The request of a `final` step names it the last one,
+    so being final counts. `style` names the layout of the request.
     """
     # The JSON text of one list, item by item: a list as a whole goes the encoder's longer way.
     content = [
@@ -45,8 +50,8 @@ def fingerprint(
         _quoted(query),
         "true" if final else "false",
     ]
-    if not conversation.nothing:
-        content.append(_as_json({"conversation": conversation.model_dump()}))
+    if conversation:
+        content.append(conversation)
     for at, text in enumerate(seen):
         content.append(_as_json({"by_hand": text}) if at in by_hand else _quoted(text))
     if previous:

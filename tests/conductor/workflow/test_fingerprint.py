@@ -9,7 +9,7 @@ import pytest
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.messages import Sampling
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow.fingerprint import fingerprint
+from conductor.workflow.fingerprint import fingerprint, written
 from conductor.workflow.model import Step
 
 STEP = Step(instruction="do", worker="alpha", access=(0,))
@@ -70,7 +70,7 @@ def test_an_address_over_all_there_is_stays_as_it_was_in_stores_that_are_kept() 
     everything = address(
         step=STEP.model_copy(update={"sampling": Sampling(temperature=0.5, max_tokens=9)}),
         query='wh"y\n\u00fc\ud800?',
-        conversation=Conversation(instructions="be brief", turns=(Turn(role="user", text="hi"),)),
+        conversation=written(Conversation(instructions="be brief", turns=(Turn(role="user", text="hi"),))),
         seen=["a", "b"],
         by_hand=[1],
         previous=["c", "d"],
