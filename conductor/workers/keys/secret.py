@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,15 @@ def known_keys() -> tuple[str, ...]:
         document = secrets_in(secrets_text())
     except PoolError:
         document = {}  # looking up a key of the file raises the reason; no key of it was handed out
-    held = {**document, **os.environ}
-    texts = ((name, value.strip()) for name, value in held.items() if isinstance(value, str))
-    return tuple(text for name, text in texts if text and name_fault(name) is None)
+    held, listed = {**document, **os.environ}, _listed()
+    texts = (value for name, value in held.items() if _may_hold_key(name, listed))
+    return tuple(text.strip() for text in texts if isinstance(text, str) and text.strip())
+
+
+# Cached, because every call asks it of all variables of the environment.
+@lru_cache(maxsize=1024)
+def _may_hold_key(variable: str, listed: frozenset[str]) -> bool:  # noqa: ARG001 - what `name_fault` looks up
+    return name_fault(variable) is None
 
 
 def _listed() -> frozenset[str]:
