@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_an_example_is_planned_and_explained_before_anything_runs(visit, offline_app):
-    desk = WorkbenchPage(visit(offline_app))
+    desk = WorkbenchPage(visit(offline_app)).settled()
     examples = desk.page.locator('[class*="st-key-example-"]').get_by_role("button")
     expect(examples).to_have_count(3)
     examples.first.click()
