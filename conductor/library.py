@@ -27,6 +27,7 @@ from conductor.runs.state import RunState
 from conductor.runtime import runtime_of
 from conductor.values.budget import NO_BUDGET, Budget
 from conductor.values.presets import Settings
+from conductor.waiting import result_of
 from conductor.workers.pool.pool import Pool, configured_pool
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.diff import PlanDiff, plan_diff
@@ -172,7 +173,7 @@ def _waited(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     def wait(*arguments: P.args, **options: P.kwargs) -> T:
         future = asyncio.run_coroutine_threadsafe(work(*arguments, **options), _loop())
         try:
-            return future.result()
+            return result_of(future)
         except BaseException:
             future.cancel()
             raise

@@ -19,6 +19,7 @@ from conductor.errors import ConductorError, WorkflowError
 from conductor.planner.planner import PlanningEnd
 from conductor.runs.events import Event, PlanRejected
 from conductor.runs.state import RunState
+from conductor.waiting import result_of
 from studio.sessions.background_runs import Background, LiveRun, LiveState
 
 FEWEST, MOST = 2, 5
@@ -160,7 +161,7 @@ class Activities:
         """Wait until the session is idle. Raises the error that ended the activity, if any."""
         work = self.going(session)
         if work is not None:
-            work.result()
+            result_of(work)
 
     def going(self, session: str) -> Future[None] | None:
         """The current activity, or the last one: done once it has ended. None where none is known."""

@@ -21,6 +21,7 @@ from conductor.engine.run import WorkflowRun
 from conductor.errors import NotKeptYet
 from conductor.runs.events import Event, PlanningStarted, RunFinished, TextPiece
 from conductor.runs.state import RunState, advance, joined
+from conductor.waiting import result_of
 from storage.store.parts import Runs
 
 T = TypeVar("T")
@@ -200,7 +201,7 @@ class Background:
             self._loop.call_soon_threadsafe(live.cancel)
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return self.spawn(coroutine).result()
+        return result_of(self.spawn(coroutine))
 
     def close(self) -> None:
         """Stop every run, store its events, and end the thread."""

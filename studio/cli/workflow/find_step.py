@@ -29,6 +29,7 @@ from conductor.text.formatting import counted
 from conductor.values.accepted import Accepted, Check
 from conductor.values.output import HandEdit
 from conductor.values.total import Total
+from conductor.waiting import result_of
 from conductor.workflow.model import Workflow
 from storage import SessionStore
 from studio.cli.opening import SessionId, confirm_keys, opened, session_of
@@ -151,7 +152,7 @@ def _searched(
     """Make the search and wait for its end: the verdicts, what they show, what was used, the search's id."""
     live = bench.experiments.begin(session, search)
     assert live.work is not None, "it was begun"
-    live.work.result()
+    result_of(live.work)
     states = bench.experiments.states(live.record.id)
     right: Mapping[int, bool] = bench.experiments.right(live.record, states)
     verdicts = step_verdicts(base.state, trials, states, right)
