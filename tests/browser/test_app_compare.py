@@ -99,10 +99,11 @@ def test_two_plans_of_a_question_race_live_and_again_on_one_clock(visit, paced_a
 
     # A finished race is replayed: one clock drives both graphs and both lines.
     page.get_by_role("button", name="Replay").click()
+    expect(left).to_contain_text("running")
+    assert page.get_by_role("button", name="Stop").count() == 0
     page.get_by_role("slider", name="Moment of the run").press("Home")
     expect(left).to_contain_text("running · 0 of 2 steps")
     expect(right).to_contain_text("running · 0 of 3 steps")
-    assert page.get_by_role("button", name="Stop").count() == 0
     page.get_by_role("button", name="Back to the end").click()
     expect(page.get_by_role("button", name="Run both again")).to_be_visible()
 

@@ -77,7 +77,7 @@ def test_what_moves_is_asked_for_in_one_message_and_by_no_tab_that_is_hidden(vis
     assert asked == []
     page.evaluate("globalThis.away = false; document.dispatchEvent(new Event('visibilitychange'))")
     page.wait_for_timeout(100)
-    assert {message.fragment_id for message in asked} == ticks
+    assert len(asked) == 1
     desk.button("Stop").click()
     expect(page.get_by_text("Stopped. 1 finished output kept")).to_be_visible()
 
