@@ -1,9 +1,8 @@
 # The project's commands. `make run` starts the app, `make test` passes the tests, CI is `.ci/run`.
 
-PYTHON ?= $(shell for v in python3.13 python3.12 python3.11 python3; do \
-	$$v -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo $$v && break; done)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+PORT ?= $(or $(STREAMLIT_SERVER_PORT),8501)
 
 VLLM := .venv-vllm
 VLLM_INSTALLED := $(VLLM)/.installed
@@ -17,6 +16,10 @@ INSPECT := .venv-inspect
 INSPECT_INSTALLED := $(INSPECT)/.installed
 INSPECT_PINS := tests/integration/inspect/requirements.txt
 
+TRACKERS := .venv-trackers
+TRACKERS_INSTALLED := $(TRACKERS)/.installed
+TRACKERS_PINS := tests/integration/trackers/requirements.txt
+
 RAY := .venv-ray
 RAY_INSTALLED := $(RAY)/.installed
 RAY_PINS := tests/integration/ray/requirements.txt
@@ -26,33 +29,61 @@ CLIENTS_INSTALLED := $(CLIENTS)/.installed
 CLIENTS_PINS := tests/integration/clients/requirements.txt
 CLIENTS_NODE := tests/integration/clients/node
 
+SITE := .venv-docs
+SITE_INSTALLED := $(SITE)/.installed
+SITE_PINS := tests/integration/docs/requirements.txt
+
 WHEEL := .venv-installed
 WHEEL_INSTALLED := $(WHEEL)/.installed
-PACKED := pyproject.toml app.py $(shell find .streamlit conductor storage studio pages -type f -not -name '*.pyc')
+PACKED := pyproject.toml app.py .streamlit/config.toml conductor storage studio pages
 
-.PHONY: setup run learn unit unit-app unit-library test test-thorough test-all test-vllm test-learn test-inspect test-clients \
-	test-ray test-installed environments check lint types bench screenshots faults lock
+# A caller's variables by which Python would start another program, or another environment be meant.
+unexport PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONOPTIMIZE PYTHONUSERBASE PYTHONSAFEPATH PYTHONINSPECT PYTHONEXECUTABLE \
+	PYTHONPLATLIBDIR PYTHONDONTWRITEBYTECODE __PYVENV_LAUNCHER__ VIRTUAL_ENV CONDA_PREFIX
 
+# Run at each call: which environment is whole, environment.sh finds out. `make PYTHON=...` chooses the interpreter.
+LOCKED := @sh environment.sh .venv
+LOCKED_OPTIONS := "--no-deps --require-hashes"
+PINNED := @PYTHON=$(BIN)/python sh environment.sh
+PINNED_OPTIONS := "--no-deps --no-cache-dir"
+TORCH := for the CPU build of torch PyTorch's own index (PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu)
+
+# What an environment does not have itself it reads from .venv, whose Python it shares.
+behind = @cd $(1) && for packages in lib/python3*/site-packages; do \
+	echo "../../../../.venv/$$packages" > $$packages/locked.pth; done
+
+RESOLVE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet --upgrade
+
+.PHONY: setup app run learn unit unit-app unit-library test test-journeys test-pages test-api test-studio test-workers \
+	test-library test-thorough test-real test-vllm test-learn test-inspect test-trackers test-clients test-ray test-installed \
+	changed docs environments check lint lint-js types bench screenshots faults lock
+
+# What the tests need, too.
 setup: $(INSTALLED)
 
-$(INSTALLED): requirements.lock
-	@test -n "$(PYTHON)" || { echo "Conductor Studio needs Python 3.11, 3.12 or 3.13; install one of them."; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { rm -rf .venv; \
-		echo "Python cannot make environments here; install its venv package (on Debian: python3-venv)."; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@touch $@
+$(INSTALLED): FORCE
+	$(LOCKED) "390 MB to download, 1.1 GB of disk, two minutes at most" $(LOCKED_OPTIONS) requirements.lock requirements-dev.lock
 
-run: setup
-	$(BIN)/python -m streamlit run app.py
+# What the app needs.
+app: FORCE
+	$(LOCKED) "290 MB to download, 0.8 GB of disk, two minutes at most" $(LOCKED_OPTIONS) requirements.lock
+
+FORCE:
+
+run: app
+	@$(BIN)/python -c "import socket; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); \
+		s.bind(('127.0.0.1', $(PORT)))" 2>/dev/null || { echo "Port $(PORT) is in use, perhaps by another Conductor" \
+		"Studio, or reserved: make run PORT=$$(($(PORT) + 1))"; exit 1; }
+	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
 
 # Bytecode is written even where the environment, as in many containers, forbids it: each worker would compile all
 # tests, and each process that a test starts the whole program.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-# What draws no page, starts no server and no process, waits for no clock and takes some hundredths of a second at most,
-# with a tenth of the made-up cases: in two processes that share nothing, since handing out thousands of tests that take
-# a millisecond costs more than they do. Where make can, each half is printed as a whole.
+# What draws no page, starts no server and no process, waits for no clock and takes some hundredths of a second at most:
+# in two processes that share nothing, since handing out thousands of tests that take a millisecond costs more than they
+# do. Where make can, each half is printed as a whole.
 UNIT := $(PYTEST) -n 0 -m "not (browser or page or slow or thorough)" --hypothesis-profile=unit
 
 unit: setup
@@ -65,46 +96,65 @@ unit-app: setup
 unit-library: setup
 	$(UNIT) $(addprefix --ignore=tests/,studio pages storage conductor/planner browser integration)
 
+# What pytest's own process can show in less than half a second of a core, with a tenth of the cases that Hypothesis
+# makes up, and a dozen journeys through the app in a browser. In six processes that share nothing, as above; the
+# journeys, which mostly wait for a browser, in one of their own.
+TEST := $(PYTEST) -n 0 -o console_output_style=classic -m "not thorough" --hypothesis-profile=unit
+
 test: setup
-	$(PYTEST) $(PARALLEL) -m "not thorough"
+	@$(MAKE) --no-print-directory -k -j6 test-journeys test-pages test-api test-studio test-workers test-library
 
-# What takes longer or needs more: PostgreSQL, kills, crowds, other people's clients, every theme and width, and
-# the rarer ways of the app in a browser.
+test-journeys: setup
+	@$(TEST) --part journeys tests/browser
+
+test-pages: setup
+	@$(TEST) --part pages tests/pages
+
+test-api: setup
+	@$(TEST) --part api tests/studio/api tests/studio/access tests/studio/mcp
+
+test-studio: setup
+	@$(TEST) --part studio $(addprefix --ignore=tests/studio/,api access mcp) tests/studio tests/storage
+
+test-workers: setup
+	@$(TEST) --part workers tests/conductor/workers tests/conductor/evaluation
+
+test-library: setup
+	@$(TEST) --part library $(addprefix --ignore=tests/,browser pages storage studio conductor/workers \
+		conductor/evaluation) tests
+
+# The rest: servers, commands, kills and crowds, PostgreSQL, other people's clients, every other test in a browser; and
+# all the cases of Hypothesis.
 test-thorough: setup
-	$(PYTEST) $(PARALLEL) -m thorough
+	$(PYTEST) $(PARALLEL) -m "thorough or hypothesis"
 
-# Both together, in one session.
-test-all: setup
-	$(PYTEST) $(PARALLEL)
+# The tests that mirror what was changed since main, committed or not: of conductor/x/y.py tests/conductor/x/test_y.py,
+# else those of the nearest folder. `make changed SINCE=COMMIT` takes another beginning.
+SINCE ?= main
+
+changed: setup
+	@tests=$$($(BIN)/python tests/changed.py $(SINCE)) && \
+		if [ -z "$$tests" ]; then echo "No test mirrors what changed since $(SINCE)."; \
+		else $(PYTEST) -n 0 --hypothesis-profile=unit $$tests; fi
 
 # A real vLLM server on the CPU, in an environment of its own: 2.5 GB of disk, about three minutes.
 test-vllm: setup $(VLLM_INSTALLED)
 	CONDUCTOR_TEST_VLLM=$(VLLM)/bin/python $(PYTEST) tests/integration/vllm
 
-$(VLLM_INSTALLED): $(VLLM_PINS) | $(INSTALLED)
-	@test -x $(VLLM)/bin/python || $(BIN)/python -m venv $(VLLM) || { rm -rf $(VLLM); exit 1; }
-	@$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-compile \
-		-r $(VLLM_PINS) || { echo "vLLM could not be installed: it needs 2.5 GB of disk, Linux, and for the CPU" \
-		"build of torch PyTorch's own package index (PIP_EXTRA_INDEX_URL)."; exit 1; }
-	@touch $@
+$(VLLM_INSTALLED): FORCE | $(INSTALLED)
+	$(PINNED) $(VLLM) "2.5 GB of disk, about three minutes; Linux, $(TORCH)" $(PINNED_OPTIONS) $(VLLM_PINS)
 
 # What training needs, in an environment of its own, which the Learning page finds: 0.8 GB of disk.
-learn: setup $(LEARN_INSTALLED)
+learn: $(LEARN_INSTALLED)
 
 # Training on the CPU, in the locked environment with torch, transformers and TRL: 0.8 GB of disk, four minutes at most.
 test-learn: setup $(LEARN_INSTALLED)
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 CONDUCTOR_TEST_LEARN=$(LEARN)/bin/python $(LEARN)/bin/python -m pytest \
 		-n 2 --dist loadfile tests/integration/learn tests/browser/test_app_training.py
 
-# What is not its own it reads from .venv, whose Python it shares.
-$(LEARN_INSTALLED): $(LEARN_PINS) | $(INSTALLED)
-	@test -x $(LEARN)/bin/python || $(BIN)/python -m venv $(LEARN) || { rm -rf $(LEARN); exit 1; }
-	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
-		$$($(LEARN)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/locked.pth
-	@$(LEARN)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-compile \
-		-r $(LEARN_PINS) || { echo "torch and TRL could not be installed: they need 0.8 GB of disk, and torch's build" \
-		"for the CPU PyTorch's own package index (PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu)."; exit 1; }
-	@touch $@
+$(LEARN_INSTALLED): FORCE | app
+	$(PINNED) $(LEARN) "0.8 GB of disk, about a minute; $(TORCH)" $(PINNED_OPTIONS) $(LEARN_PINS)
+	$(call behind,$(LEARN))
 
 # A real Inspect AI against the API, and what loads sets of questions from the hub, in an environment of their own:
 # 350 MB of disk, half a minute.
@@ -112,74 +162,97 @@ test-inspect: setup $(INSPECT_INSTALLED)
 	CONDUCTOR_TEST_INSPECT=$(abspath $(INSPECT))/bin/python $(PYTEST) tests/integration/inspect \
 		tests/conductor/evaluation/sets
 
-$(INSPECT_INSTALLED): $(INSPECT_PINS) | $(INSTALLED)
-	@test -x $(INSPECT)/bin/python || $(BIN)/python -m venv $(INSPECT) || { rm -rf $(INSPECT); exit 1; }
-	@$(INSPECT)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-compile \
-		-r $(INSPECT_PINS)
-	@touch $@
+$(INSPECT_INSTALLED): FORCE | $(INSTALLED)
+	$(PINNED) $(INSPECT) "350 MB of disk, half a minute" $(PINNED_OPTIONS) $(INSPECT_PINS)
+	$(call behind,$(INSPECT))
+
+# Scores in MLflow's and W&B's own stores, without a network: 180 MB of disk, half a minute.
+test-trackers: setup $(TRACKERS_INSTALLED)
+	CONDUCTOR_TEST_TRACKERS=1 $(TRACKERS)/bin/python -m pytest -n 0 tests/integration/trackers
+
+$(TRACKERS_INSTALLED): FORCE | $(INSTALLED)
+	$(PINNED) $(TRACKERS) "180 MB of disk, half a minute" $(PINNED_OPTIONS) $(TRACKERS_PINS)
+	$(call behind,$(TRACKERS))
 
 # Evaluations, rollouts and the API on Ray clusters of two nodes, one of which is killed: 280 MB of disk, two minutes.
 test-ray: setup $(RAY_INSTALLED)
 	PYTHONDONTWRITEBYTECODE= CONDUCTOR_TEST_RAY=$(RAY)/bin/python $(RAY)/bin/python -m pytest \
 		-n 2 --dist loadfile tests/integration/ray
 
-# What is not its own it reads from .venv, whose Python it shares.
-$(RAY_INSTALLED): $(RAY_PINS) | $(INSTALLED)
-	@test -x $(RAY)/bin/python || $(BIN)/python -m venv $(RAY) || { rm -rf $(RAY); exit 1; }
-	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
-		$$($(RAY)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/locked.pth
-	@$(RAY)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-compile \
-		-r $(RAY_PINS)
-	@touch $@
+$(RAY_INSTALLED): FORCE | $(INSTALLED)
+	$(PINNED) $(RAY) "280 MB of disk, half a minute" $(PINNED_OPTIONS) $(RAY_PINS)
+	$(call behind,$(RAY))
 
 # Other people's clients against the API, those for Python in an environment of their own and those for Node, where it
 # is there: 400 MB of disk, a minute. The table of clients in docs/api.md is compared with what was tried.
 test-clients: setup $(CLIENTS_INSTALLED)
 	CONDUCTOR_TEST_CLIENTS=$(abspath $(CLIENTS))/bin/python $(PYTEST) tests/integration/clients
 
-$(CLIENTS_INSTALLED): $(CLIENTS_PINS) $(CLIENTS_NODE)/package-lock.json | $(INSTALLED)
-	@test -x $(CLIENTS)/bin/python || $(BIN)/python -m venv $(CLIENTS) || { rm -rf $(CLIENTS); exit 1; }
-	@$(CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-compile \
-		-r $(CLIENTS_PINS)
-	@! command -v npm >/dev/null || npm ci --silent --no-audit --no-fund --prefix $(CLIENTS_NODE)
-	@touch $@
+$(CLIENTS_INSTALLED): FORCE $(CLIENTS_NODE)/node_modules/.package-lock.json | $(INSTALLED)
+	$(PINNED) $(CLIENTS) "400 MB of disk, a minute" $(PINNED_OPTIONS) $(CLIENTS_PINS)
+
+# Written by npm when all is there.
+%/node_modules/.package-lock.json: %/package-lock.json
+	@! command -v npm >/dev/null || npm ci --silent --no-audit --no-fund --prefix $*
 
 # The wheel in an environment that has nothing else, with the locked versions of what it needs.
 test-installed: setup $(WHEEL_INSTALLED)
 	CONDUCTOR_TEST_INSTALLED=$(WHEEL)/bin $(PYTEST) tests/integration/installed
 
-$(WHEEL_INSTALLED): requirements.lock $(PACKED) | $(INSTALLED)
-	@rm -rf $(WHEEL) && $(BIN)/python -m venv $(WHEEL)
-	@sed -n '/^[a-z0-9]/s/ *\\$$//p' requirements.lock > $(WHEEL)/constraints.txt
-	@$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
-		-c $(WHEEL)/constraints.txt .
-	@touch $@
+# Its list has the sums of what is packed and, since its scripts name it, the folder: with another list it is made again.
+$(WHEEL_INSTALLED): FORCE | $(INSTALLED)
+	@sed -n '/^[a-z0-9]/s/ *\\$$//p' requirements.lock > .venv/locked.txt
+	@{ echo "-c locked.txt"; echo "."; echo "# $(CURDIR)"; find $(PACKED) -type f ! -name '*.pyc' -exec cksum {} + | \
+		sort | sed 's/^/# /'; } > .venv/wheel.txt
+	@grep -qsxF "$$(cksum .venv/wheel.txt)" $(WHEEL)/.installed || rm -f $(WHEEL)/.installed
+	$(PINNED) $(WHEEL) "0.6 GB of disk, a minute" "" .venv/wheel.txt
 
-# What those six are tried in, made beforehand.
-environments: $(WHEEL_INSTALLED) $(INSPECT_INSTALLED) $(CLIENTS_INSTALLED) $(RAY_INSTALLED) $(LEARN_INSTALLED) $(VLLM_INSTALLED)
+# The small real model that `make run` installs, in the app, the API and the commands: four minutes on two busy cores.
+test-real: setup
+	CONDUCTOR_TEST_REAL=1 $(PYTEST) -n 0 tests/integration/real
+
+# The pages of docs/ as a site, test-artifacts/site/index.html, in an environment of its own: 140 MB of disk. A link to a
+# page or a heading that is not there is an error; files and pictures are checked by tests/test_links.py.
+docs: $(SITE_INSTALLED)
+	$(SITE)/bin/zensical build --clean --strict
+
+$(SITE_INSTALLED): FORCE | $(INSTALLED)
+	$(PINNED) $(SITE) "140 MB of disk, a quarter of a minute" $(PINNED_OPTIONS) $(SITE_PINS)
+
+# What those eight are tried in, made beforehand.
+environments: $(SITE_INSTALLED) $(WHEEL_INSTALLED) $(INSPECT_INSTALLED) $(TRACKERS_INSTALLED) $(CLIENTS_INSTALLED) $(RAY_INSTALLED) $(LEARN_INSTALLED) $(VLLM_INSTALLED)
 
 lint: setup
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+
+# The page's scripts by eslint and tsc, and the geometry of cards. Needs Node 20.19, 22.13 or newer: 80 MB of disk.
+lint-js: tests/node/node_modules/.package-lock.json
+	npm run --silent --prefix tests/node lint
+	npm test --silent --prefix tests/node
 
 types: setup
-	$(BIN)/mypy
+	$(BIN)/python -m mypy
 
-check: lint types test-all
+check: lint types test test-thorough
 
 bench: setup
 	$(BIN)/python benchmarks/engine.py
 
-# Every view in four sizes and two themes, to be looked at: test-artifacts/screenshots/, about five minutes.
+# Every view in four sizes and two themes, to be looked at: test-artifacts/screenshots/, about five minutes. With DOCS=1
+# the pictures and the moving picture of the documentation, into docs/.
 screenshots: setup
-	$(BIN)/python tests/browser/screenshots.py
+	$(BIN)/python tests/browser/screenshots.py $(if $(DOCS),--docs)
 
 # Kills the program 200 times in the middle of its work, and looks for what was lost: about five minutes.
 faults: setup
 	$(BIN)/python -m tests.faults --kills 200
 
-# Needs uv (pip install uv): the versions of every platform and every supported Python in one file.
+# Needs uv (pip install uv): its own version, and the versions of every platform and every supported Python, those that the app needs and
+# those that the tests need beside them.
 lock:
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
-		--no-header --quiet --upgrade -o requirements.lock
+	$(RESOLVE) pyproject.toml --group embedded -o requirements.lock
+	echo uv | $(RESOLVE) - -o requirements-uv.lock
+	$(RESOLVE) --group dev -c requirements.lock -o requirements-dev.lock \
+		$$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements.lock)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,14 +16,28 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 
+from conductor.loading import load_lightly
+
+if not st.runtime.exists():
+    load_lightly()
+
 from conductor.errors import ConductorError
+from conductor.limited.own_process import hide
+from conductor.workers.endpoint.transport.connections import load_transport
 from pages.components.keyboard.shortcuts import shortcuts, shortcuts_button
 from pages.components.routes.api import api_route, response_runs, routes_beside
-from pages.components.routes.changes import CHANGES
+from pages.components.routes.changes import changes
 from pages.components.streamlit_patches.connection import connection
 from pages.components.streamlit_patches.index_page import index_pages
 from pages.components.streamlit_patches.kept_messages import keep_unsent_messages
-from pages.components.streamlit_patches.startup import import_early, in_session, without_session
+from pages.components.streamlit_patches.startup import (
+    believe_no_proxy,
+    close_malformed,
+    import_early,
+    in_session,
+    leave_secrets,
+    without_session,
+)
 from pages.components.streamlit_patches.uninterrupted_callbacks import finish_callbacks
 from pages.components.streamlit_patches.unknown_fragment import take_unknown_fragments
 from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_hosts
@@ -42,6 +57,7 @@ ICON = ROOT / "pages" / "static" / "icon.svg"
 STYLES = ROOT / "pages" / "components" / "page.css"
 # The pages beside the workbench, by their names in files and addresses: titles and icons. No text under it:
 # Streamlit would show that on the page.
+WORKBENCH = "Workbench"
 OTHERS = {
     "compare": ("Compare", ":material/compare_arrows:"),
     "sessions": ("Sessions", ":material/history:"),
@@ -53,7 +69,7 @@ OTHERS = {
 
 def navigation(tab: TabState | None = None) -> Any:
     """The pages, by name; those that `tab` may open, with links where it shows any."""
-    workbench = st.Page("pages/workbench.py", title="Workbench", icon=":material/account_tree:", default=True)
+    workbench = st.Page("pages/workbench.py", title=WORKBENCH, icon=":material/account_tree:", default=True)
     others = [st.Page(f"pages/{name}.py", title=title, icon=icon) for name, (title, icon) in OTHERS.items()]
     if tab is not None and tab.watched:
         return st.navigation([workbench, *([] if tab.view_only is not None else others)], position="hidden")
@@ -69,8 +85,13 @@ def main() -> None:
     connection()
     shortcuts()
     tab = TabState()
-    navigation(tab).run()
+    page = navigation(tab)
+    page.run()
     if not tab.watched:
+        if page.title != WORKBENCH:
+            from pages.components.workbench.find import find_anywhere  # noqa: PLC0415 - after the first page
+
+            find_anywhere(tab)
         shortcuts_button()
         log_out()
 
@@ -96,8 +117,8 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Open the workbench before the first visitor, close it after the last."""
     from pages.components import graph  # noqa: F401, PLC0415 - registers its components once
 
-    import_early()
-    settle()
+    # The server answers meanwhile.
+    threading.Thread(target=import_rest, name="imports").start()
     finish_callbacks()
     keep_unsent_messages()
     take_unknown_fragments()
@@ -109,6 +130,15 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
         await response_runs().settle()
     finally:
         services.close()
+
+
+def import_rest() -> None:
+    """Import what the first page and the first call would wait for, then have the collector work again."""
+    try:
+        import_early()
+        load_transport()
+    finally:
+        settle()
 
 
 def warn() -> None:
@@ -127,12 +157,17 @@ def warn() -> None:
 if in_session():
     main()
 else:
+    hide()
+    leave_secrets()
+    believe_no_proxy()
+    close_malformed()
     # Before the first session: switches off the automatic pages, which would flash and bypass this file.
     with without_session():
         navigation()
     own = index_pages(list(OTHERS), title=TITLE, icon=ICON, styles=STYLES.read_text(encoding="utf-8"))
     try:
-        routes = [*own, *CHANGES, *routes_beside(), api_route()]
+        below = str(st.get_option("server.baseUrlPath") or "")
+        routes = [*own, *changes(below), *routes_beside(), api_route()]
         app = st.App(__file__, lifespan=lifespan, routes=routes, middleware=middleware())
     except ConductorError as error:
         sys.exit(f"conductor: {error}")

@@ -140,23 +140,23 @@ def contenders(
     # What a process starts runs where it runs itself.
     with (
         tempfile.TemporaryDirectory() as folder,
-        _on([last], pinned),
+        _pinned_to([last], pinned),
         upstream(pace) as base_url,
         ExitStack() as starting,
     ):
         pool = Path(folder) / "pool.toml"
         pool.write_text(POOL.format(url=base_url), encoding="utf-8")
-        kept = ("--pool", str(pool), "--database", database or f"sqlite:///{folder}/conductor.db")
+        options = ("--pool", str(pool), "--database", database or f"sqlite:///{folder}/conductor.db")
         many = ("--processes", str(processes))
-        with _on(others, pinned):
+        with _pinned_to(others, pinned):
             api = starting.enter_context(
-                serving("serve", "--api-only", "--api-open", "--port", "0", *many, *kept)
+                serving("serve", "--api-only", "--api-open", "--port", "0", *many, *options)
             )
         yield Contenders(straight=base_url, api=api)
 
 
 @contextmanager
-def _on(cores: Sequence[int], pinned: bool) -> Iterator[None]:
+def _pinned_to(cores: Sequence[int], pinned: bool) -> Iterator[None]:
     """In the block this process runs on these cores, where it is to be pinned at all."""
     if not pinned:
         yield
@@ -189,12 +189,12 @@ async def measured(served: Contenders, effort: Effort) -> Report:
     processor = None if used is None or now is None else (now - used) / (effort.rounds * effort.size)
     peak = memory(served.api, "VmHWM")
     killed = await kill_one(served.api, effort.size) if len(served.api.processes) > 1 else None
-    errors = [error for found in (*alone.values(), *many.values()) for each in found for error in each.errors]
+    errors = [error for group in (*alone.values(), *many.values()) for each in group for error in each.errors]
     return Report(
         machine=machine(),
         size=effort.size,
-        alone={name: _middle(found) for name, found in alone.items()},
-        many={name: _middle(found) for name, found in many.items()},
+        alone={name: _middle(group) for name, group in alone.items()},
+        many={name: _middle(group) for name, group in many.items()},
         memory=Memory(before=before, peak=peak),
         processor=processor,
         killed=killed,
@@ -211,44 +211,44 @@ async def kill_one(api: Served, size: int) -> Killed:
     streams = asyncio.gather(*(stream(api.url, model, token=api.token) for _ in range(size)))
     await asyncio.sleep(TOKENS / TOKENS_PER_SECOND / 2)
     os.kill(api.processes[-1], signal.SIGKILL)
-    found = await streams
-    whole = [each for each in found if each.error is None]
+    outcomes = await streams
+    whole = [each for each in outcomes if each.error is None]
     assert all(each.tokens == TOKENS for each in whole), "a stream lost tokens without an error"
-    return Killed(broken=len(found) - len(whole), whole=len(whole))
+    return Killed(broken=len(outcomes) - len(whole), whole=len(whole))
 
 
 def memory(api: Served, what: str) -> float | None:
-    """The kernel's account of the API's processes, in MiB; None where there is none."""
-    found = [Path(f"/proc/{pid}/status") for pid in api.processes]
-    if not all(status.exists() for status in found):
+    """The kernel's account of the API's processes, in MiB, or None on a system without one."""
+    files = [Path(f"/proc/{pid}/status") for pid in api.processes]
+    if not all(status.exists() for status in files):
         return None
-    lines = [line for status in found for line in status.read_text().splitlines()]
+    lines = [line for status in files for line in status.read_text().splitlines()]
     return sum(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / 1024
 
 
 def processor_seconds(api: Served) -> float | None:
-    """What the API's processes have used of a processor until now; None where the system does not tell."""
-    found = [Path(f"/proc/{pid}/stat") for pid in api.processes]
-    if not all(stat.exists() for stat in found):
+    """What the API's processes have used of a processor until now, or None on a system without it."""
+    files = [Path(f"/proc/{pid}/stat") for pid in api.processes]
+    if not all(stat.exists() for stat in files):
         return None
     # Behind the name, which may have spaces: user and system time are the fields 14 and 15.
-    fields = [stat.read_text().rpartition(")")[2].split() for stat in found]
+    fields = [stat.read_text().rpartition(")")[2].split() for stat in files]
     return sum(int(own[11]) + int(own[12]) for own in fields) / os.sysconf("SC_CLK_TCK")
 
 
-def _middle(found: Sequence[Crowd]) -> Crowd:
-    return sorted(found, key=lambda each: each.whole)[len(found) // 2]
+def _middle(crowds: Sequence[Crowd]) -> Crowd:
+    return sorted(crowds, key=lambda each: each.whole)[len(crowds) // 2]
 
 
 def as_text(report: Report) -> str:
     """The report as tables in Markdown."""
     lines = [f"{report.machine}; the middle round; in parentheses, 95 % are as quick.", ""]
-    for title, found in (("one at a time", report.alone), (f"{report.size} at once", report.many)):
+    for title, crowds in (("one at a time", report.alone), (f"{report.size} at once", report.many)):
         lines += [
             f"| {title} | to the first text | to the end | tokens a second |",
             "| --- | ---: | ---: | ---: |",
-            *(_row(name, each) for name, each in found.items()),
-            _added(*found.values()),
+            *(_row(name, each) for name, each in crowds.items()),
+            _added(*crowds.values()),
             "",
         ]
     before, peak = (_mib(report.memory.before), _mib(report.memory.peak))
@@ -264,10 +264,10 @@ def as_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _row(name: str, found: Crowd) -> str:
-    first = f"{_ms(found.first)} ({_ms(found.first_p95)})"
-    whole = f"{_ms(found.whole)} ({_ms(found.whole_p95)})"
-    return f"| {name} | {first} | {whole} | {found.tokens_per_second:,.0f} |"
+def _row(name: str, figures: Crowd) -> str:
+    first = f"{_ms(figures.first)} ({_ms(figures.first_p95)})"
+    whole = f"{_ms(figures.whole)} ({_ms(figures.whole_p95)})"
+    return f"| {name} | {first} | {whole} | {figures.tokens_per_second:,.0f} |"
 
 
 def _added(straight: Crowd, through: Crowd) -> str:

@@ -1,7 +1,7 @@
 """What Ray Serve adds under load: `python benchmarks/api_on_ray.py --database URL`, where Ray is installed.
 
 As `api_load.py`, but that the API is deployed on a local cluster of one node: its processes are Serve's proxy
-and so many replicas, one of which is killed at the end.
+and so many replicas; one replica is killed at the end.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Deployed(Served):
 
 def _called(beginning: bytes) -> list[int]:
     """The processes of this machine whose command line begins so."""
-    found = []
+    pids = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if (folder / "cmdline").read_bytes().startswith(beginning):
-                found.append(int(folder.name))
+                pids.append(int(folder.name))
         except OSError:
             continue  # it has ended
-    return sorted(found)
+    return sorted(pids)
 
 
 @contextmanager

@@ -27,12 +27,12 @@ from benchmarks.upstream import Pace, upstream
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.learning.reward import Judge, WorkflowJudge
-from conductor.planner.protocol import MAX_PLANNED_STEPS
+from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.workers.pool.pool import configured_pool
 from conductor.workflow.model import Step, Workflow
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
-from studio.cluster.crew import RayCrew
+from studio.cluster.ray_crew import RayCrew
 from studio.cluster.rollouts import RayJudge, settings_of
 from studio.cluster.shift import places
 from studio.composition import open_workbench
@@ -122,9 +122,9 @@ def _evaluation(bench: Workbench, crew: Crew | None, questions: int) -> float:
     evaluations = Evaluations(bench)
     spec = EvaluationSpec(data="", digest="", planners=(PLANNER,), parallel=8)
     record = evaluations.add(DataSet("numbers", items), (PLANNER,), spec)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     progress = evaluations.run(record.id, crew=crew)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     assert progress.failure is None, progress.failure
     return seconds
 
@@ -151,7 +151,7 @@ def _rollouts(file: Path, effort: Effort) -> Costs:
 
 
 def _step(judge: WorkflowJudge, effort: Effort) -> float:
-    """Seconds a rollout, of which no two share a call."""
+    """Seconds per rollout; no two rollouts share a call."""
     items = [
         Item(id=str(n), input=f"What is {n}?", target=("0",))
         for n in range(effort.step)
@@ -173,9 +173,9 @@ def _step(judge: WorkflowJudge, effort: Effort) -> float:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     work()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 # -- as text ---------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from uuid import uuid4
 from benchmarks.shapes import QUERY, simulated_pool
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
-from conductor.orchestrate import new_id
+from conductor.orchestration.rounds import new_id
 from conductor.runs.request import RunRequest
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Workflow
@@ -26,7 +26,7 @@ from studio.sessions.background_runs import LiveRun
 
 @dataclass(frozen=True)
 class Load:
-    """`runs` runs of `workflow`, each step of which waits `latency` seconds."""
+    """`runs` runs of `workflow`; each step waits `latency` seconds."""
 
     workflow: Workflow
     latency: float
@@ -102,9 +102,9 @@ def durable_engine(load: Load, store: SessionStore) -> Runs:
 
 
 async def _keep(
-    workflow: Workflow, pool: Pool, *, run: str, store: SessionStore, begun: Future[None] | None = None
+    workflow: Workflow, pool: Pool, *, run: str, store: SessionStore, beginning: Future[None] | None = None
 ) -> None:
-    live = LiveRun(workflow_run(workflow, pool, run=run), store.runs, begun=begun)
+    live = LiveRun(workflow_run(workflow, pool, run=run), store.runs, start_write=beginning)
     async for _ in live.events():
         pass
     if live.unsaved is not None:
@@ -130,8 +130,8 @@ def durable_request(load: Load, store: SessionStore) -> Runs:
 async def _request(workflow: Workflow, pool: Pool, store: SessionStore) -> None:
     run = new_id()
     request = RunRequest(query=QUERY, workflow=workflow)
-    begun = store.requests.begin(request, session=new_id(), stored_as=RequestSession(), run=run)
-    await _keep(workflow, pool, run=run, store=store, begun=begun)
+    beginning = store.requests.begin(request, session=new_id(), stored_as=RequestSession(), run=run)
+    await _keep(workflow, pool, run=run, store=store, beginning=beginning)
 
 
 CONTENDERS: Mapping[str, Contender] = {

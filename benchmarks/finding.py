@@ -72,10 +72,10 @@ def fill(url: str, *, count: int) -> None:
     def words(many: int) -> str:
         return " ".join(chance.choices(vocabulary, cum_weights=weights, k=many))
 
-    made = [_made(number, words, chance) for number in range(count)]
+    sessions = [_session_rows(number, words, chance) for number in range(count)]
     with database.transaction(to="write") as connection:
         for table in (SESSIONS, REVISIONS, RUNS, TAGS):
-            rows = [row for session in made for row in session.get(table.name, ())]
+            rows = [row for session in sessions for row in session.get(table.name, ())]
             connection.execute(table.insert(), rows)
     database.close()
 
@@ -86,7 +86,7 @@ def _vocabulary(chance: random.Random) -> list[str]:
     return sorted(words, key=lambda word: (len(word), word))
 
 
-def _made(number: int, words: Callable[[int], str], chance: random.Random) -> Mapping[str, list[Any]]:
+def _session_rows(number: int, words: Callable[[int], str], chance: random.Random) -> Mapping[str, list[Any]]:
     name, revision = f"s{number:015}", f"r{number:015}"
     query = f"{COMMON} about {words(12)} {RARE if number % 1000 == 0 else ''}"
     workflow = Workflow.of(
@@ -137,21 +137,21 @@ def _made(number: int, words: Callable[[int], str], chance: random.Random) -> Ma
 def measure(url: str, *, rounds: int) -> dict[str, dict[str, Spread]]:
     """Seconds of each question: its first page, how many it finds, and the snippets of that page."""
     with SessionStore.open(url) as store:
-        found = {}
+        spreads = {}
         for name, filter in QUESTIONS.items():
             page = [summary.id for summary in store.sessions.listed(filter, limit=PAGE)]
-            asked: Mapping[str, Callable[[], object]] = {
+            calls: Mapping[str, Callable[[], object]] = {
                 "page": lambda filter=filter: store.sessions.listed(filter, limit=PAGE),
                 "count": lambda filter=filter: store.sessions.count(filter),
                 "snippets": lambda page=page, filter=filter: store.sessions.snippets(page, filter.search),
             }
-            found[name] = {part: _spread(ask, rounds=rounds) for part, ask in asked.items()}
+            spreads[name] = {part: _spread(ask, rounds=rounds) for part, ask in calls.items()}
         choices: Mapping[str, Callable[[], object]] = {
             "page": store.sessions.known_workers,
             "count": store.sessions.known_tags,
         }
-        found[CHOICES] = {part: _spread(ask, rounds=rounds) for part, ask in choices.items()}
-    return found
+        spreads[CHOICES] = {part: _spread(ask, rounds=rounds) for part, ask in choices.items()}
+    return spreads
 
 
 def bare(file: Path, *, rounds: int) -> Spread:
@@ -170,14 +170,14 @@ def _spread(ask: Callable[[], object], *, rounds: int) -> Spread:
     return Spread.of(samples)
 
 
-def lines(floor: Spread, found: Mapping[str, Mapping[str, Spread]]) -> Iterator[str]:
+def lines(floor: Spread, spreads: Mapping[str, Mapping[str, Spread]]) -> Iterator[str]:
     """The numbers as a table in Markdown."""
     yield f"{machine()}; {SESSIONS_MADE:,} sessions; median (minimum)"
     yield f"A bare query for a page of titles takes {floor.median * 1e3:.2f} ms ({floor.minimum * 1e3:.2f})."
     yield ""
     yield "| asked for | a page, ms | / bare | how many, ms | / bare | snippets, ms |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-    for name, parts in found.items():
+    for name, parts in spreads.items():
         page, count, snippets = parts["page"], parts["count"], parts.get("snippets")
         yield (
             f"| {name} | {_milliseconds(page)} | {page.median / floor.median:.0f} "
@@ -199,14 +199,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         file = Path(folder) / "conductor.db"
         fill(f"sqlite:///{file}", count=SESSIONS_MADE)
         floor = bare(file, rounds=ROUNDS)
-        found = measure(f"sqlite:///{file}", rounds=ROUNDS)
+        spreads = measure(f"sqlite:///{file}", rounds=ROUNDS)
     if options.json:
         numbers = {
-            name: {part: vars(spread) for part, spread in parts.items()} for name, parts in found.items()
+            name: {part: vars(spread) for part, spread in parts.items()} for name, parts in spreads.items()
         }
         print(json.dumps({"machine": machine(), "bare": vars(floor), "found": numbers}, indent=2))
     else:
-        print("\n".join(lines(floor, found)))
+        print("\n".join(lines(floor, spreads)))
 
 
 if __name__ == "__main__":

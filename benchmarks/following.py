@@ -89,7 +89,7 @@ def _follows(page: Page, url: str, session: str) -> list[float]:
             page.wait_for_timeout(1500 + 1000 * number / EDITS)
             head = store.revisions.head(session)
             assert head is not None, "the session was made with a workflow"
-            words = f"Part written anew {number}"
+            words = f"Part written again {number}"
             store.revisions.add(session, head.workflow.with_instruction(0, words), origin="human", note=words)
             began = time.perf_counter()
             page.get_by_role("option").filter(has_text=words).first.wait_for(state="attached")

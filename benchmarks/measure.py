@@ -73,9 +73,9 @@ def starting(load: Load, store: SessionStore, *, rounds: int) -> Spread:
     """Seconds to make a session with its revision and to start a run in it, before its first event."""
     samples = []
     for _ in range(rounds):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         start_runs(load, store)
-        samples.append((time.perf_counter() - begun) / load.runs)
+        samples.append((time.perf_counter() - start) / load.runs)
     return Spread.of(samples)
 
 
@@ -89,17 +89,17 @@ def crowds(names: Sequence[str], *, size: int, latency: float, rounds: int) -> d
         for name in names:
             with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
                 samples[name].append(process.submit(crowd, name, size=size, latency=latency).result())
-    return {name: _middle(found) for name, found in samples.items()}
+    return {name: _middle(repeats) for name, repeats in samples.items()}
 
 
 def crowd(name: str, *, size: int, latency: float) -> Crowd:
     """`size` workflows at once, of all shapes alike. Memory means something in a fresh process only."""
     with temporary_store() as store:
-        _seconds(_at_once(_prepared(name, _loads(runs=len(SHAPES), latency=0.0), store)))
+        _seconds(_gathered(_prepared(name, _loads(runs=len(SHAPES), latency=0.0), store)))
         loads = _loads(runs=size, latency=latency)
         runs = _prepared(name, loads, store)
         before = peak_memory()
-        seconds = _seconds(_at_once(runs))
+        seconds = _seconds(_gathered(runs))
         peak = peak_memory()
     steps = sum(load.runs * len(load.workflow) for load in loads)
     return Crowd(per_second=size / seconds, a_step=seconds / steps, peak=peak, growth=peak - before)
@@ -118,12 +118,12 @@ def _prepared(name: str, loads: Iterable[Load], store: SessionStore) -> Runs:
     return [run for load in loads for run in CONTENDERS[name](load, store)]
 
 
-def _middle(found: Sequence[Crowd]) -> Crowd:
+def _middle(repeats: Sequence[Crowd]) -> Crowd:
     return Crowd(
-        per_second=median(one.per_second for one in found),
-        a_step=median(one.a_step for one in found),
-        peak=median(one.peak for one in found),
-        growth=median(one.growth for one in found),
+        per_second=median(one.per_second for one in repeats),
+        a_step=median(one.a_step for one in repeats),
+        peak=median(one.peak for one in repeats),
+        growth=median(one.growth for one in repeats),
     )
 
 
@@ -132,7 +132,7 @@ async def _in_turn(runs: Iterable[Coroutine[Any, Any, None]]) -> None:
         await run
 
 
-async def _at_once(runs: Iterable[Coroutine[Any, Any, None]]) -> None:
+async def _gathered(runs: Iterable[Coroutine[Any, Any, None]]) -> None:
     await asyncio.gather(*runs)
 
 
@@ -145,9 +145,9 @@ def _seconds(work: Coroutine[Any, Any, None]) -> float:
     try:
         with asyncio.Runner() as runner:
             runner.get_loop()
-            begun = time.perf_counter()
+            start = time.perf_counter()
             runner.run(work)
-            return time.perf_counter() - begun
+            return time.perf_counter() - start
     finally:
         gc.unfreeze()
 

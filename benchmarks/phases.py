@@ -34,10 +34,10 @@ async def _phases(workflow: Workflow, *, rounds: int, repeats: int) -> dict[str,
     samples: dict[str, list[float]] = {name: [] for name in parts}
     for _ in range(rounds):
         for name, part in parts.items():
-            begun = time.perf_counter()
+            start = time.perf_counter()
             for _ in range(repeats):
                 await part()
-            samples[name].append((time.perf_counter() - begun) / repeats / len(workflow))
+            samples[name].append((time.perf_counter() - start) / repeats / len(workflow))
     return {name: Spread.of(seconds) for name, seconds in samples.items()}
 
 
@@ -52,10 +52,10 @@ async def _parts(workflow: Workflow) -> Mapping[str, Part]:
     async def ask() -> None:
         _ask(bound, outputs)
 
-    made = [(type(value), dict(value)) for value in (*outputs.values(), *events)]
+    values = [(type(value), dict(value)) for value in (*outputs.values(), *events)]
 
     async def record() -> None:
-        for kind, fields in made:
+        for kind, fields in values:
             kind(**fields)
 
     async def answer() -> None:

@@ -25,7 +25,7 @@ class Single:
     seconds: Mapping[str, Spread]
 
     def over_critical(self, contender: str) -> Spread | None:
-        """Wall time over critical path, None where nothing waits."""
+        """Wall time over critical path, or None if nothing waits."""
         if not self.critical:
             return None
         spread = self.seconds[contender]
@@ -72,9 +72,9 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"\nMaking a session and starting a run in it, once a workflow: {_us(report.starting)} us."
     yield "\n## Parts of the engine's time, chain-5 at 0 ms\n"
     yield from _table(("part", "us a step"), ((name, _us(spread)) for name, spread in report.phases.items()))
-    for crowd, found in report.crowds.items():
+    for crowd, contenders in report.crowds.items():
         yield f"\n## {crowd}\n"
-        floor = found.get(FLOOR)
+        floor = contenders.get(FLOOR)
         yield from _table(
             (
                 "run by",
@@ -93,7 +93,7 @@ def _lines(report: Report) -> Iterator[str]:
                     f"{one.peak:.1f}",
                     f"{one.growth:.1f}",
                 )
-                for name, one in found.items()
+                for name, one in contenders.items()
             ),
         )
 

@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.measure import Spread
 from conductor.evaluation.items import Item
-from conductor.evaluation.scorers.limited import limited
-from conductor.evaluation.scorers.mathematics import COMMAND, LIMITS, asked_of, mathematics
+from conductor.evaluation.scorers.latex_formula import COMMAND, LIMITS, asked_of, mathematics
+from conductor.limited.command import limited
 from conductor.text.final_answer import final_answer
 
 PAIRS = (
@@ -54,7 +54,7 @@ async def measure(rounds: int) -> Scoring:
             new.append(
                 await _seconds(
                     lambda a=answer, i=item: limited(
-                        COMMAND, sent=asked_of(final_answer(a), i), limits=LIMITS
+                        COMMAND, sent=asked_of(final_answer(a), i).encode(), limits=LIMITS
                     )
                 )
             )
@@ -63,9 +63,9 @@ async def measure(rounds: int) -> Scoring:
 
 
 async def _seconds(done: Callable[[], Awaitable[object]]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     await done()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def main() -> None:
@@ -74,14 +74,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = asyncio.run(measure(options.rounds))
+    spreads = asyncio.run(measure(options.rounds))
     if options.json:
-        print(json.dumps({**asdict(found), "ratio": found.ratio}))
+        print(json.dumps({**asdict(spreads), "ratio": spreads.ratio}))
         return
     print("| a formula by | median | least |\n| --- | ---: | ---: |")
-    for name, spread in (("a new process", found.new), ("a warm process", found.warm)):
+    for name, spread in (("a new process", spreads.new), ("a warm process", spreads.warm)):
         print(f"| {name} | {spread.median * 1000:,.1f} ms | {spread.minimum * 1000:,.1f} ms |")
-    print(f"\nA new process takes {found.ratio:,.0f} times as long.")
+    print(f"\nA new process takes {spreads.ratio:,.0f} times as long.")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from conductor.planner.format import format_plan
 from conductor.planner.parsing.parse import parse
 from conductor.runs.events import StepDelta
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Step, Workflow
 from studio.gc_tuning import settle
@@ -126,9 +126,9 @@ async def together(count: int, make: Callable[[], Awaitable[None]]) -> None:
 
 async def seconds(make: Callable[[], Awaitable[None]]) -> float:
     """Wall time of one."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     await make()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 async def token_lags(pool: Pool, rounds: int) -> list[float]:
@@ -152,10 +152,10 @@ def parsing(rounds: int, repeats: int = 200) -> Spread:
     text = "First the parts, then the whole.\n" * 20 + format_plan(Workflow.of(steps), ["served"])
     samples = []
     for _ in range(rounds):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         for _ in range(repeats):
             parse(text, workers=["served"])
-        samples.append((time.perf_counter() - begun) / repeats)
+        samples.append((time.perf_counter() - start) / repeats)
     return Spread.of(samples)
 
 

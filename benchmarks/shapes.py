@@ -14,7 +14,8 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 
 QUERY = "How much of a battery's cathode is recovered by direct recycling?"
-ANSWER = "Direct recycling keeps most of the cathode's value where the feed is sorted well."
+ANSWER = ("Direct recycling keeps most of the cathode's value where the feed is sorted well. " * 25)[:2_000]
+"""As long as a model's answer: shorter texts would be stored in their events."""
 WORKER = "simulated"
 
 
@@ -39,5 +40,5 @@ def critical_seconds(workflow: Workflow, latency: float) -> float:
 
 
 def simulated_pool(latency: float) -> Pool:
-    """One worker that answers the same short text after `latency` seconds."""
+    """One worker that answers the same text of 2,000 characters after `latency` seconds."""
     return Pool(workers=(SimulatedWorker(name=WORKER, latency=latency, answer=ANSWER),))

@@ -19,10 +19,10 @@ from time import perf_counter
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from conductor.llama.model import read_llama  # noqa: E402
+from conductor.llama.numpy_llama import read_llama  # noqa: E402
 from conductor.orchard import draw, orchard_pool  # noqa: E402
-from conductor.planner.local.planner import LocalConductor  # noqa: E402
-from conductor.planner.protocol import Conductor, PlanRequest  # noqa: E402
+from conductor.planner.conductor import Conductor, PlanRequest  # noqa: E402
+from conductor.planner.local.local_conductor import LocalConductor  # noqa: E402
 from conductor.planner.rule_planner import OfflineConductor  # noqa: E402
 from conductor.workers.local_model import SHIPPED  # noqa: E402
 from conductor.workers.pool.schema import LocalConductorTable  # noqa: E402
@@ -32,7 +32,7 @@ QUESTIONS = 90
 _ALONE = """
 import json, re, sys, time
 from pathlib import Path
-from conductor.llama.model import read_llama
+from conductor.llama.numpy_llama import read_llama
 begun = time.perf_counter()
 llama = read_llama(Path(sys.argv[1]))
 seconds = time.perf_counter() - begun
@@ -61,22 +61,22 @@ def _seconds(conductor: Conductor, questions: int) -> list[float]:
     cards = tuple(worker.card for worker in orchard_pool().workers)
 
     async def one(query: str) -> float:
-        begun = perf_counter()
+        start = perf_counter()
         async for _ in conductor.stream(PlanRequest(query=query, workers=cards)):
             pass
-        return perf_counter() - begun
+        return perf_counter() - start
 
     return [asyncio.run(one(question.text)) for question in draw(questions, seed=98, split="test")]
 
 
 def main() -> None:
-    found = measured()
-    print(f"reading the folder  {1_000 * found['seconds']:6.1f} ms")
-    print(f"a plan, median      {1_000 * found['plan']:6.1f} ms")
+    costs = measured()
+    print(f"reading the folder  {1_000 * costs['seconds']:6.1f} ms")
+    print(f"a plan, median      {1_000 * costs['plan']:6.1f} ms")
     print(
-        f"by rules, median    {1_000 * found['rules']:6.1f} ms, so {found['plan'] / found['rules']:.1f} times"
+        f"by rules, median    {1_000 * costs['rules']:6.1f} ms, so {costs['plan'] / costs['rules']:.1f} times"
     )
-    print(f"memory at its peak  {found['peak']:6.1f} MiB")
+    print(f"memory at its peak  {costs['peak']:6.1f} MiB")
 
 
 if __name__ == "__main__":

@@ -42,9 +42,9 @@ class Crowd:
 
 async def crowd(base_url: str, model: str, *, size: int, token: str = "") -> Crowd:
     """So many requests, all begun at once."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     streams = await asyncio.gather(*(stream(base_url, model, token=token) for _ in range(size)))
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     return Crowd(
         first=median(each.first for each in streams),
         first_p95=_p95([each.first for each in streams]),
@@ -57,15 +57,15 @@ async def crowd(base_url: str, model: str, *, size: int, token: str = "") -> Cro
 
 async def stream(base_url: str, model: str, *, token: str = "") -> Stream:
     """One request, from before its connection is opened; with a token where there is one."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     first, tokens, error = 0.0, 0, "ended before its end"
     try:
-        reader, writer = await _asked(base_url, model, token)
+        reader, writer = await _send(base_url, model, token)
         async for line in reader:
             if b"HTTP/1.1 " in line[:9] and b" 200 " not in line:
                 error = line.decode().strip()
             if not first and _TEXT.search(line):
-                first = time.perf_counter() - begun
+                first = time.perf_counter() - start
             if b'"error"' in line:
                 error = line.decode().strip()
             if reported := _TOKENS.search(line):
@@ -76,18 +76,18 @@ async def stream(base_url: str, model: str, *, token: str = "") -> Stream:
         writer.close()
     except OSError as trouble:
         error = repr(trouble)
-    return Stream(first=first, whole=time.perf_counter() - begun, tokens=tokens, error=error or None)
+    return Stream(first=first, whole=time.perf_counter() - start, tokens=tokens, error=error or None)
 
 
-async def _asked(base_url: str, model: str, token: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _send(base_url: str, model: str, token: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     parts = urlsplit(base_url)
-    asked = {
+    request = {
         "model": model,
         "messages": [{"role": "user", "content": "Say something about the sea."}],
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    body = json.dumps(asked).encode()
+    body = json.dumps(request).encode()
     # The last piece of an answer tells of its whole run in one line.
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port, limit=2**20)
     authorization = f"Authorization: Bearer {token}\r\n" if token else ""

@@ -92,7 +92,7 @@ SKELETONS = """() => {
 @dataclass(frozen=True)
 class View:
     """A view by its name: the element that is clicked for it, a selector and words that are there once it is,
-    and the element that is clicked to leave it, None where the next view does so.
+    and the element that is clicked to leave it, or None if the next view leaves it.
 
     The words may be "". Where there is a `key`, the element gets the focus, and the key is pressed.
     """
@@ -166,7 +166,7 @@ class Report:
 
 
 def measured(rounds: int, *, steps: int = STEPS, watched: float = 15) -> Report:
-    """Every view in turn, `rounds` times, of which the first is not counted; then tabs, `watched` seconds."""
+    """Every view in turn, `rounds` times, the first one uncounted; then tabs, `watched` seconds."""
     with (
         tempfile.TemporaryDirectory() as name,
         _app(Path(name), steps) as (
@@ -184,16 +184,16 @@ def measured(rounds: int, *, steps: int = STEPS, watched: float = 15) -> Report:
         skeletons = 0
         for at in range(rounds + 1):
             for view in (*_panes(steps), *PANELS, *PAGES):
-                taken = _timed(page, view)
+                duration = _timed(page, view)
                 if at:
-                    seconds[view.name].append(taken)
+                    seconds[view.name].append(duration)
             skeletons = page.evaluate("window.skeletons") if at == 0 else skeletons
         skeletons = page.evaluate("window.skeletons") - skeletons
         running, watching = _watching(browser, app, waiting, watched)
         return Report(
             machine=machine(),
             steps=steps,
-            views={view: Spread.of(taken) for view, taken in seconds.items()},
+            views={view: Spread.of(duration) for view, duration in seconds.items()},
             first_paint=Spread.of([paint for paint, _ in first]),
             first_graph=Spread.of([graph for _, graph in first]),
             skeletons=skeletons,
@@ -357,16 +357,16 @@ def _wait(address: str) -> None:
 
 def chromium() -> str:
     """Where Chromium is."""
-    found = next(
+    program = next(
         filter(
             None,
             map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")),
         ),
         None,
     )
-    if found is None:
+    if program is None:
         raise SystemExit("This needs Chromium; install it, and put it on PATH.")
-    return found
+    return program
 
 
 def as_text(report: Report) -> str:

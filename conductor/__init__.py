@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conductor.values.messages import Completion, Delta, Request
     from conductor.values.output import Output
     from conductor.values.presets import Settings
-    from conductor.workers.pool.pool import Pool, offline_pool, read_pool
+    from conductor.workers.pool.pool import Pool, built_in_pool, read_pool
     from conductor.workers.protocol import Worker, WorkerCard
     from conductor.workflow.diff import plan_diff
     from conductor.workflow.file import read_plan, write_plan
@@ -49,9 +49,9 @@ __all__ = [
     "aplan",
     "arun",
     "ask",
+    "built_in_pool",
     "change",
     "fold",
-    "offline_pool",
     "parse",
     "plan",
     "plan_diff",
@@ -74,7 +74,7 @@ _HOMES = {
     "conductor.values.messages": ("Completion", "Delta", "Request"),
     "conductor.values.output": ("Output",),
     "conductor.values.presets": ("Settings",),
-    "conductor.workers.pool.pool": ("Pool", "offline_pool", "read_pool"),
+    "conductor.workers.pool.pool": ("Pool", "built_in_pool", "read_pool"),
     "conductor.workers.protocol": ("Worker", "WorkerCard"),
     "conductor.workflow.diff": ("plan_diff",),
     "conductor.workflow.file": ("read_plan", "write_plan"),

@@ -5,6 +5,10 @@ import os
 import signal
 import sys
 
+from conductor.limited.own_process import hide
+from conductor.loading import load_lightly
+from conductor.studio_path import find_studio
+
 
 def _open_streams() -> None:
     """Open each standard stream that is closed, so that no file of ours, as the store, takes its number."""
@@ -26,9 +30,13 @@ def _open_streams() -> None:
 
 def run() -> int:
     """Run the command that the arguments name; returns the process's exit code."""
+    # Exports, reports and runs of training are its user's alone; they may share them.
+    hide()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Until the command begins there is nothing to lose; loading it takes a moment.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    load_lightly()
+    find_studio()
     from studio.cli.line import main  # noqa: PLC0415 - loaded once an interrupt ends the process
 
     _open_streams()

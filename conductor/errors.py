@@ -1,6 +1,6 @@
 """Every error this project raises on purpose, in one tree with the root `ConductorError`.
 
-A message names the thing, what is wrong and what to do; `step` is 0-based and None where
+A message names the thing, what is wrong and what to do; `step` is 0-based and None if
 the error concerns no single step. This module knows no other module of the project.
 """
 
@@ -40,7 +40,7 @@ class PlanError(ConductorError):
 class PoolError(ConductorError):
     """A pool file, or a use of the pool, is wrong: unknown key, duplicate name, unknown worker.
 
-    For a file, `line` (from 1) and `key` are the place, and `reason` what is wrong there; None where unknown.
+    For a file, `line` (from 1) and `key` are the place, and `reason` what is wrong there; None if unknown.
     """
 
     def __init__(
@@ -54,6 +54,10 @@ class PoolError(ConductorError):
 
 class WorkerError(ConductorError):
     """A worker could not give an answer. Raised by workers; the engine turns it into an event."""
+
+
+class LimitedProcessError(WorkerError):
+    """A process in which an answer is scored could not run or was lost: nothing is known of the answer."""
 
 
 class AnswerFormError(WorkerError):

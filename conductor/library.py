@@ -18,13 +18,13 @@ from typing import Any, ParamSpec, TypeVar
 
 from conductor.engine.meter import Meter
 from conductor.errors import PlanError
-from conductor.orchestrate import orchestrate, plan_request, plan_round
+from conductor.orchestration.recorder import MemoryRecorder
+from conductor.orchestration.rounds import orchestrate, plan_request, plan_round
+from conductor.orchestration.runtime import runtime_of
 from conductor.planner.planner import check_query, check_wish
-from conductor.recorder import MemoryRecorder
 from conductor.runs.events import Event
 from conductor.runs.request import RequestState, RunRequest
 from conductor.runs.state import RunState
-from conductor.runtime import runtime_of
 from conductor.values.budget import NO_BUDGET, Budget
 from conductor.values.presets import Settings
 from conductor.waiting import result_of
@@ -45,7 +45,7 @@ async def aplan(
 ) -> PlanReport:
     """Ask the pool's Conductor for a workflow that answers `query`; the report's `workflow` is the plan.
 
-    Without a `pool` the configured one is used (`pool.toml`, else the offline experts). Raises `PlanError`
+    Without a `pool` the configured one is used (`pool.toml`, else the built-in workers). Raises `PlanError`
     with the last attempt's reason where no valid plan came and for an unknown planner, `PoolError` and
     `QueryError`.
     """
@@ -88,13 +88,13 @@ async def achange(
 
     The diff's `new` is the changed plan; `take_rows` takes a part of it, and `workflow` is as it was. A plan
     with more steps than the settings allow may keep as many. Raises `PlanError` where no valid plan came and
-    for a planner that cannot do that, such as the offline rules; `PoolError`, and `QueryError` for a bad
+    for a planner that cannot do that, such as the rules; `PoolError`, and `QueryError` for a bad
     query or wish.
     """
-    asked = settings or Settings()
-    asked = asked.model_copy(update={"max_steps": max(asked.max_steps, len(workflow))})
+    run_settings = settings or Settings()
+    run_settings = run_settings.model_copy(update={"max_steps": max(run_settings.max_steps, len(workflow))})
     change = ChangeRequest(workflow=workflow, wish=check_wish(wish))
-    report = await _plan(query, pool=pool, settings=asked, on_event=on_event, change=change)
+    report = await _plan(query, pool=pool, settings=run_settings, on_event=on_event, change=change)
     assert report.workflow is not None, "a report without a workflow is no plan"
     return plan_diff(workflow, with_own_settings(workflow, report.workflow))
 

@@ -16,11 +16,12 @@ from pages.components.compare.pickers import chosen_sides, session_picker, side_
 from pages.components.compare.three_way import three_way_view
 from pages.components.compare.two import compare_two
 from pages.components.graph import load_library
-from pages.components.streamlit_patches.initial_values import drawn_to_the_end
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end, on_choice, show_stored
 from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import Side, last_two, three_sides
+from pages.components.widgets.labels import distinct_labels
 from studio.workbench import Workbench
 
 Mode = Literal["two", "three"]
@@ -78,10 +79,10 @@ def _session_of(bench: Workbench, tab: TabState, left: Side | None, right: Side 
 def _head(bench: Workbench, mode: Mode, session: str | None) -> None:
     """Title and mode; changing the mode is another address."""
 
-    def changed() -> None:
+    def changed(mode: Mode) -> None:
         if session is None:
             return
-        if st.session_state["compare-mode"] == "three":
+        if mode == "three":
             st.query_params.from_dict({"session": session})
             return
         try:
@@ -90,7 +91,7 @@ def _head(bench: Workbench, mode: Mode, session: str | None) -> None:
             pair = None
         st.query_params.from_dict({} if pair is None else {"left": pair[0], "right": pair[1]})
 
-    st.session_state["compare-mode"] = mode
+    key = show_stored("compare-mode", mode)
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="page-head"
     ):
@@ -99,38 +100,38 @@ def _head(bench: Workbench, mode: Mode, session: str | None) -> None:
             "What is compared",
             list(_MODES),
             required=True,
-            key="compare-mode",
-            format_func=_MODES.__getitem__,
+            key=key,
+            format_func=distinct_labels(_MODES),
             label_visibility="collapsed",
             disabled=session is None,
-            on_change=changed,
+            on_change=on_choice(key, changed),
         )
 
 
 def _three(bench: Workbench, session: str) -> None:
     try:
         bench.store.sessions.find(session)
-        found: str | None = session
+        choice: str | None = session
     except StorageError as error:
         st.error(plain(str(error)), icon=":material/link_off:")
-        found = None
+        choice = None
 
     def selected(chosen: str) -> None:
         st.query_params["session"] = chosen
 
-    session_picker(bench.store, key="compare-session", label="Session", session=found, on_select=selected)
-    if found is None:
+    session_picker(bench.store, name="compare-session", label="Session", session=choice, on_select=selected)
+    if choice is None:
         return
-    if bench.store.revisions.head(found) is None:
+    if bench.store.revisions.head(choice) is None:
         st.caption("This session has no workflow yet; plan one on the workbench first.")
         st.page_link(
             "pages/workbench.py",
             label="Open it on the workbench",
             icon=":material/account_tree:",
-            query_params={"session": found},
+            query_params={"session": choice},
         )
         return
-    three_way_view(three_sides(bench, found))
+    three_way_view(three_sides(bench, choice))
 
 
 page()

@@ -10,15 +10,15 @@ from pathlib import Path
 import streamlit as st
 
 from conductor.errors import StorageError
-from conductor.evaluation.report.page import STYLES
+from conductor.evaluation.report.evaluation_page import STYLES
 from conductor.evaluation.shipped.sets import SHIPPED
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.workflow.model import Workflow
-from pages.components.evaluation.actions import deletion_dialog, evaluation_actions, given_out
 from pages.components.evaluation.beside import beside_another
 from pages.components.evaluation.listing import evaluation_list, open_evaluation
 from pages.components.evaluation.progress import PLACE, progress_line
 from pages.components.evaluation.questions import questions
+from pages.components.evaluation.record_actions import deletion_dialog, evaluation_actions, given_out
 from pages.components.evaluation.results import accuracy_figure, categories, planners_table
 from pages.components.evaluation.setup import DEMO, new_evaluation, run_demo
 from pages.components.evaluation.trials import trials_region
@@ -39,7 +39,7 @@ _LIVE_SECONDS, _IDLE_SECONDS = 1.5, 5.0
 _MANY = 1_000
 
 # Where the state of the tab has the session that has just taken a workflow.
-_TAKEN = "trial-taken"
+_TARGET = "trial-taken"
 
 _LAYOUT = Path(__file__).parent / "components" / "evaluation" / "evaluation.css"
 
@@ -50,7 +50,7 @@ def page() -> None:
         st.html(STYLES)
         st.html(_LAYOUT)
         tab, shared = TabState(), services()
-        tab.drawn()
+        tab.begin_page()
         named = st.query_params.get("evaluation")
         if named is None:
             if "new" in st.query_params:
@@ -126,9 +126,9 @@ def _one(shared: Services, tab: TabState, record: EvaluationRecord) -> None:
         evaluation_actions(store, record, under_way=under_way)
     size = store.evaluations.sizes()[record.id]
     facts = [
-        counted(size.questions, "question"), counted(len(spec.planners), "planner"),
+        quantity(size.questions, "question"), quantity(len(spec.planners), "planner"),
         *([] if spec.repeats == 1 else [f"each question {spec.repeats} times"]),
-        f"seed {spec.seed}", f"begun {clock(record.created_at)}",
+        f"seed {spec.seed}", f"begun {clock(record.created_at)}", *spec.tags,
     ]  # fmt: skip
     st.caption(plain(" · ".join(facts)))
 
@@ -164,11 +164,11 @@ def _trial(shared: Services, record: EvaluationRecord, *, done: bool) -> None:
     def take(workflow: Workflow, note: str) -> None:
         if session is not None:
             shared.workbench.editing.edit(session, workflow, note=note, author=author())
-            st.session_state[_TAKEN] = session
+            st.session_state[_TARGET] = session
 
     trials_region(store, record, take=None if session is None else take, key="trial", done=done)
-    if taken := st.session_state.pop(_TAKEN, None):
-        st.switch_page("pages/workbench.py", query_params={"session": taken})
+    if target := st.session_state.pop(_TARGET, None):
+        st.switch_page("pages/workbench.py", query_params={"session": target})
 
 
 page()

@@ -12,9 +12,9 @@ import streamlit as st
 from conductor.errors import DataError
 from pages.components.graph import load_library
 from pages.components.learning.lessons import lessons_region
-from pages.components.learning.results import curve_charts, plans_before_and_after, results_table
 from pages.components.learning.runs import facts, open_run, progress, run_list
-from pages.components.learning.setup import THREADS, new_training
+from pages.components.learning.training_results import curve_charts, plans_before_and_after, results_table
+from pages.components.learning.training_setup import THREADS, new_training
 from pages.components.learning.use import use_button
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.notices import errors_shown, pool_notice
@@ -34,7 +34,7 @@ def page() -> None:
     with errors_shown("page"):
         st.html(_LAYOUT)
         tab, shared = TabState(), services()
-        tab.drawn()
+        tab.begin_page()
         with st.container(key="machinery"):
             load_library()
         named = st.query_params.get("run")
@@ -73,7 +73,7 @@ def _all(shared: Services, tab: TabState) -> None:
 
 
 def _read(shared: Services, path: Path) -> TrainingRun:
-    return read_run(path, begun=shared.trainings.begun_here(path))
+    return read_run(path, is_starting=shared.trainings.begun_here(path))
 
 
 def _one(shared: Services, tab: TabState, run: TrainingRun) -> None:

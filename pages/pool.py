@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 
 import streamlit as st
 
 from conductor.errors import PoolError
-from conductor.values.output import OFFLINE_LABEL
-from conductor.workers.health.probe import ProbeTarget, targets, unconfirmed
-from conductor.workers.keys.hosts import KeyHost, confirm
+from conductor.workers.health.probe import ProbeTarget, unconfirmed
 from conductor.workers.keys.secret import SECRETS_FILE
 from conductor.workers.pool.built_in import built_in_file
-from conductor.workers.pool.pool import DEFAULT_PATH, Pool, configured_path, offline_pool, read_pool
+from conductor.workers.pool.pool import DEFAULT_PATH, Pool, built_in_pool, configured_path, read_pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
 from pages.components.keyboard.focus import keep_focus
+from pages.components.pool.connect import connection_dialog, open_connection
+from pages.components.pool.embedding import embedding
 from pages.components.pool.file import file_fault, text_editor
 from pages.components.pool.form import open_form, pool_form
-from pages.components.pool.found import found_models
-from pages.components.pool.table import Row, key_label, pool_table, remove_key
+from pages.components.pool.offers import found_models
+from pages.components.pool.table import PoolRow, key_label, pool_rows, pool_table, remove_key
 from pages.components.pool.tokens import tokens_view
-from pages.components.streamlit_patches.initial_values import drawn_to_the_end
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end, show_stored, stored_key
 from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import Services, access, services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
+from pages.components.widgets.key_questions import key_questions, question_key
 from pages.components.widgets.pool_saving import PLACE, saved_notice
 
 POLL_SECONDS = 0.4
@@ -53,7 +53,7 @@ def page() -> None:
     st.html(_STYLES)
     with errors_shown("pool"):
         tab = TabState()
-        tab.drawn()
+        tab.begin_page()
         shared = services()
         with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
             st.title("Pool", anchor=False)
@@ -62,7 +62,7 @@ def page() -> None:
         document = PoolDocument.opened(DEFAULT_PATH if path is None or built_in else path)
         refusal = access().editing_refusal
         if refusal is None:
-            saved_notice(tab)
+            saved_notice(tab, asks=True)
         else:
             st.info(plain(refusal), icon=":material/lock:")
         if path is not None and built_in:
@@ -75,6 +75,7 @@ def page() -> None:
         tokens_view(shared.workbench.store, tab, workers)
         if refusal is None:
             pool_form()
+            connection_dialog(shared.workbench)
 
 
 def _may_edit() -> bool:
@@ -97,16 +98,17 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
     places: tuple[Place | None, ...] = (*[None] * document.built_in, *range(len(document.workers)))
     if pool.conductor is not None:
         places = ("conductor", *places)
-    rows = [Row(target, place) for target, place in zip(targets(pool), places, strict=True)]
+    rows = pool_rows(pool, places)
     count = len(pool.workers)
     label = f" · {pool.label}" if pool.label else ""
     st.caption(plain(f"{document.path} · {count:,} worker{'s' if count > 1 else ''}{label}"))
     if _may_edit():
-        _questions([row.target for row in rows])
+        key_questions(unconfirmed([row.target for row in rows]), place=PLACE)
     _members(shared, tab, document, rows, pool=pool)
     if not _may_edit():
         return
     found_models(shared.workbench, tab)
+    embedding(tab)
     _keys([row.target for row in rows])
     with st.expander("The file as text", icon=":material/notes:", key="pool-file"):
         text_editor(document)
@@ -116,7 +118,7 @@ def _built_in(shared: Services, pool: Pool, *, named: str) -> None:
     """A set that was chosen by its name: there is no file to edit."""
     pool_notice(link=False)
     st.caption(plain(f"The built-in set {named} · {len(pool.workers):,} workers · {pool.label}"))
-    pool_table([Row(target, None) for target in targets(pool)], shared.probe, None)
+    pool_table(pool_rows(pool), shared.probe, None)
 
 
 def _without_file(shared: Services, tab: TabState, document: PoolDocument, *, named: bool) -> None:
@@ -125,26 +127,27 @@ def _without_file(shared: Services, tab: TabState, document: PoolDocument, *, na
         st.error(f"There is no pool file at {where}; add a worker to create it.", icon=":material/error:")
         _members(shared, tab, document, [], pool=None)
         return
+    built_in = built_in_pool()
     st.info(
-        f"**This pool is {OFFLINE_LABEL}.** Four built-in experts calculate and look up; they write no text "
-        "of their own. To use language models, add a worker: any endpoint that speaks OpenAI's chat "
-        f"completions, hosted or on this machine. It is stored in {where}; pool.example.toml has examples.",
+        f"**Without a model of your own: {built_in.label}.** A small one answers, a calculator is exact. "
+        "To use other models, connect an endpoint: any that speaks OpenAI's chat completions, hosted or on "
+        f"this machine. Its workers are stored in {where}; pool.example.toml has examples.",
         icon=":material/cloud_off:",
     )
-    rows = [Row(target, None) for target in targets(offline_pool())]
-    _members(shared, tab, document, rows, pool=None)
+    _members(shared, tab, document, pool_rows(built_in), pool=None)
     if _may_edit():
         found_models(shared.workbench, tab)
+        embedding(tab)
 
 
 def _members(
-    shared: Services, tab: TabState, document: PoolDocument, rows: Sequence[Row], *, pool: Pool | None
+    shared: Services, tab: TabState, document: PoolDocument, rows: Sequence[PoolRow], *, pool: Pool | None
 ) -> None:
     """The buttons and the table, drawn again and again while a worker is tested."""
     probe = shared.probe
     if not _may_edit():
-        if shown := _shown(rows):
-            pool_table(shown, probe, None)
+        if rows_shown := _visible(rows):
+            pool_table(rows_shown, probe, None)
         return
     polled = probe.busy
 
@@ -152,7 +155,10 @@ def _members(
     def members() -> None:
         tab.redraw_if_asked()
         with st.container(horizontal=True, key="pool-actions"):
-            action("Add a worker", "add", open_form, document, None, key="pool-add", type="primary")
+            tip = "An address and a key once; then tick its models"
+            connect = partial(action, "Connect an endpoint", "cable", open_connection, document, help=tip)
+            connect(key="pool-connect", type="primary")
+            action("Add a worker", "add", open_form, document, None, key="pool-add")
             if pool is not None and pool.conductor is None:
                 add = partial(action, "Add a Conductor", "account_tree", open_form, document, "conductor")
                 help = "Until there is one, the built-in planner writes the workflows, by rule"
@@ -161,55 +167,40 @@ def _members(
                 action("Stop testing", "stop_circle", probe.stop, key="pool-stop")
             elif rows:
                 help = "Requests a short answer from each, several at a time"
-                found = [row.target for row in rows]
-                action("Test all", "network_check", probe.begin, found, key="pool-test-all", help=help)
-        shown = _shown(rows)
-        if shown:
-            pool_table(shown, probe, document)
-        _keep_focus(shown)
+                entries = [row.target for row in rows]
+                action("Test all", "network_check", probe.begin, entries, key="pool-test-all", help=help)
+        rows_shown = _visible(rows)
+        if rows_shown:
+            pool_table(rows_shown, probe, document)
+        _keep_focus(rows_shown)
         if polled and not probe.busy:
             st.rerun()
 
     members()
 
 
-def _shown(rows: Sequence[Row]) -> Sequence[Row]:
+def _visible(rows: Sequence[PoolRow]) -> Sequence[PoolRow]:
     """The rows of the page of the list that is shown, as far as there still is one."""
     pages = -(-len(rows) // _PER_PAGE)
     if pages <= 1:
         return rows
-    st.session_state["pool-page"] = min(st.session_state.get("pool-page", 1), pages)
-    at = st.pagination(pages, key="pool-page")
+    at = min(st.session_state.get(stored_key("pool-page"), 1), pages)
+    at = st.pagination(pages, key=show_stored("pool-page", at))
     return rows[(at - 1) * _PER_PAGE : at * _PER_PAGE]
 
 
-def _keep_focus(shown: Sequence[Row]) -> None:
-    gone = {remove_key(row): ("pool-undo",) for row in shown}
-    gone |= {_question_key(pair): ("pool-add",) for pair in unconfirmed([row.target for row in shown])}
+def _keep_focus(rows: Sequence[PoolRow]) -> None:
+    gone = {remove_key(row): ("pool-undo",) for row in rows}
+    gone |= {question_key(pair): ("pool-add",) for pair in unconfirmed([row.target for row in rows])}
     with st.container(key="machinery"):
         keep_focus({**_FOCUS_FALLBACKS, **gone})
 
 
-def _questions(found: Sequence[ProbeTarget]) -> None:
-    """Ask about each key that was not confirmed for the host of its endpoint."""
-    for pair in unconfirmed(found):
-        key = _question_key(pair)
-        with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{key}-row"):
-            st.markdown(f":material/key: **Send {plain(pair.variable)} to {plain(pair.origin)}?**")
-            st.caption("It was not confirmed for this host, so its workers cannot be used.")
-            st.space("stretch")
-            action("Send it there", None, confirm, pair, key=key, place=PLACE, redraw=False)
-
-
-def _question_key(pair: KeyHost) -> str:
-    return f"pool-confirm-{sha256(' '.join(pair).encode()).hexdigest()[:12]}"
-
-
-def _keys(found: Sequence[ProbeTarget]) -> None:
+def _keys(entries: Sequence[ProbeTarget]) -> None:
     """How a key is set; open where one is missing."""
     words = {
         target.endpoint.api_key_env: key_label(target)
-        for target in found
+        for target in entries
         if target.endpoint is not None and target.endpoint.api_key_env is not None
     }
     missing = [variable for variable, word in words.items() if word in ("missing", "unusable")]

@@ -10,7 +10,7 @@ from uuid import uuid4
 import streamlit as st
 
 from conductor.errors import ConductorError
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from pages.components.keyboard.focus import FocusFallbacks, keep_focus
 from pages.components.sessions.actions import PLACE, SessionActions, session_dialog
 from pages.components.sessions.disk_usage import store_size
@@ -65,15 +65,15 @@ def _sessions(bench: Workbench, tab: TabState, listed: SessionList, actions: Ses
         return
     head, rows = st.container(), st.container(key="session-rows", gap="small")
     at = _page_shown(listed, math.ceil(count / _PER_PAGE))
-    shown = bench.store.sessions.listed(filter, limit=_PER_PAGE, offset=(at - 1) * _PER_PAGE)
-    snippets = bench.store.sessions.snippets([session.id for session in shown], filter.search)
+    sessions = bench.store.sessions.listed(filter, limit=_PER_PAGE, offset=(at - 1) * _PER_PAGE)
+    snippets = bench.store.sessions.snippets([session.id for session in sessions], filter.search)
     with head:
-        selection_bar(listed, actions, shown=shown, count=count)
+        selection_bar(listed, actions, sessions=sessions, count=count)
     with rows:
-        for session in shown:
+        for session in sessions:
             session_row(tab, listed, session, snippet=snippets.get(session.id), actions=actions)
     with st.container(key="machinery"):
-        keep_focus(_focus_fallbacks(shown))
+        keep_focus(_focus_fallbacks(sessions))
 
 
 def _nothing_yet(bench: Workbench, listed: SessionList) -> None:
@@ -84,7 +84,7 @@ def _nothing_yet(bench: Workbench, listed: SessionList) -> None:
         st.caption("No sessions yet. Ask something on the workbench; its session is then listed here.")
     st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
     if deleted:
-        label = f"Show {counted(deleted, 'deleted session')}"
+        label = f"Show {quantity(deleted, 'deleted session')}"
         st.button(label, key="find-gone", on_click=listed.ask_for, kwargs={"deleted": True})
 
 
@@ -100,10 +100,10 @@ def _nothing_found(listed: SessionList) -> None:
 
 def _page_shown(listed: SessionList, pages: int) -> int:
     """The page of the list: the one shown last, also by an earlier visit, as far as there still is one."""
-    shown = st.session_state.get(PAGE_KEY)
-    at: int = min(shown or listed.page, pages)
+    number = st.session_state.get(PAGE_KEY)
+    at: int = min(number or listed.page, pages)
     if pages > 1:
-        if shown is not None and shown != at:
+        if number is not None and number != at:
             st.session_state[PAGE_KEY] = at
         at = st.pagination(pages, default=at, key=PAGE_KEY)
     listed.page = at
@@ -114,7 +114,7 @@ def _focus_fallbacks(sessions: Sequence[SessionSummary]) -> FocusFallbacks:
     """Where the focus goes when a row disappears."""
     first = [f"open-{session.id}" for session in sessions[:1]]
     fallbacks = {"undelete": first, "delete-selected": ["undelete"], "find-set": ["find-search"]}
-    fallbacks |= {"select-none": ["select-page"], "restore-selected": first}
+    fallbacks |= {"select-none": ["selection"], "restore-selected": first}
     for session in sessions:
         fallbacks[f"act-{session.id}"] = ["undelete"]
         fallbacks[f"restore-{session.id}"] = first
@@ -126,20 +126,20 @@ def _deleted(listed: SessionList, actions: SessionActions) -> None:
     deleted = listed.deleted
     if deleted is None:
         return
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="deleted-notice"):
         title = None if deleted.name is None else f"“{plain(deleted.name, limit=100)}”"
-        st.markdown(f"Deleted {title or counted(len(deleted.ids), 'session')}")
+        st.markdown(f"Deleted {title or quantity(len(deleted.ids), 'session')}")
         st.space("stretch")
         action("Undo", "undo", actions.restore, deleted.ids, key="undelete", redraw=False)
 
 
 def _give_out(bench: Workbench, listed: SessionList) -> None:
     """Give out the sessions whose file was requested."""
-    wanted, listed.wanted = listed.wanted, ()
-    if wanted:
-        name = f"session-{wanted[0]}.jsonl" if len(wanted) == 1 else f"sessions-{len(wanted)}.jsonl"
+    ids, listed.exports = listed.exports, ()
+    if ids:
+        name = f"session-{ids[0]}.jsonl" if len(ids) == 1 else f"sessions-{len(ids)}.jsonl"
         try:
-            listed.file = sessions_download(bench.store, wanted, id=uuid4().hex, name=name)
+            listed.file = sessions_download(bench.store, ids, id=uuid4().hex, name=name)
         except ConductorError as error:
             st.error(plain(str(error)), icon=":material/error:")
             return

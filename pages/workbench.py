@@ -7,24 +7,26 @@ from functools import partial
 import streamlit as st
 
 from conductor.errors import StorageError
+from conductor.workers.health.probe import unconfirmed_in
 from pages.components.graph import load_library
 from pages.components.keyboard.focus import keep_focus
 from pages.components.panes import STYLES, pane_handle
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
-from pages.components.tab.fields import Shown
 from pages.components.tab.notices import errors_shown, pool_notice
-from pages.components.tab.services import services, workbench
+from pages.components.tab.page_part import PagePart
+from pages.components.tab.services import access, services, workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.tab.tab_storage import tab_storage
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.key_questions import key_questions, question_key
 from pages.components.workbench.audience.watched import watched
 from pages.components.workbench.bar.bar import bar
 from pages.components.workbench.canvas import graph
 from pages.components.workbench.conflicts import conflicts, show_news
 from pages.components.workbench.drawer.panels import panels
-from pages.components.workbench.find import find_in_session
-from pages.components.workbench.following.live import live_planning
+from pages.components.workbench.find import find, find_anywhere
 from pages.components.workbench.following.live_refresh import CurrentView, watch
+from pages.components.workbench.missing_workers import missing_workers
 from pages.components.workbench.planning.other_plans import other_plans
 from pages.components.workbench.planning.plan import attempts, no_plan
 from pages.components.workbench.question.composer import composer
@@ -41,9 +43,9 @@ from studio.workbench import Workbench, marks
 _FOCUS_FALLBACKS = {
     "undo": ("redo", "share"),
     "redo": ("undo", "share"),
-    "run": ("stop", "share"),
+    "run": ("stop", "run-split", "share"),
     "run-split": ("stop", "share"),
-    "stop": ("run", "ask-again", "plan-again"),
+    "stop": ("run", "run-split", "ask-again", "plan-again"),
     "another-round": ("stop",),
     "ask-alternatives": ("stop", "plan-choices-batch"),
     "plan-choices-text": ("run", "share"),
@@ -77,39 +79,47 @@ def page() -> None:
     """Draw the page for this tab."""
     with errors_shown("page"):
         tab = TabState()
-        tab.drawn()
+        tab.begin_page()
         bench = workbench() if tab.view_only is None else services().viewed
         if not pool_notice(link=not tab.watched):
             return
+        pairs = () if tab.watched or access().editing_refusal else unconfirmed_in(bench.pool)
+        key_questions(pairs, place="page")
         # Taken before anything is read: what changes from now on is news.
         seen = marks(bench, tab.session)
         current = _current(bench, tab)
         with st.container(key="machinery"):
             load_library()
             # The first rule counts: the chips stand in the box of the welcome page, too.
-            keep_focus({**settings_focus_fallbacks(bench.pool.names), **_FOCUS_FALLBACKS})
+            answered = {question_key(pair): ("run", "query") for pair in pairs}
+            keep_focus({**settings_focus_fallbacks(bench.pool.names), **_FOCUS_FALLBACKS, **answered})
             if current is None:
                 watch(tab, seen)
+                if not tab.watched:
+                    find_anywhere(tab)
             else:
                 current.watch(seen)
                 if not tab.presents:
-                    current.fragment("find", partial(find_in_session, bench, tab))
+                    current.fragment("find", partial(find, bench, tab))
         view = None if current is None else current.of_page
         if tab.watched:
             watched(bench, tab, current)
             return
-        sidebar(bench, tab)
+        sidebar(bench, tab, view)
         if current is None or view is None:
             welcome(bench, tab)
             return
         show_news(bench, tab, view)
-        if view.head is None:
+        if view.head is None and not view.busy:
             _unplanned(bench, tab, current)
             return
+        # Its places are the same while a plan is written, so that nothing of it is drawn afresh at the end.
         with st.container(key="storage"):
-            tab_storage(bench, tab, view.head)
+            if view.head is not None:
+                tab_storage(bench, tab, view.head)
         _session(bench, tab, current)
-        Shown(tab, view.head, place="page").mark()
+        if view.head is not None:
+            PagePart(tab, view.head, place="page").mark()
 
 
 def _current(bench: Workbench, tab: TabState) -> CurrentView | None:
@@ -123,7 +133,7 @@ def _current(bench: Workbench, tab: TabState) -> CurrentView | None:
 
 
 def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
-    """A session without a workflow: its plan as it is written, or why there is none."""
+    """A session without a workflow: why there is no plan."""
     view = current.of_page
     st.html(STYLES)
     with st.container(key="workbench", gap=None):
@@ -131,19 +141,17 @@ def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         _news(bench, tab, view)
         with st.container(key="plan-pane"):
             conversation_view(view.session)
-            if view.busy:
-                live_planning(bench, current, stop=True)
-            else:
-                no_plan(bench, tab, view)
-            shown = None if view.busy else view.no_plan
-            attempts(bench.store.plans.of_session(view.session.id), of=view.latest_plan, shown=shown)
-            if not view.busy:
-                current.fragment("other-plans-part", partial(other_plans, bench, tab))
+            no_plan(bench, tab, view)
+            plans = bench.store.plans.of_session(view.session.id)
+            attempts(plans, of=view.latest_plan, elsewhere=view.no_plan)
+            current.fragment("other-plans-part", partial(other_plans, bench, tab))
         _composer(bench, tab, current)
 
 
 def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
-    """A session with a workflow: the bar, and below it the panes, each of which scrolls by itself."""
+    """A session with a workflow, or with a plan that is being written: the bar, and below it the panes; each
+    pane scrolls by itself.
+    """
     view = current.of_page
     st.html(STYLES)
     with st.container(key="workbench", gap=None):
@@ -154,9 +162,11 @@ def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         pane_handle("read", label="Room for what is read")
         reading_pane(bench, tab, current)
         _composer(bench, tab, current)
+        # It has its room before there is anything in it, so that the graph does not move when there is.
         with st.container(key="drawer", gap=None):
             pane_handle("drawer", label="Room for the drawer")
-            current.fragment("panels", partial(panels, bench, tab), follows="drawer")
+            if view.head is not None:
+                current.fragment("panels", partial(panels, bench, tab), follows="drawer")
 
 
 def _canvas(bench: Workbench, tab: TabState, now: SessionView) -> None:
@@ -177,6 +187,7 @@ def _news(bench: Workbench, tab: TabState, view: SessionView) -> None:
         if view.problem and view.replay is None:
             # Once there is a run to be read, what keeps another one from starting is less than an error.
             (st.error if view.state is None else st.warning)(plain(view.problem), icon=":material/error:")
+            missing_workers(bench, tab, view)
         conflicts(bench, tab, view)
 
 

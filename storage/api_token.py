@@ -67,7 +67,7 @@ class Spent(Value):
 
 
 def limit_texts(limits: TokenLimits) -> tuple[str, ...]:
-    """Each limit in words, nothing where there is none."""
+    """Each limit in words; empty without a limit."""
     each = {"day": "a day", "month": "a month", "total": "in total"}[limits.period]
     amounts = (
         (limits.tokens, "{:,} tokens " + each),
@@ -96,9 +96,9 @@ def new_secret() -> Secret:
 
 
 def read_token(text: str) -> tuple[str, str] | None:
-    """The id and the secret in a token's text, None where it is no token."""
-    found = _TEXT.fullmatch(text)
-    return None if found is None else (found[1], found[2])
+    """The id and the secret in a token's text, or None for another text."""
+    match = _TEXT.fullmatch(text)
+    return None if match is None else (match[1], match[2])
 
 
 def digest_of(secret: str) -> str:
@@ -122,7 +122,7 @@ def begin_of(period: Period, *, now: float) -> str:
 
 
 def end_of(period: Period, *, now: float) -> float | None:
-    """When the next period begins (Unix seconds), None where none does."""
+    """When the next period begins (Unix seconds), or None without a period."""
     at = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     match period:
         case "day":

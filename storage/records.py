@@ -14,35 +14,47 @@ from conductor.values.presets import Settings
 from conductor.values.total import Total
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Topology
-from storage.session_entries import ChangeEntry, ExperimentEntry, NoteEntry, PlanEntry, RunEntry, SessionState
-from storage.session_entries import RevisionEntry as RevisionInFile
+from storage.session_entries import (
+    ChangeEntry,
+    ExperimentEntry,
+    NoteEntry,
+    PlanEntry,
+    RevisionEntry,
+    RunEntry,
+    SessionState,
+)
 
 SessionOrigin = Literal["app", "terminal", "import", "api", "fork", "evaluation"]
 """Where a session came from."""
 
 
 class Session(Value):
-    """A question and its results. `head` is the current revision's id, None before the first. `settings` are
-    those for its Conductor, None where nothing was chosen; `conversation` holds the messages before the
-    question, None without any.
-
-    `updated_at` changes with plans, edits and the start and end of runs; not with names, tags or deletion.
-    `origin` is None where it was not recorded; a fork was made from the revision `forked_from`, which may
-    be removed by now.
-    """
+    """A question and its results."""
 
     id: str
+    """Opaque."""
     title: str
+    """Its name in lists."""
     query: str
+    """The question."""
     created_at: float
+    """In Unix seconds."""
     updated_at: float
+    """Changes with plans, edits and the start and end of runs; not with names, tags or deletion."""
     pool_label: str | None
+    """That its pool calls no served model, or None."""
     head: str | None
+    """The current revision's id, None before the first."""
     deleted_at: float | None
+    """None unless it was deleted."""
     settings: Settings | None = None
+    """Those for its Conductor, None if nothing was chosen."""
     origin: SessionOrigin | None = None
+    """None if it was not recorded."""
     forked_from: str | None = None
+    """The revision from which a fork was made; it may be removed by now."""
     conversation: Conversation | None = None
+    """The messages before the question, None without any."""
 
     @property
     def earlier_conversation(self) -> Conversation:
@@ -51,47 +63,57 @@ class Session(Value):
 
 
 class RequestSession(Value):
-    """How the session of an API request is stored.
-
-    `token` is the id of the token that the request came with: only requests with the same token read the
-    session. None: every request does. `tags` are the session's. Unless `keep`, the session is deleted from
-    the start, so that it is removed in time even where its process dies. `continues` is the id of the
-    revision whose session the request continues, None for a new session. `response` is what is stored of the
-    response from the start, None for nothing.
-    """
+    """How the session of an API request is stored."""
 
     token: str | None = None
+    """The id of the request's token: only requests with it read the session. None: all do."""
     tags: tuple[str, ...] = ()
+    """The session's."""
     keep: bool = True
+    """Else it is deleted from the start, so that it is removed in time even where its process dies."""
     continues: str | None = None
+    """The revision whose session the request continues, None for a new session."""
     response: str | None = None
+    """What is stored of the response from the start, None for nothing."""
 
 
 class SessionSummary(Value):
-    """A session as a list shows it; `topology`, `steps` (a count) and `workers` are its current workflow's.
-
-    `tokens` is what planning and all its runs took, trials included, as far as that is known; None where
-    nothing of it is. `tokens_at_least`: a part is unknown, so that it was more.
-    `runs` counts its runs without trials. Workers and tags are in alphabetical order.
-    """
+    """A session as a list shows it."""
 
     id: str
+    """Opaque."""
     title: str
+    """Its name."""
     query: str
+    """The question."""
     created_at: float
+    """In Unix seconds."""
     updated_at: float
+    """As in `Session`."""
     state: SessionState
+    """Of its newest run or plan."""
     topology: Topology | None
+    """The current workflow's shape, None without a workflow."""
     steps: int | None
+    """How many the current workflow has."""
     pool_label: str | None
+    """As in `Session`."""
     origin: SessionOrigin | None = None
+    """None if it was not recorded."""
     forked_from: str | None = None
+    """As in `Session`."""
     deleted_at: float | None = None
+    """None unless it was deleted."""
     workers: tuple[str, ...] = ()
+    """The current workflow's, in alphabetical order."""
     tags: tuple[str, ...] = ()
+    """In alphabetical order."""
     tokens: int | None = None
+    """What planning and all runs took, trials included, as far as that is known; None if nothing of it is."""
     tokens_at_least: bool = False
+    """A part is unknown, so that it was more."""
     runs: int = 0
+    """Without trials."""
 
     @property
     def used(self) -> Total:
@@ -102,131 +124,163 @@ class SessionSummary(Value):
 class Plan(PlanEntry):
     """One answer of a Conductor, valid or not; `failure` is why there is no report.
 
-    It is the `attempt`-th of that `round` (both from 1); from round 2 on it `looks_back` on a run.
     Plans that were requested together, to choose from, share one `alternative` and number their attempts
-    from 1; it is None for all others.
+    from 1; it is None for all others. From round 2 on a plan `looks_back` on a run.
     """
 
     session: str
+    """The one that it belongs to."""
 
 
-class Revision(RevisionInFile):
+class Revision(RevisionEntry):
     """One state of a session's workflow; `number` counts from 1, `parent` is what was edited.
 
     `looks_back` is the run whose next round this is, None for a first round. `author` is the person who made
-    it, None where unknown.
+    it, None if unknown.
     """
 
     session: str
+    """The one that it belongs to."""
     number: int
+    """From 1."""
 
 
-class RevisionEntry(Value):
-    """A revision as a history shows it: without its workflow, which has so many `steps`."""
+class RevisionSummary(Value):
+    """A revision as a history shows it, without its workflow."""
 
     id: str
+    """Opaque."""
     number: int
+    """From 1."""
     parent: str | None
+    """The revision that was edited, None for a first one."""
     origin: Origin
+    """Who made it."""
     note: str
+    """What was changed, in words."""
     created_at: float
+    """In Unix seconds."""
     topology: Topology
+    """The workflow's shape."""
     steps: int
+    """How many."""
     looks_back: str | None
+    """The run whose next round this is, None for a first round."""
     author: str | None
+    """The person who made it, None if unknown."""
 
 
 class RunRecord(RunEntry):
-    """A run's row; its course is in its events. `owner` names the open store that runs it.
+    """A run's row; its course is in its events.
 
-    A run that is the `trial`-th (from 0) of an `experiment` is listed only there. `tokens` is what its ended
-    calls took, None where a call did not report it or the run was interrupted.
+    A run that is the `trial`-th (from 0) of an `experiment` is listed only there.
     """
 
     session: str
+    """The one that it belongs to."""
     owner: str
+    """The open store that runs it."""
     tokens: int | None = None
+    """What its ended calls took, None if a call did not report it or the run was interrupted."""
 
 
 class ExperimentRecord(ExperimentEntry):
     """An experiment on the run `base`; its trials are separate runs, numbered from 0."""
 
     session: str
+    """The one that it belongs to."""
 
 
 class NoteRecord(NoteEntry):
-    """A person's note in a session; `deleted_at` is None unless it was deleted."""
+    """A person's note in a session."""
 
     session: str
+    """The one that it belongs to."""
     deleted_at: float | None = None
+    """None unless it was deleted."""
 
 
 class ChangeRecord(ChangeEntry):
     """What a person asked the Conductor to change in a session's workflow."""
 
     session: str
+    """The one that it belongs to."""
 
 
 class EvaluationRecord(Value):
-    """An evaluation; `ended_at` is None while it goes on or where its process died, `reason` why it was
-    stopped before its end.
-    """
+    """Planners compared on questions."""
 
     id: str
+    """Opaque."""
     created_at: float
+    """In Unix seconds."""
     spec: EvaluationSpec
+    """What is compared, and how."""
     ended_at: float | None
+    """None while it goes on or where its process died."""
     reason: str | None
+    """Why it was stopped before its end."""
 
 
 class EvaluationSize(Value):
-    """How many questions an evaluation has, how many cells were begun, and how many of them were scored."""
+    """How far an evaluation is."""
 
     questions: int
+    """How many it has."""
     sessions: int
+    """Cells that were started."""
     scored: int
+    """Cells with a score."""
 
 
 class CellRecord(Value):
-    """One item (its position from 0), answered by a planner; `repeat` counts from 0. `answered_in` is the
-    session, `result` None until it was scored.
-    """
+    """One item, answered by a planner."""
 
     evaluation: str
+    """The one that it belongs to."""
     item: int
+    """Its position, from 0."""
     planner: str
+    """By its name in the evaluation."""
     repeat: int
+    """From 0."""
     answered_in: str
+    """The session."""
     result: CellResult | None
+    """None until it was scored."""
 
 
 class SessionFilter(Value):
-    """Sessions that meet all of these conditions; an empty one, or None, excludes no session.
-
-    `search` is what a person types, see `search.terms`. Of several states, topologies or workers one will do;
-    tags must all be there. Topology and workers are the current workflow's. `since` and `until` are Unix
-    seconds, of `updated_at`, both included. `least_tokens` is compared with what is known of planning and
-    of runs whose tokens are known, and `most_tokens` finds only sessions where nothing is unknown.
-    `deleted` selects the deleted sessions in place of the others, `evaluated` those of evaluations, `token`
-    those that requests with the token of that id began.
-    """
+    """Sessions that meet all of these conditions; an empty one, or None, excludes no session."""
 
     search: str = ""
+    """What a person types, see `search.terms`."""
     states: tuple[SessionState, ...] = ()
+    """One of them."""
     topologies: tuple[Topology, ...] = ()
+    """One of them, of the current workflow."""
     workers: tuple[str, ...] = ()
+    """One of them, in the current workflow."""
     tags: tuple[str, ...] = ()
+    """All of them."""
     since: float | None = None
+    """Unix seconds of `updated_at`, included."""
     until: float | None = None
+    """Unix seconds of `updated_at`, included."""
     least_tokens: int | None = None
+    """Compared with what is known of planning and of runs whose tokens are known."""
     most_tokens: int | None = None
+    """Matches only sessions where nothing is unknown."""
     deleted: bool = False
+    """The deleted sessions in place of the others."""
     evaluated: bool = False
+    """Those of evaluations in place of the others."""
     token: str | None = None
+    """Those that requests with the token of that id began."""
 
     @property
     def reversed_range(self) -> str | None:
-        """Which range ends before it begins, so that no session is in it; None where none does."""
+        """The range that ends before it begins, so that no session is in it, or None."""
         if self.since is not None and self.until is not None and self.since > self.until:
             return "The last day is before the first; exchange the two."
         least, most = self.least_tokens, self.most_tokens

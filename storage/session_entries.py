@@ -26,7 +26,7 @@ from conductor.workflow.plan_report import PlanReport
 
 SessionState = Literal["new", "planned", "rejected", "unplanned", "unanswered"] | RunStatus
 """What happened last in a session: its newest run's status, or how planning went since. An edit after a run
-leaves the run's status.
+leaves the run's status. `cancelled` and `interrupted` are also those of planning that gave no first workflow.
 
 `rejected`: the plan is not valid. `unplanned`: planning failed and gave no plan at all. `unanswered`: the run
 finished, and its worker declined to answer."""
@@ -139,7 +139,7 @@ Decision = Literal["taken", "part", "left"]
 class ChangeEntry(Value):
     """What a person asked the Conductor to change in the workflow of `revision`, in words.
 
-    `plan` is the Conductor's answer, None where it was not stored yet; `decision` is None until there is one,
+    `plan` is the Conductor's answer, None if it was not stored yet; `decision` is None until there is one,
     and `chosen` the revision that it made.
     """
 
@@ -200,4 +200,4 @@ REFERENCES: Mapping[Kind, Mapping[str, Kind]] = {
     "note": {"revision": "revision", "run": "run"},
     "change": {"revision": "revision", "plan": "plan", "chosen": "revision"},
 }
-"""Which fields of an entry hold the id of another one, and of which kind that is."""
+"""Which fields of an entry hold the id of another one, and the kind of that one."""

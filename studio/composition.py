@@ -10,22 +10,23 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from conductor.errors import PoolError
-from conductor.runtime import Runtime, runtime_of
-from conductor.text.named_file import read_whole
+from conductor.files.named_file import read_whole
+from conductor.orchestration.runtime import Runtime, runtime_of
 from conductor.workers.endpoint.transport.timing import waiting_calls
-from conductor.workers.keys.hosts import HOSTS_FILE
+from conductor.workers.keys.hosts import hosts_file
 from conductor.workers.keys.secret import SECRETS_FILE
-from conductor.workers.offline.process import CALCULATOR
-from conductor.workers.offline.questions.grammar import prepare
 from conductor.workers.pool.pool import configured_path, configured_pool
 from conductor.workers.pool.toml_file import named_files
 from storage.store import SessionStore, default_url
 from studio.telemetry.logs import LOG, RunLog, log_as_json
-from studio.telemetry.metrics import Metrics
 from studio.telemetry.observer import Observer
 from studio.workbench import Workbench
+
+if TYPE_CHECKING:
+    from studio.telemetry.metrics import Metrics
 
 TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT"
 """OpenTelemetry's environment variable with the address of a collector; where it is set, runs are traced."""
@@ -38,7 +39,7 @@ _Version = tuple[int, int, int, int] | None
 
 def open_workbench(*, pool: Path | None = None, database: str | None = None) -> Workbench:
     """Raises `PoolError` or `StorageError`. Without a pool file or URL the configured ones are opened."""
-    runtime = _prepared(runtime_of(configured_pool(pool)))
+    runtime = runtime_of(configured_pool(pool))
     return Workbench(SessionStore.open(database or default_url()), lambda: runtime)
 
 
@@ -75,14 +76,6 @@ def _traces() -> Sequence[Observer]:
         return []
 
 
-def _prepared(runtime: Runtime) -> Runtime:
-    """A runtime whose offline workers, if it has any, get ready for the first question meanwhile."""
-    if any(worker.card.kind == "offline" for worker in runtime.pool.workers):
-        CALCULATOR.start()
-        prepare()
-    return runtime
-
-
 class ConfiguredRuntime:
     """The configured pool, read again whenever its file has changed: a `Runtimes`, from any thread.
 
@@ -109,7 +102,7 @@ class ConfiguredRuntime:
 
     @property
     def fault(self) -> PoolError | None:
-        """Why the file as it is now cannot be used, None where it can."""
+        """Why the file as it is now cannot be used, or None."""
         return self._look()[1]
 
     @property
@@ -124,11 +117,11 @@ class ConfiguredRuntime:
             file = path, None if path is None else _version(path)
             if file != self._file:
                 self._named = () if path is None else _named_in(path)
-            others = tuple(map(_version, (SECRETS_FILE, HOSTS_FILE, *self._named)))
+            others = tuple(map(_version, (SECRETS_FILE, hosts_file(), *self._named)))
             if (file, others) != (self._file, self._others):
                 self._file, self._others = file, others
                 try:
-                    self._runtime, self._fault = _prepared(runtime_of(configured_pool())), None
+                    self._runtime, self._fault = runtime_of(configured_pool()), None
                 except PoolError as error:
                     self._fault = error
             return self._runtime, self._fault

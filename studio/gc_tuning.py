@@ -13,5 +13,16 @@ THRESHOLDS = (20_000, 20, 50)
 def settle() -> None:
     """Call once, after the imports: what was imported is never looked at again, the rest seldom."""
     gc.collect()
+    _go_on()
+
+
+def resume() -> None:
+    """Call after imports with the collector off: does what `settle` does, and collects nothing."""
+    if not gc.isenabled():
+        _go_on()
+
+
+def _go_on() -> None:
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
+    gc.enable()

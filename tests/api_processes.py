@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 import psycopg
+from child_process import child
 
 from conductor.values.messages import Sampling
 from conductor.workflow.file import write_plan
@@ -22,7 +23,7 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 
 ROOT = Path(__file__).parents[1]
-SECONDS = 60
+SECONDS = 180
 POOL = """
 [[worker]]
 name = "alpha"
@@ -44,10 +45,10 @@ class ApiProcesses:
     def headers(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.token}"}
 
-    def ask(self, path: str, **asked: Any) -> httpx.Response:
+    def ask(self, path: str, **body: Any) -> httpx.Response:
         """Ask `worker:alpha`, over a connection of its own, and read the whole answer."""
-        asked = {"model": "worker:alpha", **asked}
-        return httpx.post(f"{self.url}/{path}", json=asked, headers=self.headers, timeout=SECONDS)
+        body = {"model": "worker:alpha", **body}
+        return httpx.post(f"{self.url}/{path}", json=body, headers=self.headers, timeout=SECONDS)
 
     def end(self) -> int:
         """Send SIGTERM; the exit code."""
@@ -67,17 +68,20 @@ def serving_processes(database: str, folder: Path, upstream: str, *options: str)
     environment = {**os.environ, **settings, "PYTHONPATH": str(ROOT)}
     log = folder / "log"
     with (
-        log.open("w") as errors,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, env=environment, cwd=folder, text=True
+        log.open("w", encoding="utf-8") as errors,
+        child(
+            command, stop=signal.SIGTERM, stdout=subprocess.PIPE, stderr=errors, env=environment, cwd=folder
         ) as process,
     ):
-        try:
-            assert process.stdout is not None
-            yield ApiProcesses(process, json.loads(process.stdout.readline())["url"], token, log)
-        finally:
-            if process.poll() is None:
-                process.terminate()
+        yield ApiProcesses(process, url_of(process, log), token, log)
+
+
+def url_of(process: subprocess.Popen[str], log: Path) -> str:
+    """Where a `serve --json` answers; where it ends instead, what it has logged."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, log.read_text(encoding="utf-8")
+    return str(json.loads(line)["url"])
 
 
 def owners(database: str, *, status: str = "running") -> dict[str, int]:
@@ -85,6 +89,14 @@ def owners(database: str, *, status: str = "running") -> dict[str, int]:
     with psycopg.connect(database) as connection:
         rows = connection.execute("SELECT session, owner FROM runs WHERE status = %s", [status])
         return {session: int(owner.split("-")[0]) for session, owner in rows}
+
+
+def durable_outputs(database: str) -> int:
+    """How many outputs of runs under way the store has."""
+    with psycopg.connect(database) as connection:
+        query = "SELECT count(*) FROM outputs JOIN runs USING (session) WHERE status = 'running'"
+        ((number,),) = connection.execute(query)
+    return int(number)
 
 
 def two_steps(number: int, *, worker: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class ServedApi:
     def paid(self, requests: int = 1) -> None:
         """Wait until what so many requests have used is kept."""
         for _ in range(requests):
-            assert self.auth.paid.acquire(timeout=30), "a request was not paid for"
+            assert self.auth.paid.acquire(timeout=60), "a request was not paid for"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Clients of an endpoint on the loopback address, and what they say: items as short texts."""
+"""Clients of an endpoint on the loopback address, and their items as short texts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def client(base_url: str, model: str = "simulated", *, name: str = "alpha", **ke
     return ChatClient(endpoint(base_url, model, **keys), name=name)
 
 
-def asked(chat: ChatClient, *, extra: Mapping[str, Any] | None = None) -> AsyncGenerator[StreamItem, None]:
+def ask(chat: ChatClient, *, extra: Mapping[str, Any] | None = None) -> AsyncGenerator[StreamItem, None]:
     """The answer to the question."""
     return chat.stream(request().messages, extra=extra or {})
 

@@ -1,11 +1,11 @@
-"""A Conductor that says what it is told to, for the tests."""
+"""A Conductor that writes what a test gives it."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.conductor import PlanRequest
 from conductor.values.messages import Completion, Delta, Usage
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.plan_report import Dialect

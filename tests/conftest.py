@@ -6,21 +6,37 @@ pyproject.toml).
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import logging
 import os
+import random
+import re
 import signal
+import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from caller import forget
 from hypothesis import HealthCheck, settings
 from property_cases import PROFILES
+from pytest_timeout import Settings
 
 from studio.gc_tuning import THRESHOLDS
 
 MEMORY, ROOM = Path("/dev/shm"), 4_000_000_000
 """A folder of Linux whose files are in memory, and the bytes that are to be free there."""
+
+GRACE = 120
+"""The seconds that a test has to fail after its limit (pyproject.toml), before its process is ended."""
+
+_WHOLE = re.compile(r"^pytestmark = (?:\[[^\]]*\]|.*)", re.MULTILINE)
+"""The marks of all tests of a file."""
+
+STACKS = pytest.StashKey[int]()
+"""Where the stacks of a test that hangs are written: standard error, as it is before pytest captures it."""
 
 # Whether drawing an example takes long is the machine's business.
 for name, number in PROFILES.items():
@@ -30,16 +46,63 @@ for name, number in PROFILES.items():
 settings.load_profile("whole")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The order of the files by chance, which shows a test that depends on what another one leaves behind.
+
+    And progress that can be read where several write theirs to one terminal.
+    """
+    parser.addoption("--shuffle", metavar="SEED", help="draw the order of the files from this seed")
+    parser.addoption("--part", metavar="NAME", help="print a line for each tenth, as of one part of several")
+
+
+@pytest.hookimpl(trylast=True)  # once pytest knows whether its own output has colours
 def pytest_configure(config: pytest.Config) -> None:
     """A suite that was started in the background ignores these signals, and so would all that it starts."""
+    if sys.flags.optimize:
+        raise pytest.UsageError("With PYTHONOPTIMIZE or -O, Python leaves out what tests assert; unset it.")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # Ended so, as CI does with a job that takes too long, it ends its servers and removes their folders, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    config.stash[STACKS] = os.dup(2)
+    if part := config.getoption("part"):
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        assert isinstance(reporter, pytest.TerminalReporter)
+        config.pluginmanager.register(Part(part, reporter))
+    # Where the environment forbids it, as in many containers, each worker would compile all tests again.
+    sys.dont_write_bytecode = False
     if _has_room_in_memory():
         # On a disk each of the many stores waits for it, twice.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     is_worker = hasattr(config, "workerinput")
     if is_worker or config.getoption("dist", "no") == "no":
+        forget(os.environ)
         config.pluginmanager.import_plugin("ground")
+
+
+class Part:
+    """Writes a line for each tenth of its tests, in place of a letter for each test that does not fail."""
+
+    def __init__(self, name: str, reporter: pytest.TerminalReporter) -> None:
+        self.name = name
+        self.reporter = reporter
+        self.tests = 0
+        self.ended = 0
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.tests = len(session.items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        if report.failed or "xfail" in report.keywords:
+            return None
+        return report.outcome if report.skipped or report.when == "call" else "", "", ""
+
+    def pytest_runtest_logfinish(self) -> None:
+        self.ended += 1
+        tenth = 10 * self.ended // self.tests
+        if tenth > 10 * (self.ended - 1) // self.tests:
+            self.reporter.write_line(f"{self.name}: {10 * tenth} % of {self.tests} tests")
 
 
 def _has_room_in_memory() -> bool:
@@ -51,6 +114,63 @@ def _has_room_in_memory() -> bool:
     return free > ROOM and not system.f_flag & os.ST_NOEXEC and os.access(MEMORY, os.W_OK)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """A test that heeds no signal, as in a call into C, is ended with its process; all stacks are written.
+
+    xdist reports it as failed, and goes on in a new process.
+    """
+    yield from _ended_when_it_hangs(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """As its setup."""
+    yield from _ended_when_it_hangs(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """As its setup, and with a limit of its own: pytest-timeout's ends as soon as a test has failed."""
+    limit = Settings(_limit(item), "signal", func_only=False, disable_debugger_detection=False)
+    item.config.hook.pytest_timeout_cancel_timer(item=item)
+    item.config.hook.pytest_timeout_set_timer(item=item, settings=limit)
+    yield from _ended_when_it_hangs(item)
+
+
+def _ended_when_it_hangs(item: pytest.Item) -> Iterator[None]:
+    faulthandler.dump_traceback_later(_limit(item) + GRACE, exit=True, file=item.config.stash[STACKS])
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _limit(item: pytest.Item) -> float:
+    """The seconds that a test may take."""
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0] if mark else item.config.getini("timeout"))
+
+
+def pytest_enter_pdb() -> None:
+    """Who looks at a test in the debugger takes their time."""
+    faulthandler.cancel_dump_traceback_later()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Why tests were skipped, and how many for each reason: who has no browser reads what was not tried."""
+    skipped = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", []))
+    if skipped:
+        terminalreporter.section(f"{skipped.total()} skipped", bold=True)
+        for reason, number in skipped.most_common():
+            terminalreporter.line(f"{number:5} {reason}")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return reason.removeprefix("Skipped: ")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: who drives a browser or a process also waits for it."""
@@ -58,18 +178,22 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on PostgreSQL, and what asks a running server.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what runs on PostgreSQL or in a browser and is no journey, and what asks a running server.
 
-    Long files come first, so that no worker is left with one at the end.
+    Long files come first, so that no worker is left with one at the end, unless they are shuffled.
     """
     for item in items:
         case, fixtures = getattr(item, "callspec", None), getattr(item, "fixturenames", ())
         on_postgres = case is not None and case.params.get("kind") == "postgresql"
-        if on_postgres or "postgres" in fixtures:
+        marks = {mark.name for mark in item.iter_markers()}
+        if on_postgres or "postgres" in fixtures or ("browser" in marks and "journey" not in marks):
             item.add_marker(pytest.mark.thorough)
         if "one_stage" in fixtures:
             item.add_marker(pytest.mark.slow)
+    if seed := config.getoption("shuffle"):
+        items.sort(key=lambda item: random.Random(f"{seed}{item.path.name}").random())
+        return
     tests = Counter(item.path for item in items)
     long = {item.path for item in items if _is_long({mark.name for mark in item.iter_markers()})}
     items.sort(key=lambda item: (item.path not in long, -tests[item.path], item.path))
@@ -79,8 +203,20 @@ def _is_long(marks: set[str]) -> bool:
     return "browser" in marks or marks >= {"slow", "thorough"}
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file is not even imported where all of it has a mark that `-m "not (A or B)"` excludes."""
+    excluded = set(re.findall(r"\w+", config.option.markexpr)) - {"not", "or"}
+    if not config.option.markexpr.startswith("not ") or collection_path.suffix != ".py":
+        return None
+    whole = _WHOLE.search(collection_path.read_text(encoding="utf-8"))
+    marks = set() if whole is None else set(re.findall(r"mark\.(\w+)", whole[0]))
+    if "browser" in marks and "journey" not in marks:
+        marks.add("thorough")
+    return True if marks & excluded else None
+
+
 def pytest_collection() -> None:
-    """Nothing that is imported becomes garbage, so nobody looks for it until all is."""
+    """Nothing that is imported becomes garbage, so the collector waits until all is imported."""
     gc.disable()
 
 

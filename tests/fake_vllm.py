@@ -30,7 +30,7 @@ def fake_vllm(
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens to."""
+    """A port of the loopback address without a listener."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

@@ -1,6 +1,6 @@
 """Behaves like vLLM's server as a process does: logs, takes its time, answers, guards /v1, dies.
 
-Copied to where vLLM's own module would be. `--fake WHAT`, given any number of times, says how: `die`,
+Copied to where vLLM's own module would be. `--fake WHAT`, given any number of times, chooses how: `die`,
 `slow` (unhealthy for five requests), `never` (unhealthy for good), `child` (starts one that outlives it),
 `stubborn` (ignores interrupts), `leak` (logs the key), `controls` (logs control characters), `end` (ends
 after a request for its models), `mute` (lists no models).
@@ -37,12 +37,12 @@ def main() -> None:
     parser.add_argument("--max-model-len", type=int, default=4096)
     options, _ = parser.parse_known_args()
     if "RECORD" in os.environ:
-        known = {"arguments": sys.argv[1:], "environment": dict(os.environ), "pid": os.getpid()}
-        # Whoever waits for the record reads it the moment it is there, so it comes whole.
+        facts = {"arguments": sys.argv[1:], "environment": dict(os.environ), "pid": os.getpid()}
+        # A test reads the record the moment it is there, so it comes whole.
         record = Path(os.environ["RECORD"])
-        begun = record.with_name(f"{record.name}.begun")
-        begun.write_text(json.dumps(known), encoding="utf-8")
-        begun.replace(record)
+        draft = record.with_name(f"{record.name}.draft")
+        draft.write_text(json.dumps(facts), encoding="utf-8")
+        draft.replace(record)
     if "stubborn" in options.fake:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if "leak" in options.fake:

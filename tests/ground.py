@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
+from installed_package import install  # noqa: F401 - a fixture
 from sqlalchemy import URL, Engine
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-from conductor.workers.keys.services import HOSTED
+from conductor.workers.keys.hosts import hosts_file
+from conductor.workers.pool import built_in
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
@@ -62,23 +65,44 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing is called over TLS, and each client would read all certificates of the machine, in 20 ms."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("SSL_CERT_FILE", raising=False)
-        patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
+        folder = tmp_path_factory.mktemp("certificates")
+        # An empty one is a fault of the environment; this one's certificate is of no authority.
+        (folder / "00000000.0").touch()
+        patch.setenv("SSL_CERT_DIR", str(folder))
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_settings() -> Iterator[None]:
-    """The caller's pool and database are not ours to read or write."""
+def no_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing in the caller's home is ours to read; their variables are gone by now (`caller.py`)."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("CONDUCTOR_POOL", raising=False)
-        patch.delenv("CONDUCTOR_DATABASE_URL", raising=False)
-        patch.delenv("CONDUCTOR_KEY_HOSTS", raising=False)
-        patch.delenv("CONDUCTOR_KEY_NAMES", raising=False)
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         # No test looks for servers at the usual ports, where the caller's own may listen.
         patch.setenv("CONDUCTOR_LOCAL_PORTS", "")
-        for service in HOSTED:
-            patch.delenv(str(service.api_key_env), raising=False)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_hosts() -> Iterator[None]:
+    """The hosts that a test lets have a key are forgotten after it."""
+    yield
+    hosts_file().unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_clients() -> Iterator[None]:
+    """A client that a test does not set otherwise waits for a minute, not for httpx's five seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        for wait in ("connect", "read", "write", "pool"):
+            patch.setattr(DEFAULT_TIMEOUT_CONFIG, wait, 60.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_model() -> Iterator[None]:
+    """The built-in set has a simulated worker in place of its language model, whose process no test needs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(built_in, "embedded_workers", lambda: (SimulatedWorker(name="smol", tokens=6),))
         yield
 
 

@@ -1,11 +1,11 @@
-"""Texts that a hostile model may write, for whatever renders Markdown. The names say what is tried."""
+"""Texts that a hostile model may write, for whatever renders Markdown. The names state what is tried."""
 
 # ruff: noqa: E501 - each text is easier to read in one line
 
 from __future__ import annotations
 
 AWAY = "http://127.0.0.1:9"
-"""Where the texts want to have something loaded from or sent to: nobody listens."""
+"""Where the texts want to have something loaded from or sent to; nothing listens there."""
 
 RUNS: dict[str, str] = {
     "script": f"<script>alert(1)</script><script src='{AWAY}/x.js'></script>",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from conductor.learning.small_llama.folder import llama_config, llama_shapes, write_folder
+from conductor.learning.small_llama.folder import llama_config, write_folder
 from conductor.learning.small_llama.tokenizer import make_tokenizer
 from conductor.learning.small_llama.wide_heads import Weights
 from conductor.planner.local.card import ConductorCard
-from conductor.planner.local.prompt import plan_text, prompt_text
+from conductor.planner.local.local_prompt import plan_text, prompt_text
 from conductor.workflow.model import Step, Workflow
 
 WORKERS = ("facts", "letters", "solver", "checker", "generalist", "text")
@@ -47,3 +49,19 @@ def random_weights(config: dict[str, int], seed: int) -> Weights:
         ).astype(np.float32)
         for name, shape in llama_shapes(config).items()
     }
+
+
+def llama_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The shape of each parameter that the folder stores, by name."""
+    wide, inner, size = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
+    shapes: dict[str, tuple[int, ...]] = {
+        "model.embed_tokens.weight": (size, wide),
+        "model.norm.weight": (wide,),
+    }
+    for layer in range(config["num_hidden_layers"]):
+        place = f"model.layers.{layer}"
+        shapes |= {f"{place}.self_attn.{name}_proj.weight": (wide, wide) for name in "qkvo"}
+        shapes |= {f"{place}.mlp.{name}_proj.weight": (inner, wide) for name in ("gate", "up")}
+        shapes[f"{place}.mlp.down_proj.weight"] = (wide, inner)
+        shapes |= {f"{place}.{name}_layernorm.weight": (wide,) for name in ("input", "post_attention")}
+    return shapes

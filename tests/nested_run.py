@@ -1,4 +1,4 @@
-"""A run in which models do all that they may do on the way, as the events that tell of it.
+"""A run in which models do all that they may do on the way, as the events of it.
 
 Step 1 is asked again twice and reasons; step 2 is done by a Conductor, whose first plan is invalid and one of
 whose steps is done by a Conductor again; step 3 is answered by a stand-in and cut off.
@@ -121,7 +121,7 @@ def planned(teller: Teller, text: str, *, attempt: int = 1) -> Iterator[Event]:
 
 
 def run_of(workflow: Workflow, teller: Teller, inside: dict[int, list[Event]], name: str) -> Iterator[Event]:
-    """A workflow whose every step answers "`name` said n.", by a workflow of its own where it has one."""
+    """The events of a workflow whose steps answer with `name` and their number; `inside` are inner events."""
     yield teller.tell(RunStarted, query="Hard", workflow=workflow)
     for at, step in enumerate(workflow.steps):
         yield teller.started(at, step.worker, step.instruction)
@@ -148,8 +148,8 @@ def inner() -> list[Event]:
 def failed_inner() -> list[Event]:
     """A Conductor inside of a step that gave no plan at all."""
     teller = Teller("none")
-    begun = teller.tell(PlanningStarted, query="Hard", planner="conductor", planner_kind="model")
-    return [begun, teller.tell(PlanningFailed, message="conductor could not be reached.")]
+    start = teller.tell(PlanningStarted, query="Hard", planner="conductor", planner_kind="model")
+    return [start, teller.tell(PlanningFailed, message="conductor could not be reached.")]
 
 
 def events(run: str = "run") -> list[Event]:

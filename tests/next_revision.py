@@ -20,7 +20,8 @@ def scripts_with_next(folder: Path, *statements: str) -> Path:
         f"revision, down_revision = '{version}', '{version - 1}'\n\n\n"
         "def upgrade():\n"
         f"    for statement in {statements!r}:\n"
-        "        op.execute(statement)\n"
+        "        op.execute(statement)\n",
+        encoding="utf-8",
     )
     return scripts
 
@@ -30,7 +31,7 @@ def version_of(file: Path) -> int:
     with closing(sqlite3.connect(file)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         if "alembic_version" in tables:
-            found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         else:
-            found = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-        return int(found[0])
+            row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        return int(row[0])

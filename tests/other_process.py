@@ -1,7 +1,7 @@
-"""Another process on the same store, which runs a workflow and tells what becomes of it.
+"""Another process on the same store, which runs a workflow and reports what becomes of it.
 
-Its first step answers at once. Its second is given to `talker`, who goes on talking for a minute, or to
-`thinker`, who says nothing for as long.
+Its first step answers at once. Its second is given to `talker`, which writes for a minute, or to
+`thinker`, which writes nothing for as long.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from child_process import child
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import Pool
@@ -78,16 +80,12 @@ class Other:
 def running(url: str, worker: str) -> Iterator[Other]:
     """A process that runs the workflow by now; it is ended with the test."""
     command = "import sys, other_process; other_process.run(*sys.argv[1:])"
-    with subprocess.Popen(
+    with child(
         [sys.executable, "-c", command, url, worker],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
     ) as process:
         assert process.stdout is not None
-        try:
-            session, run = (process.stdout.readline().strip() for _ in range(2))
-            yield Other(process, session, run)
-        finally:
-            process.kill()
+        session, run = (process.stdout.readline().strip() for _ in range(2))
+        yield Other(process, session, run)

@@ -21,16 +21,17 @@ from threading import Thread
 
 import psycopg
 import pytest
+from child_process import end, start
 
 USER = "conductor"
 _HASTY = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off", "jit=off")
 
 
 def binaries() -> Path | None:
-    """Where the newest installed server's programs are; None where there is none."""
-    found = shutil.which("initdb")
-    if found:
-        return Path(found).resolve().parent
+    """The folder of the newest installed server's programs, or None."""
+    program = shutil.which("initdb")
+    if program:
+        return Path(program).resolve().parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     return versions[-1].parent if versions else None
 
@@ -56,17 +57,16 @@ class PostgresServer:
         command = [*_as_user(), self.programs / "initdb", "-D", "data", *options]
         subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
         rules = "host all guarded 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
-        (self.folder / "data" / "pg_hba.conf").write_text(rules)
+        (self.folder / "data" / "pg_hba.conf").write_text(rules, encoding="utf-8")
 
     def start(self) -> None:
         """Begin to serve; returns when it does."""
         settings = ["listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}", *_HASTY]
         options = [part for setting in settings for part in ("-c", setting)]
-        self._process = subprocess.Popen(
+        self._process = start(
             [*_as_user(), self.programs / "postgres", "-D", "data", "-p", str(self.port), *options],
             cwd=self.folder,
             stderr=subprocess.PIPE,
-            text=True,
         )
         assert self._process.stderr is not None
         printed = []
@@ -81,11 +81,8 @@ class PostgresServer:
 
     def stop(self) -> None:
         """Close every connection and stop."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGINT)
-        self._process.wait(timeout=20)
-        if self._process.stderr is not None:
-            self._process.stderr.close()
+        if self._process is not None:
+            end(self._process, signal.SIGINT)
 
     def execute(self, *statements: str) -> None:
         """Execute statements, each in a transaction of its own."""
@@ -116,7 +113,7 @@ class PostgresServer:
             connection.execute("; ".join(statements))
 
     def drop(self, database: str) -> None:
-        """Take a database away, whoever is connected."""
+        """Take a database away, with all connections to it."""
         self.execute(f"DROP DATABASE {database} WITH (FORCE)")
 
 
@@ -141,7 +138,7 @@ def serving() -> Iterator[PostgresServer]:
     programs = binaries()
     if programs is None or shutil.which("setpriv") is None:
         pytest.skip("PostgreSQL is not installed (on Debian: apt-get install postgresql)")
-    # Not below pytest's own folder, which nobody else may enter.
+    # Not below pytest's own folder, which no other user may enter.
     folder = Path(tempfile.mkdtemp(prefix="conductor-postgres-"))
     if os.geteuid() == 0:
         os.chown(folder, _owner().pw_uid, _owner().pw_gid)
@@ -154,6 +151,6 @@ def serving() -> Iterator[PostgresServer]:
         server.start()
         server.execute("CREATE ROLE guarded LOGIN PASSWORD 'right'")
         yield server
-        server.stop()
     finally:
+        server.stop()
         shutil.rmtree(folder)

@@ -1,6 +1,6 @@
 """How many made-up cases a property is tried with: a tenth of them in the unit suite, all in `make test`.
 
-Knows no property; which profile is loaded says the command (`--hypothesis-profile`).
+Knows no property; the command chooses the profile (`--hypothesis-profile`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An endpoint that sends exactly the bytes it is told, for what no decent server would ever send."""
+"""An endpoint that sends exactly the bytes of a test, for what no decent server would ever send."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class _Work:
         self.amount += max(0, end - start)
 
     def called(self, frame: FrameType, event: str, called: Any) -> None:
-        """Something was called; as `sys.setprofile` tells it."""
+        """Something was called; as `sys.setprofile` reports it."""
         if event == "call":
             self.amount += 1
         elif event == "c_call":
@@ -45,34 +45,34 @@ class _Work:
         owner = getattr(called, "__self__", None)
         if isinstance(owner, str):
             return len(owner) if called.__name__ in _WHOLE else 0
-        # `re.findall(pattern, string)` and its like compile first, so `_Counted` does not see them.
+        # `re.findall(pattern, string)` and its like compile first, so `_CountingPattern` does not see them.
         in_re = isinstance(owner, re.Pattern) and frame.f_globals.get("__name__") == "re"
         return len(frame.f_locals.get("string", "")) if in_re else 0
 
 
 @dataclass(eq=False)
-class _Counted:
-    """A compiled pattern that says how far it went."""
+class _CountingPattern:
+    """A compiled pattern that reports how far it went."""
 
     pattern: re.Pattern[str]
     work: _Work
 
     def match(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> re.Match[str] | None:
-        found = self.pattern.match(text, pos, endpos)
-        self.work.passed(pos, found.end() if found else pos)
-        return found
+        hit = self.pattern.match(text, pos, endpos)
+        self.work.passed(pos, hit.end() if hit else pos)
+        return hit
 
     def search(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> re.Match[str] | None:
-        found = self.pattern.search(text, pos, endpos)
-        self.work.passed(pos, found.end() if found else min(endpos, len(text)))
-        return found
+        hit = self.pattern.search(text, pos, endpos)
+        self.work.passed(pos, hit.end() if hit else min(endpos, len(text)))
+        return hit
 
     def finditer(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> Iterator[re.Match[str]]:
         at = pos
-        for found in self.pattern.finditer(text, pos, endpos):
-            self.work.passed(at, found.end())
-            at = found.end()
-            yield found
+        for hit in self.pattern.finditer(text, pos, endpos):
+            self.work.passed(at, hit.end())
+            at = hit.end()
+            yield hit
         self.work.passed(at, min(endpos, len(text)))
 
     def findall(self, text: str) -> list[Any]:
@@ -91,30 +91,30 @@ class _Counted:
 @contextmanager
 def _counting(package: str) -> Iterator[_Work]:
     """Counts while it is open; of the package's patterns, those that are its modules' constants."""
-    counted = _Work()
+    total = _Work()
     modules = [module for name, module in sys.modules.items() if name.startswith(f"{package}.")]
     before = sys.getprofile()
     with pytest.MonkeyPatch.context() as patch:
         for module in modules:
             for name, value in list(vars(module).items()):
                 if isinstance(value, re.Pattern):
-                    patch.setattr(module, name, _Counted(value, counted))
+                    patch.setattr(module, name, _CountingPattern(value, total))
                 elif isinstance(value, dict):
                     for key, inner in list(value.items()):
                         if isinstance(inner, re.Pattern):
-                            patch.setitem(value, key, _Counted(inner, counted))
-        sys.setprofile(counted.called)
+                            patch.setitem(value, key, _CountingPattern(inner, total))
+        sys.setprofile(total.called)
         try:
-            yield counted
+            yield total
         finally:
             sys.setprofile(before)
 
 
 def work(read: Callable[[], object], *, package: str) -> int:
     """What `read` takes: calls, and characters that strings' methods and the package's patterns pass over."""
-    with _counting(package) as counted:
+    with _counting(package) as total:
         read()
-    return counted.amount
+    return total.amount
 
 
 def growth(read: Callable[[str], object], text: Callable[[int], str], *, package: str, length: int) -> float:
@@ -129,11 +129,11 @@ def growth(read: Callable[[str], object], text: Callable[[int], str], *, package
 
 
 @contextmanager
-def patience(seconds: float = 20.0) -> Iterator[None]:
+def patience(seconds: float = 20.0, what: str = "") -> Iterator[None]:
     """Ends what hangs, after so many seconds of the processor; what is inside takes a hundredth of them."""
 
     def lost(_signal: int, _frame: FrameType | None) -> None:
-        pytest.fail(f"still reading after {seconds:g} s of the processor's time")
+        pytest.fail(f"still reading after {seconds:g} s of the processor's time {what}")
 
     before = signal.signal(signal.SIGPROF, lost)
     signal.setitimer(signal.ITIMER_PROF, seconds)

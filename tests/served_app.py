@@ -51,10 +51,10 @@ def serving(app: ASGIApp) -> Iterator[int]:
     server = _Server(config)
     thread = Thread(target=server.run, args=([listener],), name="served-app", daemon=True)
     thread.start()
-    assert server.ready.wait(30), "the app's server did not start"
+    assert server.ready.wait(60), "the app's server did not start"
     try:
         yield listener.getsockname()[1]
     finally:
         server.end()
-        thread.join(30)
+        thread.join(60)
         assert not thread.is_alive(), "the app's server did not stop"

@@ -22,7 +22,7 @@ from storage.session_entries import NoteEntry
 from storage.tables.rows import new_id
 
 Act = tuple[str, int, str]
-"""What is done, a number that says which of several, a text."""
+"""What is done, its number among several, a text."""
 
 _RUNS = count()
 
@@ -50,8 +50,8 @@ def lived(store: SessionStore, history: Sequence[Act], *, query: str = "Why?") -
 def _edit(store: SessionStore, session: str, number: int, text: str) -> None:
     workflow = chain(*(f"{text} {step}" for step in range(number % 3 + 1)))
     if number % 2:
-        made = step_finished("elsewhere", text, seq=0).output.by_hand(text, edit=HandEdit(at=7.0))
-        workflow = workflow.with_pin(0, made)
+        output = step_finished("elsewhere", text, seq=0).output.by_hand(text, edit=HandEdit(at=7.0))
+        workflow = workflow.with_pin(0, output)
     store.revisions.add(session, workflow, origin="human", note=text)
 
 
@@ -86,8 +86,8 @@ def _run(store: SessionStore, session: str, number: int, text: str) -> None:
     parent = last.id if last is not None else None
     run = f"run-{next(_RUNS)}"
     store.runs.start(run=run, session=session, revision=head.id, parent=parent)
-    begun = started(run, head.workflow).model_copy(update={"parent": parent, "budget": Budget(tokens=9)})
-    keep(store, begun, step_started(run, seq=1), delta(run, seq=2, text=text))
+    start = started(run, head.workflow).model_copy(update={"parent": parent, "budget": Budget(tokens=9)})
+    keep(store, start, step_started(run, seq=1), delta(run, seq=2, text=text))
     _end(store, run, number, text)
 
 
@@ -114,17 +114,17 @@ def _try(store: SessionStore, session: str, number: int, text: str) -> None:
         ),
     )
     experiment = experiments[number % 3]
-    made = store.experiments.add(session, experiment, base=base.id)
+    entry = store.experiments.add(session, experiment, base=base.id)
     run = f"trial-{next(_RUNS)}"
     store.runs.start(
-        run=run, session=session, revision=base.revision, parent=base.id, experiment=made.id, trial=number
+        run=run, session=session, revision=base.revision, parent=base.id, experiment=entry.id, trial=number
     )
-    kept = step_finished(base.id, text, seq=0).output
+    output = step_finished(base.id, text, seq=0).output
     head = store.revisions.find(base.revision).workflow
     keep(
         store,
         started(run, head),
-        StepKept(run=run, seq=1, at=2.0, step=0, output=kept, because="preloaded"),
+        StepKept(run=run, seq=1, at=2.0, step=0, output=output, because="preloaded"),
         finished(run, seq=2, answer=None),
     )
 
@@ -169,8 +169,8 @@ def _wish(store: SessionStore, session: str, number: int, text: str) -> None:
     if number % 3 == 0:
         store.changes.decide(change, "left")
     elif number % 3 == 1:
-        taken = store.revisions.add(session, chain(f"taken {text}"), origin="human")
-        store.changes.decide(change, "part", chosen=taken.id)
+        revision = store.revisions.add(session, chain(f"taken {text}"), origin="human")
+        store.changes.decide(change, "part", chosen=revision.id)
 
 
 def _choose(store: SessionStore, session: str, number: int, text: str) -> None:

@@ -1,6 +1,6 @@
 """An event loop whose clock stands still while something happens, and jumps where all would only wait.
 
-Knows asyncio's timers. Whoever else waits, a thread or a process, it does not wait for.
+Knows asyncio's timers. It does not wait for a thread or a process.
 """
 
 from __future__ import annotations

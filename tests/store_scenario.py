@@ -71,8 +71,8 @@ def delta(run: str, *, seq: int, text: str = "word ") -> StepDelta:
 
 def step_finished(run: str, text: str, *, seq: int, step: int = 0, fingerprint: str = "f") -> StepFinished:
     """A step's worker answered."""
-    made = output(text, run=run, step=step, fingerprint=fingerprint)
-    return StepFinished(run=run, seq=seq, at=4.0, step=step, output=made)
+    step_output = output(text, run=run, step=step, fingerprint=fingerprint)
+    return StepFinished(run=run, seq=seq, at=4.0, step=step, output=step_output)
 
 
 def finished(
@@ -93,7 +93,7 @@ def begin(store: SessionStore, session: str, run: str) -> RunRecord:
 def keep(store: SessionStore, *events: Event) -> None:
     """Append events and wait until they are durable."""
     for done in [store.runs.append(event) for event in events]:
-        done.result(timeout=20)
+        done.result(timeout=60)
 
 
 def ticking() -> Iterator[float]:

@@ -1,4 +1,4 @@
-"""The benchmark measures what it says it measures; how fast anything is, is no test's business."""
+"""The benchmark measures what it names; how fast anything is, is no test's business."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.report import Report, as_text
 from benchmarks.shapes import SHAPES, critical_seconds
 from storage import SessionStore
 
-pytestmark = pytest.mark.slow  # it measures a program that measures, at length
+pytestmark = pytest.mark.thorough  # it measures a program that measures, at length
 
 TINY = Effort(
     latencies=((0.0, 1), (0.002, 1)),
@@ -91,7 +91,6 @@ def test_the_collector_is_settled_before_each_sample(
     assert settled == ["settled", "ran", "ran"] * 2 * rounds
 
 
-@pytest.mark.thorough
 def test_crowds_are_measured_in_processes_of_their_own_and_reported() -> None:
     effort = replace(
         TINY, latencies=((0.0, 1),), crowds=((2, 0.0),), crowd_rounds=1, crowd_contenders=("engine",)
@@ -104,11 +103,11 @@ def test_crowds_are_measured_in_processes_of_their_own_and_reported() -> None:
 
 @pytest.mark.parametrize("contender", CONTENDERS)
 def test_every_contender_runs_a_crowd_of_all_shapes(contender: str) -> None:
-    found = crowd(contender, size=5, latency=0.0)
+    figures = crowd(contender, size=5, latency=0.0)
 
-    assert found.per_second > 0
-    assert found.peak > 0
-    assert found.growth >= 0
+    assert figures.per_second > 0
+    assert figures.peak > 0
+    assert figures.growth >= 0
 
 
 @pytest.mark.parametrize(("shape", "steps"), [("chain-5", 5), ("fan-out-4 + aggregator", 2), ("diamond", 3)])

@@ -1,4 +1,4 @@
-"""The load test of the API measures what it says; how fast anything is, is no test's business."""
+"""The load test of the API measures what it names; how fast anything is, is no test's business."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def test_a_small_load_reports_every_number_and_no_error() -> None:
     with contenders(tokens_per_second=2000) as served:
         report = asyncio.run(measured(served, Effort(size=20, rounds=1, alone=1)))
     assert list(report.errors) == []
-    for found in (report.alone, report.many):
-        for each in found.values():
+    for load in (report.alone, report.many):
+        for each in load.values():
             assert 0 < each.first <= each.whole
             assert each.tokens_per_second > 0
     text = as_text(report)
@@ -37,8 +37,8 @@ def test_a_small_load_reports_every_number_and_no_error() -> None:
 )
 async def test_a_stream_that_is_not_whole_is_an_error(body: bytes, error: str | None, tokens: int) -> None:
     async with raw_endpoint(replies(body)) as base_url:
-        found = await stream(base_url, "any")
-    assert (found.error, found.tokens) == (error, tokens)
+        reply = await stream(base_url, "any")
+    assert (reply.error, reply.tokens) == (error, tokens)
 
 
 async def test_a_refusal_is_an_error(unused_tcp_port: int) -> None:

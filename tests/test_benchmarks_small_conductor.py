@@ -9,9 +9,10 @@ import pytest
 from benchmarks.small_conductor import measured
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory at its peak is read as Linux gives it")
 def test_a_short_run_reports_every_number() -> None:
-    found = measured(questions=3)
-    assert set(found) == {"seconds", "peak", "plan", "rules"}
-    assert min(found.values()) > 0
+    figures = measured(questions=3)
+    assert set(figures) == {"seconds", "peak", "plan", "rules"}
+    assert min(figures.values()) > 0

@@ -1,4 +1,4 @@
-"""The counters that stand in for a clock tell a line from a square, and a hang has an end."""
+"""The counters that stand in for a clock distinguish a line from a square, and a hang has an end."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def once(text: str) -> None:
-    for found in READER.WORD.finditer(text):
-        text.find("a", found.end())
+    for word in READER.WORD.finditer(text):
+        text.find("a", word.end())
 
 
 def the_rest_again_by_a_pattern(text: str) -> None:
-    for found in READER.WORD.finditer(text):
-        READER.STOPS["b"].search(text, found.end())
+    for word in READER.WORD.finditer(text):
+        READER.STOPS["b"].search(text, word.end())
 
 
 def the_rest_again_in_a_function(text: str) -> None:
-    for found in READER.WORD.finditer(text):
-        re.findall("c", text[found.end() :])
+    for word in READER.WORD.finditer(text):
+        re.findall("c", text[word.end() :])
 
 
 def the_rest_again_by_a_method(text: str) -> None:
-    for found in READER.WORD.finditer(text):
-        text[found.end() :].split()
+    for word in READER.WORD.finditer(text):
+        text[word.end() :].split()
 
 
 def the_rest_again_letter_by_letter(text: str) -> None:
-    for found in READER.WORD.finditer(text):
-        for at in range(found.end(), len(text)):
+    for word in READER.WORD.finditer(text):
+        for at in range(word.end(), len(text)):
             text.startswith("b", at)
 
 

@@ -9,7 +9,9 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,11 +29,25 @@ INSTEAD = {
     r"says?|said|saying": "state, show, report, answer, name",
     r"troubles?": "failure",
     r"farewell|labour|deeds?|heirs?|tidings|haste|hasty": "a word of the field",
+    r"(?:None )?where (?:none|there is none)|None where": "or None, if there is none",
+    r"be it|of which|those who": "a clause with a subject and a verb",
 }
 """Words that do not belong into the program, and what to write in their place."""
 
+PARTICIPLES = {
+    "asked", "begun", "counted", "drawn", "found", "given", "kept", "known", "made", "meant", "said", "shown",
+    "taken", "told", "wanted",
+}  # fmt: skip
+"""What a name must not be alone: it leaves open what was asked or found."""
+
+STORED = {"conductor/evaluation/spec.py given"}
+"""Names that stored or published formats have."""
+
 FIXED = "This was said before the overall task, oldest first:\n"
 """A prompt's line: the fingerprints of stored outputs cover it, so it is as it was."""
+
+SAMPLE = "of which the town has promised"
+"""A text that a recorded run was given."""
 
 LISTED = re.compile(rf"\b(?:{'|'.join(INSTEAD)})\b", re.IGNORECASE)
 
@@ -45,7 +61,7 @@ def texts_of_python(source: str) -> Iterator[tuple[int, str]]:
     """Each docstring, comment and string of more than one word, with its line."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            yield node.lineno, node.value.replace(FIXED, "")
+            yield node.lineno, node.value.replace(FIXED, "").replace(SAMPLE, "")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -71,13 +87,15 @@ def product_files() -> Iterator[Path]:
 
 @pytest.mark.slow
 def test_no_text_of_the_program_has_a_word_of_the_list():
-    found = []
+    lines = []
     for file in product_files():
         source = file.read_text(encoding="utf-8")
+        if not listed(source):
+            continue
         texts = texts_of_python(source) if file.suffix == ".py" else texts_of_script(source)
         for line, text in texts:
-            found += [f"{file.relative_to(ROOT)}:{line}: {word}" for word in listed(text)]
-    assert found == []
+            lines += [f"{file.relative_to(ROOT)}:{line}: {word}" for word in listed(text)]
+    assert lines == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs", "benchmarks/README.md"])
@@ -99,3 +117,71 @@ def test_a_word_of_the_list_is_found_however_it_is_written(text: str):
 @pytest.mark.parametrize("text", ["Rerun all", "essays", "intelligent", "a shearing force", "retelling"])
 def test_a_part_of_another_word_is_not_found(text: str):
     assert listed(text) == []
+
+
+def bindings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Each name that a module gives to something, with its line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.lineno, node.name
+            case ast.arg():
+                yield node.lineno, node.arg
+            case ast.Name(ctx=ast.Store()):
+                yield node.lineno, node.id
+            case ast.Attribute(ctx=ast.Store()):
+                yield node.lineno, node.attr
+
+
+def sources(*places: str) -> Iterator[tuple[Path, ast.Module]]:
+    for place in places:
+        path = ROOT / place
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if "node_modules" in file.parts:
+                continue
+            yield file.relative_to(ROOT), parsed(file)
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.thorough
+def test_no_name_is_a_participle_alone():
+    assert [
+        f"{file}:{line} {name}"
+        for file, tree in sources(*PLACES, "benchmarks", "examples", "tests")
+        for line, name in bindings(tree)
+        if name.strip("_").lower() in PARTICIPLES and f"{file} {name}" not in STORED
+    ] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("stratum", ["conductor", "storage", "studio", "pages"])
+def test_no_two_classes_and_no_two_modules_of_a_stratum_have_one_name(stratum: str):
+    names = Counter[str]()
+    for file, tree in sources(stratum):
+        if file.stem != "__init__" and file.parent != Path("pages"):
+            names[f"module {file.stem}"] += 1
+        names.update(f"class {node.name}" for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+SMALL_WORDS = {
+    "about", "after", "again", "also", "at", "before", "by", "from", "here", "in", "into", "now", "of", "off",
+    "on", "once", "out", "over", "then", "there", "through", "to", "under", "up", "while", "with",
+}  # fmt: skip
+
+
+@pytest.mark.thorough
+def test_no_private_function_is_named_by_small_words_alone():
+    named = [
+        f"{file.relative_to(ROOT)}:{part.lineno} {part.name}"
+        for place in PLACES
+        for file in ([ROOT / place] if place.endswith(".py") else sorted((ROOT / place).rglob("*.py")))
+        for part in ast.walk(parsed(file))
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and re.match(r"_[a-z]", part.name)
+        if set(part.name.strip("_").split("_")) <= SMALL_WORDS
+    ]
+    assert named == []

@@ -1,4 +1,4 @@
-"""Whole runs on simulated workers whose every step takes the seconds it is told, in simulated time.
+"""Whole runs on simulated workers whose every step takes the seconds of its test, in simulated time.
 
 The engine's own clock is the loop's, so that measured times are exact and a run of hours takes no time.
 """

@@ -21,7 +21,7 @@ HARD = (
 
 
 def write_tokenizer(path: Path, *, limit: int | None = None) -> Path:
-    """A byte-level tokenizer that knows some words whole; with `limit` the file says to cut texts there."""
+    """A byte-level tokenizer that knows some words whole; with `limit` the file asks to cut texts there."""
     model = Tokenizer(models.BPE())
     model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     model.decoder = decoders.ByteLevel()

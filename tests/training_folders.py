@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conductor.learning.demonstration.contenders import Row
-from conductor.learning.demonstration.plan_pairs import PLANS, Planned, PlanPair, PlanPairs
+from conductor.learning.demonstration.contenders import Contender
+from conductor.learning.demonstration.plan_pairs import PLANS, ExamPlan, PlanPair, PlanPairs
 from conductor.learning.demonstration.run_folder import RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.workers.local_model import SHIPPED
@@ -25,8 +25,8 @@ _MEASURED = {
 
 def begun_training(path: Path, **settings: object) -> RunFolder:
     """A run that has taken its warm start and a step of GRPO out of 20."""
-    given = {"warm_steps": 100, "grpo_steps": 20, **settings}
-    folder = RunFolder(path, DemoSettings.model_validate(given))
+    values = {"warm_steps": 100, "grpo_steps": 20, **settings}
+    folder = RunFolder(path, DemoSettings.model_validate(values))
     folder.add({"kind": "warm start", "step": 100, "loss": 0.2})
     folder.add({"kind": "evaluation", "step": 0, **_GAUGES})
     folder.add({"kind": "grpo", "step": 1, **_GAUGES, "calls": 3, "saved": 4})
@@ -36,14 +36,14 @@ def begun_training(path: Path, **settings: object) -> RunFolder:
 def done_training(path: Path) -> RunFolder:
     """A finished run, with a question that it had no valid plan for before."""
     folder = begun_training(path)
-    row = Row(planner="this Conductor", accuracy=0.9, interval=(0.8, 0.95), steps=1.9, tokens=170.0)
+    row = Contender(planner="this Conductor", accuracy=0.9, interval=(0.8, 0.95), steps=1.9, tokens=170.0)
     folder.write_results({"rows": [row.model_dump()], **_MEASURED})
     find = Workflow.of([Step(instruction="Find it.", worker="facts")])
     pair = PlanPair(
         question="The capital of Peru?",
         answer="Lima",
-        before=Planned(workflow=None, answer="", right=False),
-        after=Planned(workflow=find, answer="Lima", right=True),
+        before=ExamPlan(workflow=None, answer="", right=False),
+        after=ExamPlan(workflow=find, answer="Lima", right=True),
     )
     folder.write(PLANS, PlanPairs(pairs=(pair,)))
     (folder.path / TRAINED).symlink_to(SHIPPED["orchard"])

@@ -36,21 +36,21 @@ class Named:
 
 @dataclass
 class Gated(Named):
-    """Answers an instruction once its gate is open; `asked` has the instructions in the order they came."""
+    """Answers an instruction once its gate is open; `instructions` has them in the order they came."""
 
     name: str = "alpha"
-    asked: list[str] = field(default_factory=list)
+    instructions: list[str] = field(default_factory=list)
     gates: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
-        self.asked.append(request.instruction)
+        self.instructions.append(request.instruction)
         await self.gates[request.instruction].wait()
         yield Completion(text=f"done: {request.instruction}")
 
 
 @dataclass
 class Stubborn(Named):
-    """Says a word, then swallows every cancellation until `release` is set."""
+    """Writes a word, then swallows every cancellation until `release` is set."""
 
     name: str = "alpha"
     release: asyncio.Event = field(default_factory=asyncio.Event)
@@ -67,21 +67,21 @@ class Stubborn(Named):
 
 @dataclass
 class Breaking(Named):
-    """Says what `first` holds, withdraws it, and answers "blue"; `begun` counts how often it was asked."""
+    """Writes what `first` holds, withdraws it, and answers "blue"; `calls` counts how often it was asked."""
 
     first: Sequence[Delta | Thought]
     name: str = "alpha"
     usage: Usage = Usage(prompt_tokens=3, completion_tokens=1, cost=0.5)
-    begun: int = 0
+    calls: int = 0
 
     async def stream(self, _: Request) -> AsyncIterator[StreamItem]:
-        self.begun += 1
+        self.calls += 1
         for item in self.first:
             yield item
             await asyncio.sleep(0.1)
         withdrawn = sum(len(item.text) for item in self.first)
         yield Retried(attempt=1, message="alpha broke off.", seconds=1, withdrawn=withdrawn)
-        self.begun += 1
+        self.calls += 1
         await asyncio.sleep(1)
         yield Delta("bl")
         await asyncio.sleep(1)
@@ -90,7 +90,7 @@ class Breaking(Named):
 
 @dataclass
 class Raising(Named):
-    """Says half a sentence and raises `error`."""
+    """Writes half a sentence and raises `error`."""
 
     error: BaseException
     name: str = "alpha"
@@ -189,10 +189,10 @@ class Declining(Named):
     """Declines to answer, in these words."""
 
     name: str = "alpha"
-    asked: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
-        self.asked.append(request)
+        self.requests.append(request)
         yield Completion(text="I cannot.", finish_reason="refused")
 
 
@@ -213,7 +213,7 @@ def run_of(
 
 
 async def events_of(run: WorkflowRun) -> list[Event]:
-    """Everything a run says."""
+    """All events of a run."""
     return [event async for event in run.events()]
 
 

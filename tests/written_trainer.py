@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 
 class LettersTokenizer:
     """A token a character."""
 
-    def apply_chat_template(self, chat: Sequence[dict[str, str]], **_: object) -> dict[str, list[int]]:
-        return {"input_ids": [ord(letter) for message in chat for letter in message["content"]]}
+    bos_token = None
+
+    def __call__(self, text: str) -> dict[str, list[int]]:
+        return {"input_ids": [ord(letter) for letter in text]}
+
+    def apply_chat_template(
+        self,
+        chat: Sequence[dict[str, str]],
+        *,
+        tokenize: bool,
+        add_generation_prompt: bool,
+        continue_final_message: bool,
+    ) -> str:
+        assert not tokenize
+        assert add_generation_prompt != continue_final_message == (chat[-1]["role"] == "assistant")
+        return "".join(message["content"] for message in chat)
 
     def batch_decode(self, ids: Sequence[Sequence[int]], **_: object) -> list[str]:
         return ["".join(map(chr, each)) for each in ids]
 
 
 class WrittenTrainer:
-    """Answers each round with written completions, and keeps what it was sent."""
+    """Answers each round with written completions, and stores what it was sent."""
 
     def __init__(self, *rounds: Sequence[str]) -> None:
         self._rounds = iter(rounds)
         self.prompts: list[list[str]] = []
         self.metrics: dict[str, float] = {}
-        self.async_loop = asyncio.new_event_loop()
+        self.accelerator = SimpleNamespace(process_index=0, num_processes=1)
 
     def _generate_single_turn(self, ids: Any, _images: None, _fields: Any, _each: int) -> Any:
         self.prompts.append(LettersTokenizer().batch_decode(ids))
@@ -34,25 +46,3 @@ class WrittenTrainer:
 
     def _log_metric(self, name: str, value: float) -> None:
         self.metrics[name] = value
-
-
-@contextmanager
-def answering(*rounds: Sequence[str]) -> Iterator[WrittenTrainer]:
-    """A trainer whose loop runs in a thread, as TRL's does."""
-    trainer = WrittenTrainer(*rounds)
-    loop = trainer.async_loop
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield trainer
-    finally:
-        # Closes the connections that were made in it.
-        asyncio.run_coroutine_threadsafe(loop.shutdown_asyncgens(), loop).result(10)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-def chats(*texts: str) -> list[list[dict[str, str]]]:
-    """The texts as completions of chats."""
-    return [[{"role": "assistant", "content": text}] for text in texts]

@@ -23,15 +23,15 @@ MOST_AGENTS = 6
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskKind:
     """A kind of question: words that stand in such questions, and the roles that an agent may have."""
 
     words: str
     roles: Mapping[str, str]
 
 
-TASKS: Mapping[str, Task] = {
-    "Commonsense": Task(
+TASKS: Mapping[str, TaskKind] = {
+    "Commonsense": TaskKind(
         "who which where when why what is are was the of in country city capital person people animal plant "
         "history law health work money world word mean most likely because",
         {
@@ -41,7 +41,7 @@ TASKS: Mapping[str, Task] = {
             "Critic": "Look for what is wrong with the obvious answer, then give the answer that stands.",
         },
     ),
-    "Math": Task(
+    "Math": TaskKind(
         "number sign number sign how many much sum product difference equation solve value of x y find prove "
         "integer prime triangle area angle circle probability percent ratio total each per cost speed",
         {
@@ -51,7 +51,7 @@ TASKS: Mapping[str, Task] = {
             "Inspector": "Solve it, then check each number and each step of the solution.",
         },
     ),
-    "Code": Task(
+    "Code": TaskKind(
         "write a function program code python java class method returns list string input output def import "
         "algorithm implement test error bug loop array sort recursion sql script",
         {
@@ -105,7 +105,7 @@ def task_of(query: str) -> str:
     return max(zip(likeness, TASKS, strict=True), key=lambda each: each[0])[1]
 
 
-def drawn(
+def draw_group(
     task: str, workers: Sequence[str], chances: Chances, draw: random.Random, *,
     mode: Mode | None, agents: int | None,
 ) -> tuple[Mode, tuple[Agent, ...]]:  # fmt: skip
@@ -114,10 +114,10 @@ def drawn(
     Workers are drawn one by one and stand in the pool's order, as in the reference; roles are all as likely.
     """
     count = agents or draw.choices(range(1, MOST_AGENTS + 1), chances.agents)[0]
-    found = sorted(draw.choices(range(len(workers)), chances.workers, k=count))
+    places = sorted(draw.choices(range(len(workers)), chances.workers, k=count))
     way: Mode = draw.choices(MODES, chances.modes)[0] if mode is None else mode
     roles = tuple(TASKS[task].roles)
-    return way, tuple(Agent(workers[at], draw.choice(roles)) for at in found)
+    return way, tuple(Agent(workers[at], draw.choice(roles)) for at in places)
 
 
 def planned(query: str, workers: Sequence[str], chances: Chances, options: Options) -> tuple[Workflow, str]:
@@ -125,7 +125,7 @@ def planned(query: str, workers: Sequence[str], chances: Chances, options: Optio
     seed = sha256(f"{options.seed}\x1f{query}".encode()).digest()
     draw = random.Random(seed)  # noqa: S311 - a draw that can be repeated, not a secret
     task = task_of(query)
-    mode, agents = drawn(task, workers, chances, draw, mode=options.mode, agents=options.agents)
+    mode, agents = draw_group(task, workers, chances, draw, mode=options.mode, agents=options.agents)
     group = ", ".join(f"{agent.worker} as {agent.role.lower()}" for agent in agents)
     return unrolled(task, mode, agents, options.sampling), f"{task}, {mode}: {group}."
 

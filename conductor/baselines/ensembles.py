@@ -8,24 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from conductor.baselines.baseline_texts import OURS
 from conductor.values.messages import Sampling
 from conductor.workers.computed.select import SELECT, SELECT_BY_EMBEDDINGS
 from conductor.workflow.model import Step, Workflow
 
 PROPOSE = "Answer the question."
 """The instruction of every proposer; its worker is sent the question alone."""
-
-AGGREGATE = (
-    "Write one answer from what other models answered to the user's latest message; their responses follow. "
-    "Weigh them critically, as some may be wrong or biased, correct what is wrong, and do not merely repeat "
-    "them. The answer is to be better than each of them: accurate, complete and well organised."
-)
-"""The instruction of an aggregator. The wording is ours, its purpose the reference's."""
-
-REFLECT = (
-    "You answered this question before. Review your answer: look for mistakes and for what is missing, then "
-    "give the improved answer in full."
-)
 
 VOTE = "Return the response with the answer that most responses give."
 AGREE = "Return the response that the others agree with most."
@@ -36,14 +25,14 @@ def single(worker: str, sampling: Sampling) -> Workflow:
     return Workflow.of([_proposer(worker, sampling)])
 
 
-def reflection(worker: str, sampling: Sampling, *, turns: int) -> Workflow:
-    """A chain on one worker, `turns` calls long; each reads the answer before it.
+def reflection(worker: str, sampling: Sampling, *, turns: int, review: str) -> Workflow:
+    """A chain on one worker, `turns` calls long; each reads the answer before it and is sent `review`.
 
-    Source: the Conductor's paper, which compares with 5 turns of self-reflection; the wording is ours.
+    Source: the Conductor's paper, which compares with 5 turns of self-reflection.
     """
     steps = [_proposer(worker, sampling)]
     steps += [
-        Step(instruction=REFLECT, worker=worker, access=(before,), sampling=sampling)
+        Step(instruction=review, worker=worker, access=(before,), sampling=sampling)
         for before in range(turns - 1)
     ]
     return Workflow.of(steps)
@@ -54,8 +43,8 @@ def vote(workers: Sequence[str], sampling: Sampling) -> Workflow:
     return _gathered([_proposer(worker, sampling) for worker in workers], VOTE, "vote")
 
 
-def best_of(worker: str, sampling: Sampling, *, samples: int) -> Workflow:
-    """Self-consistency: `samples` answers of one worker, and a vote.
+def self_consistency(worker: str, sampling: Sampling, *, samples: int) -> Workflow:
+    """`samples` answers of one worker, and a vote. Source: Wang et al., arXiv 2203.11171.
 
     The number in an instruction, which its worker is not sent, sets a sample apart from the others.
     """
@@ -74,26 +63,32 @@ def smoothie(workers: Sequence[str], sampling: Sampling, *, embeddings: bool) ->
 
 
 def mixture_of_agents(
-    proposers: Sequence[str], aggregator: str, sampling: Sampling, *, layers: int
+    proposers: Sequence[str],
+    aggregator: str,
+    sampling: Sampling,
+    *,
+    layers: int,
+    aggregate: str = OURS["moa"]["aggregate"],
 ) -> Workflow:
-    """`layers` - 1 layers of all proposers, each of which reads the whole layer before, and the aggregator.
+    """`layers` - 1 layers of all proposers, which read the whole layer before, and the aggregator;
+    who reads is sent `aggregate`.
 
     Calls: (layers - 1) * proposers + 1. Source: togethercomputer/MoA, `advanced-moa.py` (3 layers).
     """
     steps = [_proposer(worker, sampling) for worker in proposers]
     for _ in range(layers - 2):
-        steps += [_aggregator(worker, steps, len(proposers), sampling) for worker in proposers]
-    return Workflow.of([*steps, _aggregator(aggregator, steps, len(proposers), Sampling())])
+        steps += [_reader(worker, aggregate, steps, len(proposers), sampling) for worker in proposers]
+    return Workflow.of([*steps, _reader(aggregator, aggregate, steps, len(proposers), Sampling())])
 
 
 def _proposer(worker: str, sampling: Sampling, *, instruction: str = PROPOSE) -> Step:
     return Step(instruction=instruction, worker=worker, sampling=sampling, prompt_style="moa")
 
 
-def _aggregator(worker: str, before: Sequence[Step], width: int, sampling: Sampling) -> Step:
+def _reader(worker: str, words: str, before: Sequence[Step], width: int, sampling: Sampling) -> Step:
     """A step that reads the last layer, `width` steps wide, of those `before`."""
     layer = tuple(range(len(before) - width, len(before)))
-    return Step(instruction=AGGREGATE, worker=worker, access=layer, sampling=sampling, prompt_style="moa")
+    return Step(instruction=words, worker=worker, access=layer, sampling=sampling, prompt_style="moa")
 
 
 def _gathered(proposers: Sequence[Step], instruction: str, worker: str) -> Workflow:

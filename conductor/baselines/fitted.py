@@ -5,7 +5,6 @@ Knows files and workers' cards; the methods that are fitted know what their para
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -17,7 +16,8 @@ from pydantic import ValidationError
 from conductor.baselines.encoder import Encoder
 from conductor.baselines.options import Mode
 from conductor.errors import DataError, FormatError, PlanError
-from conductor.text.named_file import read_bounded, replace_file
+from conductor.files.named_file import read_bounded, replace_file
+from conductor.text.bounded_value import json_value
 from conductor.values.messages import Value
 from conductor.workers.protocol import WorkerCard
 
@@ -26,7 +26,7 @@ MAX_BYTES = 64_000_000
 P = TypeVar("P", bound=Value)
 
 
-class Row(Value):
+class WorkerResult(Value):
     """What one worker alone answered to a question: whether that is right, and what the call took. None is
     unknown.
     """
@@ -39,7 +39,7 @@ class Row(Value):
     cost: float | None = None
 
 
-class Trial(Value):
+class GroupResult(Value):
     """What a group of MasRouter's came to that worked together in this mode, drawn among all."""
 
     question: str
@@ -84,8 +84,8 @@ class Fitted(Value):
             ) from error
 
     def offered(self, cards: Iterable[WorkerCard]) -> tuple[int, ...]:
-        """Positions in `workers` of those that are offered. Raises `PlanError` where none is, or one of that
-        name is not the worker that it was fitted on.
+        """Positions in `workers` of those that are offered. Raises `PlanError` if no worker is offered,
+        or if one of that name is not the worker that it was fitted on.
         """
         now = {card.name: identity_hash(card) for card in cards}
         for name, identity in self.workers:
@@ -94,13 +94,13 @@ class Fitted(Value):
                     f"{self.baseline} was fitted on another pool: its worker {name!r} is not the one of now. "
                     "Fit it again on results of this pool."
                 )
-        found = tuple(at for at, (name, _) in enumerate(self.workers) if name in now)
-        if not found:
+        places = tuple(at for at, (name, _) in enumerate(self.workers) if name in now)
+        if not places:
             raise PlanError(
                 f"{self.baseline} was fitted on another pool: none of {', '.join(dict(self.workers))} is "
                 "offered. Fit it again on results of this pool."
             )
-        return found
+        return places
 
 
 def question_hash(question: str) -> str:
@@ -114,15 +114,15 @@ def identity_hash(card: WorkerCard) -> str:
 # -- the rows --------------------------------------------------------------------------------------
 
 
-class Results:
+class ResultTable:
     """Rows as a table: `questions` in order, `workers` by name, and each figure as its mean over repeats.
 
-    Only questions that every worker answered are in it. Raises `DataError` where there is none, or only one
-    worker.
+    Only questions that every worker answered are in it. Raises `DataError` if no question is left,
+    or only one worker.
     """
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        by_place: dict[tuple[str, str], list[Row]] = {}
+    def __init__(self, rows: Sequence[WorkerResult]) -> None:
+        by_place: dict[tuple[str, str], list[WorkerResult]] = {}
         for row in rows:
             by_place.setdefault((row.question, row.worker), []).append(row)
         self.workers = tuple(dict.fromkeys(row.worker for row in rows))
@@ -131,9 +131,9 @@ class Results:
                 "There is nothing to choose from: the evaluation asked fewer than two workers alone; run it "
                 "with --planner 'worker:*'."
             )
-        asked = dict.fromkeys(row.question for row in rows)
+        questions = dict.fromkeys(row.question for row in rows)
         self.questions = tuple(
-            question for question in asked if all((question, name) in by_place for name in self.workers)
+            question for question in questions if all((question, name) in by_place for name in self.workers)
         )
         if not self.questions:
             raise DataError("No question was answered by all of the workers; resume the evaluation first.")
@@ -159,8 +159,8 @@ class Results:
             lambda rows: sum(getattr(row, figure) for row in rows) / len(rows) / largest if largest else 0.0
         )
 
-    def cost_of(self, trial: Trial) -> float | None:
-        """A group's cost in the same unit; None where it is unknown."""
+    def cost_of(self, trial: GroupResult) -> float | None:
+        """A group's cost in the same unit; None if it is unknown."""
         figure, largest = self._unit
         spent = getattr(trial, figure)
         return None if spent is None else spent / largest if largest else 0.0
@@ -169,10 +169,10 @@ class Results:
     def _unit(self) -> tuple[str, float]:
         """In which figure cost is counted, and the largest mean of a worker; 0 where no figure is known."""
         for figure in ("cost", "tokens"):
-            known = [getattr(row, figure) for rows in self._rows.values() for row in rows]
-            if all(each is not None for each in known) and any(known):
-                found = self._table(lambda rows, of=figure: sum(getattr(row, of) for row in rows) / len(rows))
-                return figure, max(sum(column) for column in zip(*found, strict=True)) / len(found)
+            amounts = [getattr(row, figure) for rows in self._rows.values() for row in rows]
+            if all(each is not None for each in amounts) and any(amounts):
+                means = self._table(lambda rows, of=figure: sum(getattr(row, of) for row in rows) / len(rows))
+                return figure, max(sum(column) for column in zip(*means, strict=True)) / len(means)
         return "tokens", 0.0
 
     def _table(self, of: Any) -> list[list[float]]:
@@ -220,8 +220,8 @@ def _read(path: Path, _changed: int, _size: int) -> Fitted:
     content = read_bounded(path, most=MAX_BYTES, kind="a file of fitted parameters")
     advice = "name one that `evaluate fit` wrote"
     try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        document = json_value(content)
+    except ValueError as error:
         raise FormatError(f"{path} holds no fitted parameters: it is not JSON; {advice}.") from error
     own, version = (Fitted.model_fields[name].default for name in ("format", "version"))
     if not isinstance(document, dict) or document.get("format") != own:

@@ -11,10 +11,19 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from conductor.baselines.collaboration import Chances, planned
-from conductor.baselines.ensembles import best_of, mixture_of_agents, reflection, single, smoothie, vote
-from conductor.baselines.options import Options, known, offered
+from conductor.baselines.ensembles import (
+    mixture_of_agents,
+    reflection,
+    self_consistency,
+    single,
+    smoothie,
+    vote,
+)
+from conductor.baselines.options import Options, offered, offered_name
 from conductor.baselines.trinity import first_round, next_round
-from conductor.planner.protocol import PlanRequest
+from conductor.errors import PlanError
+from conductor.planner.conductor import PlanRequest
+from conductor.plugins import Registry
 from conductor.workflow.model import Step, Workflow
 
 Method = Callable[[PlanRequest, Options], Workflow]
@@ -23,10 +32,12 @@ Method = Callable[[PlanRequest, Options], Workflow]
 @dataclass(frozen=True)
 class Entry:
     """A baseline: its `title` and one sentence on it, the options it takes, and how it plans without learnt
-    parameters; None where it needs them. `again` plans each later round; None for it, or from it: the answer
+    parameters; None if it needs them. `again` plans each later round; None for it, or from it: the answer
     stands.
 
-    `one_worker`: it needs the name of a worker behind its own. `learns`: it may be fitted on results.
+    `temperature` is that of its calls if the options give none; None: the workers' own. `short_of` is why it
+    is less than its source while it is not fitted. `one_worker`: it needs a worker's name behind its own.
+    `learns`: it may be fitted on results.
     """
 
     title: str
@@ -34,6 +45,13 @@ class Entry:
     method: Method | None
     takes: tuple[str, ...] = ()
     again: Callable[[PlanRequest, Options], Workflow | None] | None = None
+    temperature: float | None = None
+    short_of: str = ""
+
+    @property
+    def label(self) -> str:
+        """The title of the method as it plans without learnt parameters."""
+        return f"{self.title} ({self.short_of})" if self.short_of else self.title
 
     @property
     def one_worker(self) -> bool:
@@ -48,19 +66,22 @@ _SAMPLING = ("temperature", "max_tokens")
 
 
 def _single(request: PlanRequest, options: Options) -> Workflow:
-    return single(known(request, options.worker), options.sampling)
+    return single(offered_name(request, options.worker), options.sampling)
 
 
 def _reflect(request: PlanRequest, options: Options) -> Workflow:
-    return reflection(known(request, options.worker), options.sampling, turns=options.turns)
+    review = options.texts("reflect")["review"]
+    return reflection(
+        offered_name(request, options.worker), options.sampling, turns=options.turns, review=review
+    )
 
 
 def _vote(request: PlanRequest, options: Options) -> Workflow:
     return vote(offered(request, options), options.sampling)
 
 
-def _best_of(request: PlanRequest, options: Options) -> Workflow:
-    return best_of(known(request, options.worker), options.sampling, samples=options.n)
+def _self_consistency(request: PlanRequest, options: Options) -> Workflow:
+    return self_consistency(offered_name(request, options.worker), options.sampling, samples=options.n)
 
 
 def _smoothie(request: PlanRequest, options: Options) -> Workflow:
@@ -69,8 +90,11 @@ def _smoothie(request: PlanRequest, options: Options) -> Workflow:
 
 def _mixture(request: PlanRequest, options: Options) -> Workflow:
     proposers = offered(request, options)
-    aggregator = known(request, options.aggregator or proposers[0])
-    return mixture_of_agents(proposers, aggregator, options.sampling, layers=options.layers)
+    aggregator = offered_name(request, options.aggregator or proposers[0])
+    aggregate = options.texts("moa")["aggregate"]
+    return mixture_of_agents(
+        proposers, aggregator, options.sampling, layers=options.layers, aggregate=aggregate
+    )
 
 
 def _masrouter(request: PlanRequest, options: Options) -> Workflow:
@@ -79,11 +103,11 @@ def _masrouter(request: PlanRequest, options: Options) -> Workflow:
 
 
 def _trinity(request: PlanRequest, options: Options) -> Workflow:
-    return first_round(offered(request, options), options.sampling)
+    return first_round(offered(request, options), options.sampling, options.texts("trinity"))
 
 
 def _trinity_again(request: PlanRequest, options: Options) -> Workflow | None:
-    return next_round(request, offered(request, options), options.sampling)
+    return next_round(request, offered(request, options), options.sampling, options.texts("trinity"))
 
 
 def _random(request: PlanRequest, options: Options) -> Workflow:
@@ -101,7 +125,7 @@ def _random(request: PlanRequest, options: Options) -> Workflow:
     )
 
 
-BASELINES: Mapping[str, Entry] = {
+_METHODS: Mapping[str, Entry] = {
     "worker": Entry(
         "One worker", "The question as it is, to one worker.", _single, takes=("worker", *_SAMPLING)
     ),
@@ -109,22 +133,23 @@ BASELINES: Mapping[str, Entry] = {
         "Self-reflection",
         "One worker answers, then reviews its own answer, again and again.",
         _reflect,
-        takes=("worker", "turns", *_SAMPLING),
+        takes=("worker", "turns", "prompt", *_SAMPLING),
     ),
     "vote": Entry(
         "Vote", "All workers answer; the answer that most give wins.", _vote, takes=("workers", *_SAMPLING)
     ),
-    "best-of": Entry(
+    "self-consistency": Entry(
         "Self-consistency",
         "One worker answers several times; the answer given most often wins.",
-        _best_of,
+        _self_consistency,
         takes=("worker", "n", *_SAMPLING),
+        temperature=0.7,
     ),
     "moa": Entry(
         "Mixture-of-Agents",
         "All workers answer, layer by layer, each reading the layer before; one aggregates.",
         _mixture,
-        takes=("workers", "aggregator", "layers", *_SAMPLING),
+        takes=("workers", "aggregator", "layers", "prompt", *_SAMPLING),
     ),
     "smoothie": Entry(
         "Smoothie",
@@ -145,13 +170,15 @@ BASELINES: Mapping[str, Entry] = {
         "decides. Unfitted, all of this is drawn.",
         _masrouter,
         takes=("workers", "mode", "agents", "seed", "cost_rate", "embeddings", "fitted", *_SAMPLING),
+        short_of="not fitted",
     ),
     "trinity": Entry(
         "Trinity",
         "A thinker, a worker and a verifier take turns, round after round, until the verifier accepts.",
         _trinity,
-        takes=("workers", *_SAMPLING),
+        takes=("workers", "prompt", *_SAMPLING),
         again=_trinity_again,
+        short_of="fixed order",
     ),
     "random": Entry(
         "Random plan",
@@ -160,4 +187,20 @@ BASELINES: Mapping[str, Entry] = {
         takes=("workers", "seed"),
     ),
 }
-"""By name. `rules`, the offline planner, is a planner of its own."""
+
+
+def _entry_fault(kind: object) -> str | None:
+    if not isinstance(kind, Entry):
+        return "it is not an Entry of conductor.baselines.methods"
+    learns = kind.method is None or {"prompt", "fitted", "embeddings"} & set(kind.takes)
+    return "only built-in baselines learn, compare by embeddings or take a prompt" if learns else None
+
+
+BASELINES: Registry[Entry] = Registry(
+    "conductor.baselines",
+    _METHODS,
+    check=_entry_fault,
+    error=PlanError,
+    reserved=lambda name: name == "rules",
+)
+"""By name. `rules`, the rule planner, is a planner of its own."""

@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from conductor.baselines.baseline_texts import texts_of
 from conductor.baselines.methods import BASELINES, Entry, Method
 from conductor.baselines.options import Options, options_of
 from conductor.errors import ConductorError, PlanError
+from conductor.planner.conductor import Planned, PlanRequest
 from conductor.planner.format import write_steps
-from conductor.planner.protocol import Planned, PlanRequest
 from conductor.planner.rule_planner import OfflineConductor
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.messages import Completion, Delta
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
@@ -25,21 +26,17 @@ from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Dialect
 
 if TYPE_CHECKING:
-    from conductor.baselines.fitted import Fitted, Row, Trial
+    from conductor.baselines.fitted import Fitted, GroupResult, WorkerResult
     from conductor.workers.endpoint.embeddings import EmbeddingClient
 
 PREFIX = "baseline:"
 WORKER = "worker:"
 
 
-PLAIN_BASELINES = tuple(
-    f"{PREFIX}{name}"
-    for name in (
-        *(name for name, entry in BASELINES.items() if not entry.one_worker and entry.method is not None),
-        "rules",
-    )
-)
-"""The names of planners that need nothing behind them: no worker's name, no learnt parameters."""
+def plain_baselines() -> tuple[str, ...]:
+    """The names of planners that need nothing behind them: no worker's name, no learnt parameters."""
+    plain = (name for name, entry in BASELINES.items() if not entry.one_worker and entry.method is not None)
+    return tuple(f"{PREFIX}{name}" for name in (*plain, "rules"))
 
 
 @dataclass(frozen=True)
@@ -93,17 +90,22 @@ class Baseline:
         again = self.entry.again
         following = None if request.round == 1 or again is None else again(request, self.options)
         if request.round > 1 and following is None:
-            kept = write_steps((), form="lists", reasoning=f"{self.entry.title}: the answer stands.")
-            yield Completion(text=kept)
+            answer = write_steps((), form="lists", reasoning=f"{self.entry.title}: the answer stands.")
+            yield Completion(text=answer)
             return
         workflow, why = (following, "") if following is not None else await self._planned(request)
-        words = f"{self.entry.title}: {self.entry.about} {counted(len(workflow), 'step')}.{why and f' {why}'}"
+        title = self.entry.label if self.options.fitted is None else self.entry.title
+        words = f"{title}: {self.entry.about} {quantity(len(workflow), 'step')}.{why and f' {why}'}"
         yield Delta(text=words)
         yield Planned(workflow=workflow)
         yield Completion(text=words)
 
     async def fit(
-        self, rows: Sequence[Row], *, cards: Mapping[str, WorkerCard], trials: Sequence[Trial] = ()
+        self,
+        rows: Sequence[WorkerResult],
+        *,
+        cards: Mapping[str, WorkerCard],
+        trials: Sequence[GroupResult] = (),
     ) -> Fitted:
         """The method's parameters, learnt from what single workers answered, and MasRouter's modes from
         `trials`; `cards` has all of these workers.
@@ -121,6 +123,8 @@ class Baseline:
 
     def check(self) -> None:
         """Raise `PlanError` or `FormatError` where it cannot plan for this pool, whatever the question."""
+        if self.options.prompt is not None:
+            _ = self.options.texts(self.kind)
         if self.options.fitted is not None:
             _ = self._client(self.fitted.encoder.kind == "endpoint")
         else:
@@ -147,9 +151,9 @@ class Baseline:
         fitted = self.fitted
         return await plan(request, self.options, fitted, self._client(fitted.encoder.kind == "endpoint"))
 
-    def _client(self, wanted: bool) -> EmbeddingClient | None:
-        """The pool's client for embeddings, where it is wanted. Raises `PlanError` where there is none."""
-        if not wanted:
+    def _client(self, is_necessary: bool) -> EmbeddingClient | None:
+        """The pool's client for embeddings, if it is necessary. Raises `PlanError` if the pool has none."""
+        if not is_necessary:
             return None
         if self.pool is None or self.pool.embeddings is None:
             raise PlanError(
@@ -160,17 +164,51 @@ class Baseline:
 
 
 def planner_named(name: str, pool: Pool | None = None) -> Baseline | OfflineConductor:
-    """The planner of that name, for that pool. Raises `PlanError` where there is none, and for a wrong
+    """The planner of that name, for that pool. Raises `PlanError` for an unknown name and for a wrong
     option.
     """
     kind, _, rest = name.removeprefix(PREFIX).partition(":")
     if kind == "rules" and not rest:
         return OfflineConductor()
-    entry = BASELINES.get(kind)
+    entry = BASELINES.find(kind)
     if entry is None:
         listed = ", ".join([f"{WORKER}NAME", *(_usage(each) for each in BASELINES if each != "worker")])
         raise PlanError(f"There is no planner {name[:200]!r}; choose {listed} or {PREFIX}rules.")
-    return Baseline(name, kind, options_of(name, rest, takes=entry.takes), pool)
+    options = options_of(name, rest, takes=entry.takes, temperature=entry.temperature)
+    return Baseline(name, kind, options, pool)
+
+
+def label_of(name: str) -> str:
+    """A planner's name for tables and exports: itself, and in what it falls short of its source."""
+    kind, colon, rest = name.removeprefix(PREFIX).partition(":")
+    entry = BASELINES.get(kind) if name.startswith(PREFIX) else None
+    if entry is None:
+        return name
+    note = f" ({entry.short_of})" if entry.short_of and "fitted=" not in rest else ""
+    return f"{PREFIX}{kind}{colon}{rest}{note}"
+
+
+def with_prompt(names: Sequence[str], file: str) -> list[str]:
+    """The planners' names, with `prompt=FILE` behind those of methods whose texts are in the file.
+
+    Raises `PlanError` where no planner of these takes it.
+    """
+    planners, reasons = [], []
+    for name in names:
+        kind, _, rest = name.removeprefix(PREFIX).partition(":")
+        entry = BASELINES.get(kind) if name.startswith(PREFIX) else None
+        try:
+            if entry is not None and "prompt" in entry.takes and texts_of(kind, file):
+                planners.append(f"{PREFIX}{kind}:{','.join(filter(None, (rest, f'prompt={file}')))}")
+                reasons.append("")
+                continue
+        except PlanError as error:
+            reasons.append(str(error))
+        planners.append(name)
+    if "" not in reasons:
+        able = ", ".join(f"{PREFIX}{kind}" for kind, entry in BASELINES.items() if "prompt" in entry.takes)
+        raise PlanError(next(iter(reasons), f"No planner of these takes a prompt; these do: {able}."))
+    return planners
 
 
 def _usage(kind: str) -> str:

@@ -8,8 +8,9 @@ from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
+from conductor.baselines.baseline_texts import Texts, texts_of
 from conductor.errors import PlanError
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.conductor import PlanRequest
 from conductor.values.messages import Sampling, Value
 
 Mode = Literal["io", "cot", "chain", "full", "debate", "reflection"]
@@ -28,7 +29,8 @@ class Options(Value):
     worker, `layers` counts the aggregator's. `temperature` and `max_tokens` are those of every proposer's
     call, unset: as its worker has them. `fitted` names learnt parameters: a file, or one of the pool's.
     `k` is how many of the nearest questions count, unset: all. `mode` and `agents` hold MasRouter to them,
-    `cost_rate` is what it gives up of a right answer for as much as the dearest worker's call costs.
+    `cost_rate` is what it gives up of a right answer for as much as the dearest worker's call costs. `prompt`
+    is a file with a reference's own words, see `baseline_texts`.
     """
 
     worker: str | None = None
@@ -46,6 +48,7 @@ class Options(Value):
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
     fitted: str | None = Field(default=None, min_length=1)
+    prompt: str | None = Field(default=None, min_length=1)
 
     @property
     def sampling(self) -> Sampling:
@@ -53,13 +56,21 @@ class Options(Value):
 
     @property
     def names_file(self) -> bool:
-        """Whether `fitted` is a file's path, which only a person at this machine may name."""
+        """Whether a file's path is given, which only a person at this machine may name."""
+        return self.prompt is not None or self._fitted_file
+
+    @property
+    def _fitted_file(self) -> bool:
         return self.fitted is not None and self.fitted.endswith(FILE)
+
+    def texts(self, method: str) -> Texts:
+        """What the method asks of workers. Raises `PlanError` where the file `prompt` has no such texts."""
+        return texts_of(method, self.prompt)
 
     def fitted_in(self, named: Mapping[str, Path]) -> Path:
         """The file of `fitted`. Raises `PlanError` where the pool file, which names these, names it not."""
         assert self.fitted is not None
-        if self.names_file:
+        if self._fitted_file:
             return Path(self.fitted)
         if self.fitted not in named:
             name = self.fitted[:200]
@@ -70,9 +81,11 @@ class Options(Value):
         return named[self.fitted]
 
 
-def options_of(name: str, rest: str, *, takes: Sequence[str]) -> Options:
-    """The options in `rest`, of which the planner `name` takes these. Raises `PlanError`."""
-    given: dict[str, object] = {}
+def options_of(name: str, rest: str, *, takes: Sequence[str], temperature: float | None = None) -> Options:
+    """The options in `rest`; the planner `name` takes only these. An option that is not in `rest` has its
+    default, and `temperature` this one. Raises `PlanError`.
+    """
+    options: dict[str, object] = {} if temperature is None else {"temperature": temperature}
     for item in filter(None, rest.split(",")):
         key, equals, value = item.partition("=")
         if not equals:
@@ -80,19 +93,19 @@ def options_of(name: str, rest: str, *, takes: Sequence[str]) -> Options:
         if key not in takes:
             listed = ", ".join(option if option == "worker" else f"{option}=..." for option in takes)
             raise PlanError(f"The planner {name[:200]!r} takes no {key!r}; it takes {listed}.")
-        given[key] = tuple(value.split("+")) if key == "workers" else value
-    if "worker" in takes and "worker" not in given:
+        options[key] = tuple(value.split("+")) if key == "workers" else value
+    if "worker" in takes and "worker" not in options:
         raise PlanError(f"The planner {name[:200]!r} needs a worker's name behind it, as in {name}:NAME.")
-    if "k" in given and "fitted" not in given:
+    if "k" in options and "fitted" not in options:
         raise PlanError(
             f"The planner {name[:200]!r} takes k only with fitted=..., whose questions it counts."
         )
-    if "embeddings" in given and "fitted" in given:
+    if "embeddings" in options and "fitted" in options:
         raise PlanError(
             f"The planner {name[:200]!r} takes no embeddings with fitted=...: it compares as it was fitted."
         )
     try:
-        return Options.model_validate(given)
+        return Options.model_validate(options)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise PlanError(f"The planner {name[:200]!r}: {first['loc'][0]} is wrong: {first['msg']}.") from error
@@ -101,11 +114,11 @@ def options_of(name: str, rest: str, *, takes: Sequence[str]) -> Options:
 def offered(request: PlanRequest, options: Options) -> Sequence[str]:
     """The chosen proposers, else all that are offered; a Conductor that is a worker proposes nothing."""
     if options.workers is not None:
-        return [known(request, name) for name in options.workers]
+        return [offered_name(request, name) for name in options.workers]
     return [card.name for card in request.workers if not card.nested]
 
 
-def known(request: PlanRequest, name: str | None) -> str:
+def offered_name(request: PlanRequest, name: str | None) -> str:
     """The name of a worker that is offered. Raises `PlanError` for another."""
     names = [card.name for card in request.workers]
     if name not in names:

@@ -27,6 +27,9 @@ _LANE_PULL, _CHAIN_PULL = 8.0, 6.0
 """How much more a lane insists on running straight, and a chain of steps on standing one below the other,
 than other cards on standing below what they read."""
 
+_STAY = 1e6
+"""How much a card insists on staying where it was drawn before."""
+
 _CLOSER = 5
 """How much nearer than its separation a lane may come to its neighbours, to be straight."""
 
@@ -166,14 +169,18 @@ def _crossings(rows: Sequence[Sequence[Node]], below: Mapping[Node, Sequence[Nod
     return total
 
 
-def straightened(strands: Strands, *, separations: Sequence[Sequence[float]]) -> dict[Node, float]:
+def straightened(
+    strands: Strands, *, separations: Sequence[Sequence[float]], before: Mapping[int, float]
+) -> dict[Node, float]:
     """Positions across: lanes straight where possible, cards near what they read and who reads them.
 
-    `separations[i][j]` is the least distance of nodes j and j + 1 of row i; it always holds. No row is
-    broader than the one that has to be the broadest.
+    `separations[i][j]` is the least distance of nodes j and j + 1 of row i; it always holds. The cards of
+    the steps in `before` stay there as far as it allows. Without these no row is broader than the one that
+    has to be the broadest.
     """
     at: dict[Node, float] = {}
-    breadth = max(sum(spaces) for spaces in separations)
+    breadth = inf if before else max(sum(spaces) for spaces in separations)
+    stay = {(step, strands.row_of[step]): ((place, _STAY),) for step, place in before.items()}
     for row, spaces in zip(strands.rows, separations, strict=True):
         middle = sum(spaces) / 2
         at.update(zip(row, (place - middle for place in _running(spaces)), strict=True))
@@ -182,7 +189,7 @@ def straightened(strands: Strands, *, separations: Sequence[Sequence[float]]) ->
     for sides, indices in [*to_and_fro, *[((strands.above, strands.below), down)] * 2]:
         for i in indices:
             row = strands.rows[i]
-            wishes = [_wish(node, strands, sides=sides, at=at) for node in row]
+            wishes = [stay.get(node) or _wish(node, strands, sides=sides, at=at) for node in row]
             at.update(zip(row, settled(wishes, separations[i], within=breadth / 2), strict=True))
     for row, spaces in zip(strands.rows[1:], separations[1:], strict=True):
         _follow(row, spaces, strands, at)
@@ -227,7 +234,7 @@ def _pull(node: Node, other: Node, strands: Strands) -> float:
         [near for near in strands.above[lower] if not strands.is_lane(near)],
         [near for near in strands.below[upper] if not strands.is_lane(near)],
     )
-    return _CHAIN_PULL if all(len(found) == 1 for found in cards) else 1.0
+    return _CHAIN_PULL if all(len(neighbours) == 1 for neighbours in cards) else 1.0
 
 
 def settled(wishes: Sequence[Wish], separations: Sequence[float], *, within: float = inf) -> list[float]:

@@ -83,7 +83,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A picture's geometry with its upper left corner at (0, 0).
+    """A picture's geometry with its upper left corner at (0, 0), or where an earlier one lets it be.
 
     `cards` by position. `routes` by (read step, reading step): the corners of a line that runs along and
     across in turn, an even number, out-port first, in-port last. Edges into one step may share its end.
@@ -184,6 +184,54 @@ _BEFORE_TRACKS, _BEHIND_TRACKS = 9, 15
 """From the cards to the first track, and from the last one to the cards that the arrows end at."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier:
+    """What is drawn until now: its pictures, and the position there of each step that it has."""
+
+    pictures: tuple[Layout, ...]
+    positions: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _EarlierPlaces:
+    """Where cards that stay in their rows are across, from the middle, and where each row began along."""
+
+    across: Mapping[int, float]
+    starts: Sequence[float]
+    middle: int = 0
+
+    @classmethod
+    def of(cls, earlier: Earlier | None, rows: Sequence[Sequence[int]], scale: _Scale) -> _EarlierPlaces:
+        """Those in the earlier picture of this scale that has the most steps in the same rows."""
+        places = [cls({}, ())]
+        for picture in earlier.pictures if earlier else ():
+            look = (picture.direction, picture.kind, picture.cards[0].width)
+            if earlier and look == (scale.direction, scale.kind, scale.width):
+                places.append(cls._of_picture(picture, earlier.positions, rows))
+        return max(places, key=lambda each: len(each.across))
+
+    @classmethod
+    def _of_picture(
+        cls, picture: Layout, positions: Mapping[int, int], rows: Sequence[Sequence[int]]
+    ) -> _EarlierPlaces:
+        down = picture.direction == "down"
+        spots = [(card.top, card.x) if down else (card.left, card.y) for card in picture.cards]
+        starts = sorted({start for start, _ in spots})
+        ends = [(card.left, card.right) if down else (card.top, card.bottom) for card in picture.cards]
+        middle = int(min(start for start, _ in ends) + max(end for _, end in ends)) // 2
+        across = {
+            step: spots[positions[step]][1] - middle
+            for row, start in zip(rows, starts, strict=False)
+            for step in row
+            if step in positions and spots[positions[step]][0] == start
+        }
+        return cls(across, starts, middle)
+
+    def gap(self, row: int, depth: float) -> float:
+        """The space there was behind a row, 0 where there was none."""
+        return self.starts[row + 1] - self.starts[row] - depth if row + 1 < len(self.starts) else 0.0
+
+
 def layouts(
     workflow: Workflow, *, direction: Direction = "down", kinds: tuple[CardKind, ...] = KINDS
 ) -> tuple[Layout, ...]:
@@ -196,22 +244,27 @@ def layouts(
     return _layouts(tuple(step.access for step in workflow.steps), direction, kinds)
 
 
-def pane_layouts(workflow: Workflow, *, direction: Direction = "down") -> tuple[Layout, ...]:
+def pane_layouts(
+    workflow: Workflow, *, direction: Direction = "down", earlier: Earlier | None = None
+) -> tuple[Layout, ...]:
     """The pictures of `workflow` for a pane whose width and height are given, the best first.
 
     To be shown is the first one whose `least_width` and `least_height` there are. None needs as much of both
-    as one before it.
+    as one before it. What was drawn `earlier` stays where it was: a card moves where its row
+    is another one or there is no room for it, rows where edges need the room between them.
     """
-    return _pane_layouts(tuple(step.access for step in workflow.steps), direction)
+    return _pane_layouts(tuple(step.access for step in workflow.steps), direction, earlier)
 
 
 @lru_cache(maxsize=64)
-def _pane_layouts(access: tuple[tuple[int, ...], ...], direction: Direction) -> tuple[Layout, ...]:
+def _pane_layouts(
+    access: tuple[tuple[int, ...], ...], direction: Direction, earlier: Earlier | None
+) -> tuple[Layout, ...]:
     generations = generations_of(access)
     chosen: list[Layout] = []
     for scale in (*(_RIGHT if direction == "right" else ()), *_DOWN[:-1]):
         for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
-            picture = _Picture(rows_of(generations, widest), access, _roomy(scale, widest)).layout()
+            picture = _Picture(rows_of(generations, widest), access, _roomy(scale, widest), earlier).layout()
             if not any(
                 other.least_width <= picture.least_width and other.least_height <= picture.least_height
                 for other in chosen
@@ -233,11 +286,11 @@ def _layouts(
             continue
         for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
             rows = rows_of(generations, widest)
-            shown = _roomy(scale, widest)
-            if least <= _NARROWEST or len(rows) > shown.most_rows:
+            roomy_scale = _roomy(scale, widest)
+            if least <= _NARROWEST or len(rows) > roomy_scale.most_rows:
                 continue
-            picture = _Picture(rows, access, shown).layout()
-            if picture.least_width < least and picture.least_height <= shown.high:
+            picture = _Picture(rows, access, roomy_scale).layout()
+            if picture.least_width < least and picture.least_height <= roomy_scale.high:
                 chosen.append(picture)
                 least = picture.least_width
     if all(picture.direction == "right" for picture in chosen):
@@ -268,23 +321,28 @@ class _Picture:
     """Turns rows of steps into cards and routes: orders their strands, and gives each a place across."""
 
     def __init__(
-        self, rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...], scale: _Scale
+        self,
+        rows: Sequence[Sequence[int]],
+        access: tuple[tuple[int, ...], ...],
+        scale: _Scale,
+        earlier: Earlier | None = None,
     ) -> None:
         self.strands = strands = ordered(Strands.of(rows, access))
+        self.before = _EarlierPlaces.of(earlier, rows, scale)
         separations = [_separations(row, strands, scale) for row in strands.rows]
-        across = straightened(strands, separations=separations)
+        across = straightened(strands, separations=separations, before=self.before.across)
         self.scale, self.down = scale, scale.direction == "down"
         self.extent, self.depth = scale.width if self.down else scale.height, scale.depth
-        first = min(at - (0 if strands.is_lane(node) else self.extent / 2) for node, at in across.items())
+        # What is drawn already keeps its places, also where others come before them.
+        first = -self.before.middle if self.before.across else self._ends(across)[0]
         self.across = {node: round(at - first) for node, at in across.items()}
         self.ways = self._ways()
         self.starts, self.places = self._tracked()
 
     def layout(self) -> Layout:
         steps = range(len(self.strands.access))
-        breadth = max(
-            at + (0 if self.strands.is_lane(node) else self.extent / 2) for node, at in self.across.items()
-        )
+        first, last = self._ends(self.across)
+        breadth = last - first
         length = self.starts[-1] + self.depth
         width, height = self._point(breadth, length)
         return Layout(
@@ -295,6 +353,13 @@ class _Picture:
             width=width,
             height=height,
             readable=self.scale.readable,
+        )
+
+    def _ends(self, across: Mapping[Node, float]) -> tuple[float, float]:
+        """Where cards and lanes begin and end across."""
+        halves = {node: 0 if self.strands.is_lane(node) else self.extent / 2 for node in across}
+        return min(at - halves[node] for node, at in across.items()), max(
+            at + halves[node] for node, at in across.items()
         )
 
     def _ways(self) -> dict[tuple[Node, Node], tuple[int, int]]:
@@ -340,7 +405,7 @@ class _Picture:
     def _tracked(self) -> tuple[list[float], dict[tuple[Node, Node], float]]:
         """Where each row begins along, and where along the edges run across."""
         starts, places = [0.0], dict[tuple[Node, Node], float]()
-        for row in self.strands.rows[:-1]:
+        for number, row in enumerate(self.strands.rows[:-1]):
             runs = {
                 (node, to): Run(*self.ways[node, to], to if self.strands.is_lane(to) else (node, to))
                 for node in row
@@ -349,15 +414,19 @@ class _Picture:
             levels = tracks(runs)
             count = max(levels.values(), default=-1) + 1
             room = _BEFORE_TRACKS + _BEHIND_TRACKS
-            gap = self.scale.gap
+            gap: float = self.scale.gap
             wished, needed = (
                 max(0, room + (count - 1) * each - gap) for each in (_TRACK_GAP, _LEAST_TRACK_GAP)
             )
-            gap += max(min(self.scale.more_gap, wished), min(_MOST_NEEDED, needed))
+            needed = min(_MOST_NEEDED, needed)
+            gap += max(min(self.scale.more_gap, wished), needed)
+            # Cards before more room between their edges.
+            before = self.before.gap(number, self.depth)
+            gap = max(before, self.scale.gap + needed) if before else gap
             apart = min(_TRACK_GAP, (gap - room) / max(1, count - 1))
             end = starts[-1] + self.depth
-            before = (gap - room - (count - 1) * apart) / 2 + _BEFORE_TRACKS
-            places |= {edge: end + before + level * apart for edge, level in levels.items()}
+            first = (gap - room - (count - 1) * apart) / 2 + _BEFORE_TRACKS
+            places |= {edge: end + first + level * apart for edge, level in levels.items()}
             starts.append(end + gap)
         return starts, places
 

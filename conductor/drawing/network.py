@@ -15,6 +15,7 @@ from typing import Literal
 from pyvis.network import Network
 
 from conductor.drawing.layout import Layout
+from conductor.drawing.marks import Mark
 from conductor.runs.step_state import StepStatus
 from conductor.workflow.model import Workflow
 
@@ -52,7 +53,8 @@ class CardContent:
     `excerpt`, in place of the body, is the beginning of the output, or its latest line where it `streams`.
     `gives` is that output as an edge carries it to a step that reads it, in a few words.
     `remark` is a warning about the answer; `inside` names the workflow in the step, which can be opened.
-    `change` is how the step differs from another workflow's; `gate`: a run waits before the step.
+    `change` is how the step differs from another workflow's; `gate`: a run waits before the step. `mark` is
+    the worker's.
     """
 
     title: str
@@ -69,6 +71,7 @@ class CardContent:
     inside: str = ""
     change: CardChange = ""
     gate: bool = False
+    mark: Mark | None = None
 
 
 def title_of(instruction: str) -> tuple[str, str, str]:
@@ -97,12 +100,12 @@ def _clause(text: str) -> tuple[int, int]:
 
 def _cut_between_words(words: Sequence[str]) -> int:
     """The length of as many whole words as a title holds; of one that is too long, as much as fits."""
-    kept = list(words[:_TITLE_WORDS])
-    while len(kept) > 1 and len(" ".join(kept)) > _TITLE_LENGTH:
-        kept.pop()
-    while len(kept) > 2 and kept[-1].lower() in _LOOSE_ENDS:
-        kept.pop()
-    return min(len(" ".join(kept)), _TITLE_LENGTH)
+    title_words = list(words[:_TITLE_WORDS])
+    while len(title_words) > 1 and len(" ".join(title_words)) > _TITLE_LENGTH:
+        title_words.pop()
+    while len(title_words) > 2 and title_words[-1].lower() in _LOOSE_ENDS:
+        title_words.pop()
+    return min(len(" ".join(title_words)), _TITLE_LENGTH)
 
 
 def draw(
@@ -158,7 +161,6 @@ def _trimmed(content: CardContent) -> dict[str, object]:
         "gives": _line(content.gives, _WORKER_LENGTH),
         "remark": _line(content.remark, _REMARK_LENGTH),
         "inside": _line(content.inside, _WORKER_LENGTH),
-        "gate": content.gate,
     }
 
 

@@ -63,17 +63,17 @@ def tracks(runs: Mapping[E, Run]) -> dict[E, int]:
         _Bundle(tuple(runs[edge].start for edge in edges), runs[edges[0]].end): edges
         for edges in groups.values()
     }
-    taken: list[tuple[_Bundle, int]] = []
-    found: dict[E, int] = {}
+    bundle_levels: list[tuple[_Bundle, int]] = []
+    edge_levels: dict[E, int] = {}
     for bundle in _in_order(sorted(bundles, key=lambda bundle: (*bundle.order, bundle))):
-        met = [(other, level) for other, level in taken if bundle.overlaps(other)]
+        met = [(other, level) for other, level in bundle_levels if bundle.overlaps(other)]
         before = (other.rightward == bundle.rightward or bundle.ends_below(other) for other, _ in met)
         level = max((level + 1 for (_, level), first in zip(met, before, strict=True) if first), default=0)
         while any(level == other for _, other in met):
             level += 1
-        taken.append((bundle, level))
-        found |= dict.fromkeys(bundles[bundle], level)
-    return found
+        bundle_levels.append((bundle, level))
+        edge_levels |= dict.fromkeys(bundles[bundle], level)
+    return edge_levels
 
 
 def _in_order(bundles: Sequence[_Bundle]) -> Iterator[_Bundle]:

@@ -6,7 +6,7 @@ Knows what a step may see. `prompt_layouts` lays requests out, `run` runs the st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from conductor.engine.prompt_layouts import (
@@ -15,7 +15,7 @@ from conductor.engine.prompt_layouts import (
     PromptContext,
     behind,
     moa_messages,
-    paper_parts,
+    research_messages,
     tagged_parts,
     verbatim_messages,
 )
@@ -23,6 +23,7 @@ from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Message, Request, RequestStyle, Sampling, SeenResponse
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
+from conductor.workers.wording.wording import OURS, Wording
 from conductor.workflow.fingerprint import fingerprint, written
 from conductor.workflow.model import Workflow
 
@@ -33,7 +34,8 @@ class BoundWorkflow:
 
     `identities` and `styles` hold each step's worker identity and the style of its request. `previous` holds
     the responses of the previous round's steps, `conversation` the messages before the query. The steps in
-    `sighted` have workers that see images. Methods take outputs by step position.
+    `sighted` have workers that see images; those in `wordings` have workers with other texts of the research
+    layout than ours, and `numbers` are the pool's in that layout. Methods take outputs by step position.
     """
 
     workflow: Workflow
@@ -43,6 +45,8 @@ class BoundWorkflow:
     previous: tuple[SeenResponse, ...] = ()
     conversation: Conversation = NO_CONVERSATION
     sighted: frozenset[int] = frozenset()
+    wordings: Mapping[int, Wording] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -67,6 +71,12 @@ class BoundWorkflow:
             previous=previous,
             conversation=conversation,
             sighted=frozenset(at for at, name in enumerate(names) if pool.cards[name].vision),
+            wordings={
+                at: wording
+                for at, name in enumerate(names)
+                if (wording := pool.cards[name].wording) is not None
+            },
+            numbers={name: at for at, name in enumerate(pool.names)},
         )
 
     @cached_property
@@ -87,7 +97,7 @@ class BoundWorkflow:
             by_hand=[at for at, output in enumerate(read) if output.hand is not None],
             previous=[done.response for done in self.previous] if own.sees_previous else (),
             final=self._names_final(step),
-            style=VERBATIM if self.verbatim else STYLES[self.styles[step]],
+            style=VERBATIM if self.verbatim else self._style(step),
         )
 
     def request(
@@ -108,11 +118,19 @@ class BoundWorkflow:
         context = self._prompt_context(step, outputs, nonce=address[:8])
         if self.styles[step] == "moa":
             return Request(messages=moa_messages(context), sampling=sampling)
-        parts = paper_parts(context) if self.styles[step] == "paper" else tagged_parts(context)
+        if self.styles[step] == "research":
+            messages = research_messages(context, self.wordings.get(step, OURS), self.numbers)
+            return Request(messages=messages, sampling=sampling)
+        parts = tagged_parts(context)
         following = [turn.message for turn in context.conversation.following]
         images = behind(parts, context.conversation.pictures)
         own_message = Message("user", tuple(parts), images=images)
         return Request(messages=(own_message, *following), sampling=sampling)
+
+    def _style(self, step: int) -> str:
+        """The layout's name and version, with a digest of its texts where they are not ours."""
+        name, wording = STYLES[self.styles[step]], self.wordings.get(step)
+        return name if self.styles[step] != "research" or wording is None else f"{name} {wording.digest}"
 
     @cached_property
     def _conversations(self) -> tuple[Conversation, ...]:
@@ -128,7 +146,7 @@ class BoundWorkflow:
 
     def _conversation_of(self, step: int) -> Conversation:
         """What follows the query are results for the final step, which leave the others as they were; so do
-        other images those whose workers see none, and other files those that are to see none.
+        other images those steps whose workers see no image, and other files those that may see no file.
         """
         own = self.conversation if step == self.workflow.final else self.conversation.before
         if not self.workflow.steps[step].sees_files:
@@ -137,7 +155,7 @@ class BoundWorkflow:
 
     def _names_final(self, step: int) -> bool:
         """Whether the step's request names it the last one; so a proposer's is the same in any workflow."""
-        return step == self.workflow.final and self.styles[step] != "moa"
+        return step == self.workflow.final and self.styles[step] == "ours"
 
     def _prompt_context(self, step: int, outputs: Mapping[int, Output], *, nonce: str) -> PromptContext:
         own = self.workflow.steps[step]

@@ -1,12 +1,15 @@
-"""How a run goes on that waited at a gate: what is run then, of the same workflow or an edited one. Pure.
+"""How a run goes on that waited at a gate or broke off: what is run then, of the same workflow or an edited
+one. Pure.
 
-Knows the state of the run that waited; what it finished is found by fingerprint, as in any run.
+Knows the state of the run before; what it finished is found by fingerprint, as in any run.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from conductor.errors import WorkflowError
-from conductor.runs.scope import RunScope
+from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.workflow.matching import matching
 from conductor.workflow.model import Workflow
@@ -30,5 +33,29 @@ def continuation(paused: RunState, workflow: Workflow) -> RunScope:
         kind=scope.kind,
         step=None if scope.step is None else place[scope.step],
         passes=tuple(sorted(place[step] for step in paused.held if step in place)),
-        done=tuple(sorted(place[step] for step in paused.outputs if step in place)),
+        done=_done(paused, place),
     )
+
+
+def rerun(last: RunState | None, workflow: Workflow) -> RunScope:
+    """The scope of a run of the whole `workflow` after the run `last`: it reuses every known output, except
+    of the steps that `last` was to call again and did not finish.
+    """
+    if last is None or last.workflow is None or last.scope.kind in ("edited", "to"):
+        return EDITED
+    scope, place = last.scope, matching(last.workflow, workflow)
+    if scope.step is not None and scope.step not in place:
+        return EDITED
+    step, done = (None if scope.step is None else place[scope.step]), _done(last, place)
+    if scope.kind == "only":
+        others = set(range(len(workflow))) - ({step} - set(done))
+        scope = RunScope(kind="from", step=step, done=tuple(sorted(others)))
+    else:
+        scope = RunScope(kind=scope.kind, step=step, done=done)
+    return scope if scope.forced(workflow) else EDITED
+
+
+def _done(last: RunState, place: Mapping[int, int]) -> tuple[int, ...]:
+    """The steps that the run, or the one that it continued, finished, by their present positions."""
+    finished = {step for step in last.outputs if last.steps[step].kept_because is None}
+    return tuple(sorted(place[step] for step in finished.union(last.scope.done) if step in place))

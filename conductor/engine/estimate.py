@@ -7,17 +7,17 @@ worker without a price costs is unknown, and so is what a Conductor inside a ste
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.text.formatting import dollars, duration, estimated
+from conductor.text.formatting import dollars, duration, estimated, quantity
 from conductor.values.messages import Usage
 from conductor.values.output import Output
 from conductor.values.provenance import LIKELY_CHARACTERS
 from conductor.workers.endpoint.tokens import TokenCount
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow.model import Workflow
+from conductor.workflow.model import Step, Workflow
 
 ANSWER_TOKENS = 400
 """Tokens that an answer is assumed to have where its worker has not answered yet in the session."""
@@ -28,15 +28,17 @@ TOKENS_A_SECOND = 50.0
 FIRST_SECONDS = 1.0
 """How long a model is assumed to take before its first word."""
 
-EXPERT_SECONDS = 0.1
-"""How long a built-in expert is assumed to take."""
+COMPUTED_SECONDS = 0.1
+"""How long a worker that computes is assumed to take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Tokens, US dollars and seconds from start to end; None where any call's are unknown.
+    """Tokens, US dollars and seconds from start to end; None if any call's are unknown.
 
     `assumed`: of some worker nothing is known, so that a part follows from the constants of this module.
+    `at_least`: `calls` may be more, by a rule for failures, a worker's fallback, a workflow inside a step or
+    a further round. A request that an endpoint repeats counts once.
     """
 
     calls: int
@@ -44,9 +46,10 @@ class Estimate:
     cost: float | None
     seconds: float | None
     assumed: bool = False
+    at_least: bool = False
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether any amount is known."""
         return any(value is not None for value in (self.tokens, self.cost, self.seconds))
 
@@ -58,15 +61,16 @@ class Estimate:
     @property
     def words(self) -> list[str]:
         """Its amounts for people, each marked as an estimate, without what is unknown."""
-        if not self.known or (self.assumed and self.free):
-            return []
-        words = [] if self.free or self.tokens is None else [estimated(self.tokens, "token")]
-        words += [] if self.free or self.cost is None else [_about(self.cost, dollars)]
-        words += [] if self.seconds is None else [_about(self.seconds, duration)]
+        calls = [f"at least {quantity(self.calls, 'call')}"] if self.at_least and self.calls else []
+        if not self.is_known or (self.assumed and self.free):
+            return calls
+        words = calls if self.free or self.tokens is None else [*calls, estimated(self.tokens, "token")]
+        words += [] if self.free or self.cost is None else [_approximation(self.cost, dollars)]
+        words += [] if self.seconds is None else [_approximation(self.seconds, duration)]
         return [*words, f"assuming {ANSWER_TOKENS} tokens an answer"] if self.assumed else words
 
 
-def _about(amount: float, written: Callable[[float], str]) -> str:
+def _approximation(amount: float, written: Callable[[float], str]) -> str:
     """An amount marked as an estimate; an upper bound ("< ...") is marked already."""
     text = written(amount)
     return text if text.startswith("<") else f"~{text}"
@@ -88,29 +92,40 @@ def estimate(
     history: Iterable[Output],
     *,
     cards: Mapping[str, WorkerCard],
-    known: Mapping[int, Output] | None = None,
+    outputs: Mapping[int, Output] | None = None,
+    longest: bool = False,
 ) -> Estimate:
     """What calling the steps `runs` takes, judged by their workers' outputs at that position, else at any.
 
     Of several outputs in `history` the median counts; outputs written by a person are left out. For a worker
-    without an output there, the prompt is counted and the answer assumed. `cards` are the pool's by name,
-    `known` the outputs of steps that are not called.
+    without an output there, the prompt is counted and the answer assumed: of `ANSWER_TOKENS`, or with
+    `longest` of all tokens that it may have. `cards` are the pool's by name, `outputs` those of steps
+    that are not called.
     """
     workflow = bound.workflow
-    made = [output for output in history if output.hand is None]
+    answers = [output for output in history if output.hand is None]
     steps: dict[int, _Step] = {}
     for step in sorted(runs):
-        alike = _alike(workflow, step, made)
+        alike = _alike(workflow, step, answers)
         card = cards.get(workflow.steps[step].worker)
         if card is not None and card.kind == "offline":
             seconds = _measured(alike).seconds
-            steps[step] = _Step(0, 0.0, EXPERT_SECONDS if seconds is None else seconds, assumed=not alike)
+            steps[step] = _Step(0, 0.0, COMPUTED_SECONDS if seconds is None else seconds, assumed=not alike)
         elif alike or card is None or card.nested:
             steps[step] = _measured(alike)
         else:
-            steps[step] = _assumed(bound, step, card, known or {})
+            steps[step] = _assumed(bound, step, cards, outputs or {}, longest=longest)
     seconds = _last_end(workflow, {at: step.seconds for at, step in steps.items()})
-    return _summed(steps.values(), calls=len(runs), seconds=seconds)
+    takes = _summed(steps.values(), calls=len(runs), seconds=seconds)
+    return replace(takes, at_least=any(_may_repeat(workflow.steps[step], cards) for step in steps))
+
+
+def _may_repeat(step: Step, cards: Mapping[str, WorkerCard]) -> bool:
+    """Whether a call of the step may become several."""
+    rule, card = step.on_failure, cards.get(step.worker)
+    if rule is not None and (rule.retries or rule.fallback is not None):
+        return True
+    return card is not None and (card.nested or card.fallback is not None)
 
 
 def together(estimates: Sequence[Estimate], *, at_once: int) -> Estimate:
@@ -119,7 +134,8 @@ def together(estimates: Sequence[Estimate], *, at_once: int) -> Estimate:
     if seconds is not None:
         longest = max((one.seconds or 0.0 for one in estimates), default=0.0)
         seconds = max(longest, seconds / at_once)
-    return _summed(estimates, calls=sum(one.calls for one in estimates), seconds=seconds)
+    whole = _summed(estimates, calls=sum(one.calls for one in estimates), seconds=seconds)
+    return replace(whole, at_least=any(one.at_least for one in estimates))
 
 
 def _summed(parts: Collection[_Step | Estimate], *, calls: int, seconds: float | None) -> Estimate:
@@ -141,15 +157,28 @@ def _measured(alike: Sequence[Output]) -> _Step:
     )
 
 
-def _assumed(bound: BoundWorkflow, step: int, card: WorkerCard, known: Mapping[int, Output]) -> _Step:
-    """The step's prompt as it will be, with an answer of `ANSWER_TOKENS` for each step it waits for."""
-    reads = bound.workflow.steps[step].access
-    seen = {read: known.get(read) or _placeholder(read) for read in reads}
-    request = bound.request(step, seen, address="0" * 8, defaults=card.sampling)
+def _assumed(
+    bound: BoundWorkflow,
+    step: int,
+    cards: Mapping[str, WorkerCard],
+    outputs: Mapping[int, Output],
+    *,
+    longest: bool,
+) -> _Step:
+    """The step's prompt as it will be, with an assumed answer for each step it waits for."""
+    own = bound.workflow.steps[step]
+    card = cards[own.worker]
+    answer = _answer_tokens(bound, step, cards, longest=longest)
+    unknown = [read for read in own.access if read not in outputs]
+    lengths = [_answer_tokens(bound, read, cards, longest=longest) for read in unknown]
+    if answer is None or None in lengths:
+        return _Step(None, None, None, assumed=True)
+    inputs = {read: outputs[read] for read in own.access if read in outputs}
+    inputs |= {read: _placeholder(read, length or 0) for read, length in zip(unknown, lengths, strict=True)}
+    request = bound.request(step, inputs, address="0" * 8, defaults=card.sampling)
     prompt = TokenCount(card)
     for message in request.messages:
         prompt.add(message.content)
-    answer = min(ANSWER_TOKENS, request.sampling.max_tokens or ANSWER_TOKENS)
     usage = Usage(prompt_tokens=prompt.total, completion_tokens=answer)
     return _Step(
         tokens=prompt.total + answer,
@@ -159,10 +188,22 @@ def _assumed(bound: BoundWorkflow, step: int, card: WorkerCard, known: Mapping[i
     )
 
 
-def _placeholder(step: int) -> Output:
+def _answer_tokens(
+    bound: BoundWorkflow, step: int, cards: Mapping[str, WorkerCard], *, longest: bool
+) -> int | None:
+    """Tokens of a step's answer: at most or as assumed; None without a known limit."""
+    own = bound.workflow.steps[step]
+    card = cards.get(own.worker)
+    limit = own.sampling.max_tokens or (None if card is None else card.sampling.max_tokens)
+    if longest and (card is None or card.kind in ("model", "embedded")):
+        return limit
+    return min(ANSWER_TOKENS, limit or ANSWER_TOKENS)
+
+
+def _placeholder(step: int, tokens: int) -> Output:
     return Output(
         fingerprint="",
-        text=("word " * ANSWER_TOKENS)[: ANSWER_TOKENS * LIKELY_CHARACTERS],
+        text=("word " * tokens)[: tokens * LIKELY_CHARACTERS],
         worker="",
         worker_kind="model",
         seconds=0.0,
@@ -171,14 +212,14 @@ def _placeholder(step: int) -> Output:
     )
 
 
-def _alike(workflow: Workflow, step: int, made: Sequence[Output]) -> Sequence[Output]:
-    of_worker = [output for output in made if output.worker == workflow.steps[step].worker]
+def _alike(workflow: Workflow, step: int, answers: Sequence[Output]) -> Sequence[Output]:
+    of_worker = [output for output in answers if output.worker == workflow.steps[step].worker]
     return [output for output in of_worker if output.step == step] or of_worker
 
 
 def _median(outputs: Sequence[Output], value: Callable[[Output], float | None]) -> float | None:
-    known = [found for found in map(value, outputs) if found is not None]
-    return median(known) if known else None
+    amounts = [amount for amount in map(value, outputs) if amount is not None]
+    return median(amounts) if amounts else None
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

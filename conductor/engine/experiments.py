@@ -170,7 +170,7 @@ def _edges(test: EdgeTest, workflow: Workflow) -> list[Trial]:
 
 def _replaced(search: StepSearch, workflow: Workflow) -> list[Trial]:
     replacements = tuple(dict.fromkeys(search.replacements))
-    variants = [(each, _with(each, workflow, search.hand)) for each in replacements]
+    variants = [(each, _variant(each, workflow, search.hand)) for each in replacements]
     steps = {each.step for each in replacements}
     first = min(steps)
     repeats = range(1, search.repeats + 1)
@@ -192,7 +192,7 @@ def _replaced(search: StepSearch, workflow: Workflow) -> list[Trial]:
     return trials
 
 
-def _with(replacement: Replacement, workflow: Workflow, hand: HandEdit) -> Workflow:
+def _variant(replacement: Replacement, workflow: Workflow, hand: HandEdit) -> Workflow:
     """The workflow with another worker for the step, or a pinned text. Raises `WorkflowError`, see
     `trials_of`.
     """
@@ -251,7 +251,7 @@ class EdgeVerdict:
     `changes` has, for each trial with an answer, the share of the text (0 to 1) that differs from the
     compared run's. `lost` counts the trials that ended without an answer, `pending` those that have not
     ended, `broken` those that were stopped or interrupted and so prove nothing about the edge.
-    `beyond_noise`: the answer changed more than without a change, see `_beyond_noise`; None where that is
+    `beyond_noise`: the answer changed more than without a change, see `_beyond_noise`; None if that is
     unknown, and for the control.
     """
 

@@ -22,8 +22,8 @@ from conductor.workflow.on_failure import OnFailure
 class _Try:
     """The items of one call of a worker.
 
-    `failure` is set where it gave no answer; `refused`: it cannot give one to such a request. `shown` is how
-    many characters it gave that count, `attempts` how often its endpoint was called before the last time.
+    `failure` is set where it gave no answer; `refused`: it cannot give one to such a request. `characters` is
+    how many it gave that count, `attempts` how often its endpoint was called before the last time.
     """
 
     def __init__(self, worker: Worker, request: Request) -> None:
@@ -31,7 +31,7 @@ class _Try:
         self.request = request
         self.failure: str | None = None
         self.refused = False
-        self.shown = 0
+        self.characters = 0
         self.attempts = 0
 
     async def items(self) -> AsyncGenerator[StreamItem, None]:
@@ -55,9 +55,9 @@ class _Try:
     def _count(self, item: StreamItem) -> None:
         if isinstance(item, Retried):
             self.attempts = max(self.attempts, item.attempt)
-            self.shown -= min(self.shown, item.withdrawn)
+            self.characters -= min(self.characters, item.withdrawn)
         elif isinstance(item, Delta | Thought | CallDelta):
-            self.shown += len(item.text)
+            self.characters += len(item.text)
 
 
 async def answered(
@@ -84,9 +84,9 @@ async def answered(
         if own.refused:
             break
         attempts += own.attempts + 1
-        if left or (own.shown and (rule.fallback is not None or rule.output is not None)):
+        if left or (own.characters and (rule.fallback is not None or rule.output is not None)):
             pause = rule.pause if left else 0.0
-            yield Retried(attempt=attempts, message=own.failure, seconds=pause, withdrawn=own.shown)
+            yield Retried(attempt=attempts, message=own.failure, seconds=pause, withdrawn=own.characters)
             await asyncio.sleep(pause)
     assert own.failure is not None, "a rule makes at least one call"
     failure = own.failure
@@ -100,9 +100,9 @@ async def answered(
         if second.failure is None:
             return
         failure = f"{failure} The step's fallback {rule.fallback} failed, too: {second.failure}"
-        if second.shown and rule.output is not None and not stopped():
+        if second.characters and rule.output is not None and not stopped():
             yield Retried(
-                attempt=second.attempts + 1, message=second.failure, seconds=0, withdrawn=second.shown
+                attempt=second.attempts + 1, message=second.failure, seconds=0, withdrawn=second.characters
             )
     if rule.output is None or stopped():
         raise WorkerError(failure)

@@ -58,22 +58,22 @@ class Reservation:
 class _Estimate(Reservation):
     """The reservation of a call whose prompt and answer are counted by estimate while it is under way."""
 
-    __slots__ = ("_answer", "_card", "_counted", "prompt")
+    __slots__ = ("_answer", "_card", "_spends", "prompt")
 
     def __init__(self, meter: Meter, card: WorkerCard, prompt: Iterable[str]) -> None:
         super().__init__(meter)
         self._card = card
-        self._counted = card.kind != "offline"
+        self._spends = card.kind != "offline"
         self._answer = TokenCount(card)
-        asked = TokenCount(card)
+        prompt_tokens = TokenCount(card)
         for text in prompt:
-            asked.add(text)
-        self.prompt = asked.total
+            prompt_tokens.add(text)
+        self.prompt = prompt_tokens.total
 
     @property
     def _completion(self) -> int:
         """Tokens that are reserved for the answer."""
-        return max(self._answer.total, LEAST_COMPLETION) if self._counted else 0
+        return max(self._answer.total, LEAST_COMPLETION) if self._spends else 0
 
     @property
     def tokens(self) -> int:
@@ -90,19 +90,19 @@ class _Estimate(Reservation):
         self._meter.check()
 
     def withdraw(self, used: Usage | None = None) -> None:
-        known = None if used is None else used.total
+        total = None if used is None else used.total
         received = self._answer.total
         cost = None if used is None else used.cost
         cost = self._cost(self.prompt, received) if cost is None else cost
         self._answer = TokenCount(self._card)
-        tokens = self.prompt + received if known is None else known
-        self._meter.count(tokens=tokens, cost=cost or 0.0, estimated=self._counted and known is None)
+        tokens = self.prompt + received if total is None else total
+        self._meter.count(tokens=tokens, cost=cost or 0.0, estimated=self._spends and total is None)
 
     def settle(self, usage: Usage, *, answer: str = "") -> None:
         if not self._answer.total:
             self._answer.add(answer)
         prompt, completion = usage.prompt_tokens, usage.completion_tokens
-        unknown = self._counted and (prompt is None or completion is None)
+        unknown = self._spends and (prompt is None or completion is None)
         tokens = (
             self.prompt if prompt is None else prompt,
             self._answer.total if completion is None else completion,
@@ -137,7 +137,7 @@ class Meter:
         self.estimates = budget.tokens is not None or budget.cost is not None
         """Whether tokens or dollars are limited, so that calls are estimated."""
         self._clock = clock
-        self._begun = clock()
+        self._start = clock()
         self._watchers: list[Callable[[Crossing], None]] = []
 
     def watch(self, callback: Callable[[Crossing], None]) -> Callable[[], None]:
@@ -151,13 +151,13 @@ class Meter:
         return Used(
             tokens=self._tokens + sum(call.tokens for call in self._open),
             cost=self._cost + sum(call.cost for call in self._open),
-            seconds=self._clock() - self._begun,
+            seconds=self._clock() - self._start,
             calls=self.calls,
         )
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the limit of time, None where there is none."""
+        """Seconds until the limit of time, or None without such a limit."""
         allowed = self.budget.seconds
         return None if allowed is None else allowed - self.used.seconds
 
@@ -197,12 +197,12 @@ class Meter:
         self._open.add(estimate)
         return estimate
 
-    def made(
+    def count_earlier(
         self, card: WorkerCard, prompt: Iterable[str], *, answer: str, usage: Usage, seconds: float
     ) -> None:
         """Count a call that was made before this meter."""
         self.calls += 1
-        self._begun -= seconds
+        self._start -= seconds
         self._opened(self._estimate(card, prompt)).settle(usage, answer=answer)
 
     def end(self, call: _Estimate, *, tokens: int, cost: float, estimated: bool) -> None:

@@ -6,19 +6,16 @@ Source: conductor-format, "What a worker receives". Knows no workflow and no wor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.conversation import NO_CONVERSATION, Conversation, file_parts
 from conductor.values.message_parts.images import Image
 from conductor.values.messages import Message, Part, RequestStyle, SeenResponse
+from conductor.workers.wording.wording import Wording, filled
 
-STYLES: Mapping[RequestStyle, str] = {"ours": "steps-1", "paper": "paper-1", "moa": "moa-1"}
+STYLES: Mapping[RequestStyle, str] = {"ours": "steps-1", "research": "research-1", "moa": "moa-1"}
 """Names and versions of the layouts: a changed layout changes every fingerprint."""
-
-_PLAIN_TAGS = ("overall_task", "agent_subtask", "agent_response")
-_CONVERSATION_TAGS = ("instructions", "conversation", "user", "assistant", "tool")
 
 VERBATIM = "verbatim-1"
 """The name of no layout at all: the messages as they came."""
@@ -29,6 +26,7 @@ _ROLE = (
 )
 _KEEP_TO = "The user's answer has to keep to these instructions; so does your part in it:\n"
 _EARLIER = "This was said before the overall task, oldest first:\n"
+_RESPONSES = "Responses from models:"
 _FINAL = "This is the last step: your response is the answer that the user reads.\n\n"
 
 
@@ -65,28 +63,41 @@ def tagged_parts(context: PromptContext) -> list[Part]:
     return parts
 
 
-def paper_parts(context: PromptContext) -> list[Part]:
-    """As in the research code, for workers tuned on it: earlier work labelled by the model that did it.
+def research_messages(
+    context: PromptContext, wording: Wording, numbers: Mapping[str, int]
+) -> tuple[Message, ...]:
+    """As in the research code: agents are numbers of the pool, and the worker's answer is begun for it.
 
-    Its tags are plain; a response that writes one is defused by a zero-width space. What a person wrote is
-    marked on its part only: a worker tuned on these words has never seen another tag.
+    Source: github.com/junho328/orchestrator, `conductor_engine.py`, `_prepare_agent_messages`. Its tags are
+    plain: a response that writes one is defused. No step is named the last one. What a person wrote is marked
+    on its part only, as a worker tuned on this layout has never seen another tag.
     """
-    spoken = () if context.conversation.nothing else _CONVERSATION_TAGS
-    defused = partial(_defused, tags=(*_PLAIN_TAGS, *spoken))
-    texts = (_ROLE, _KEEP_TO, _EARLIER)
-    parts = context.conversation.opening(*texts, task="overall_task", mark="", written=defused)
-    parts += [Part("query", defused(context.query)), *_attached(context.conversation)]
-    between = "\n</overall_task>\n\n"
+    conversation = context.conversation
+
+    def defused(text: str) -> str:
+        return conversation.defused(wording.defused(text))
+
+    question = [Part("query", defused(context.query)), *_attached(conversation)]
+    if conversation.spoken:
+        opening = conversation.opening("", _KEEP_TO, _EARLIER, task="question", mark="", written=defused)
+        question = [*opening, *question, Part("frame", "\n</question>")]
+    parts = list(filled(wording.task, user_content=question))
+    if any(done.round is not None for done in context.seen):
+        parts.append(Part("frame", wording.before))
     for done in context.seen:
-        parts += (
-            Part("frame", f"{between}<agent_subtask model={defused(done.worker)!r}>\n"),
-            Part("subtask", defused(done.instruction), done.step, done.worker, done.round),
-            Part("frame", f"\n</agent_subtask>\n<agent_response model={defused(done.worker)!r}>\n"),
-            Part("response", defused(done.response), done.step, done.worker, done.round, done.by_hand),
-        )
-        between = "\n</agent_response>\n\n"
-    parts += _closing(context, between)
-    return parts
+        earlier = done.round is not None
+        subtask = Part("subtask", defused(done.instruction), done.step, done.worker, done.round)
+        text = defused(done.response if earlier else done.response.strip())
+        response = Part("response", text, done.step, done.worker, done.round, done.by_hand)
+        template = wording.before_step if earlier else wording.seen
+        names = ("subtask", "response") if earlier else ("prev_subtask", "agent_output")
+        slots = dict(zip(names, (subtask, response), strict=True))
+        parts += filled(template, model_id=str(numbers.get(done.worker, done.worker)), **slots)
+    parts += filled(wording.own, subtask=Part("instruction", context.instruction))
+    following = [turn.message for turn in conversation.following]
+    beginning = [] if following else [Message("assistant", (Part("frame", wording.begin),))]
+    own = Message("user", tuple(parts), images=behind(parts, conversation.pictures))
+    return (own, *following, *beginning)
 
 
 def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, ...]:
@@ -118,7 +129,10 @@ def moa_messages(context: PromptContext) -> tuple[Message, ...]:
     messages = verbatim_messages(context.conversation, context.query)
     if not context.seen:
         return messages
-    parts = [Part("instruction", context.instruction), Part("frame", "\n\nResponses from models:")]
+    parts = [Part("instruction", context.instruction)]
+    # The reference's own text ends in the list's head.
+    if not context.instruction.endswith(_RESPONSES):
+        parts.append(Part("frame", f"\n\n{_RESPONSES}"))
     for number, done in enumerate(context.seen, start=1):
         parts.append(Part("frame", f"\n{number}. "))
         parts.append(Part("response", done.response, done.step, done.worker, done.round, done.by_hand))
@@ -131,12 +145,12 @@ def moa_messages(context: PromptContext) -> tuple[Message, ...]:
 def _attached(conversation: Conversation) -> tuple[Part, ...]:
     """What is written behind the query of the images that belong to it, or to the messages before it."""
     if conversation.unseen:
-        images = counted(conversation.unseen, "image")
+        images = quantity(conversation.unseen, "image")
         return (Part("frame", f"\n\n[The user sent {images} with this, which you are not shown.]"),)
     if not conversation.pictures:
         return ()
     earlier = len(conversation.pictures) - len(conversation.images)
-    images = counted(len(conversation.pictures), "image")
+    images = quantity(len(conversation.pictures), "image")
     of = f", the first {earlier} with earlier messages" if earlier else ""
     return (Part("frame", f"\n\n[The user sent {images} with this{of}: see the end of this message.]"),)
 
@@ -145,10 +159,3 @@ def _closing(context: PromptContext, between: str) -> tuple[Part, Part]:
     """The receiving step's own task."""
     frame = f"{between}{_FINAL if context.final else ''}Your assigned subtask: "
     return Part("frame", frame), Part("instruction", context.instruction)
-
-
-def _defused(text: str, *, tags: Sequence[str]) -> str:
-    """`text` in which none of the plain `tags` can open or close."""
-    for tag in tags:
-        text = text.replace(f"<{tag}", f"<\u200b{tag}").replace(f"</{tag}", f"</\u200b{tag}")
-    return text

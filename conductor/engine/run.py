@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.failure_rule import answered
@@ -42,7 +43,16 @@ from conductor.runs.events import (
 )
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Crossing
-from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Delta, Request, Retried, Usage
+from conductor.values.messages import (
+    NOTHING_USED,
+    CallDelta,
+    Completion,
+    Delta,
+    Request,
+    Retried,
+    Thought,
+    Usage,
+)
 from conductor.values.output import HandEdit, Output, StandIn
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
@@ -50,6 +60,11 @@ from conductor.workers.stream import GRACE_SECONDS, fault, read_stream, unended
 
 Note = Retried | FellBack | Inner | StandIn
 """What a worker reports in addition to text."""
+
+Gate = Callable[[], Awaitable[None]]
+"""Returns when a worker may be called."""
+
+CallEvent = TypeVar("CallEvent", StepStarted, StepPaused)
 
 
 @dataclass(slots=True)
@@ -59,7 +74,8 @@ class _Call:
     `answering` is the worker that answers at present: the step's own or its fallback. `room` is the call's
     reservation of the budget. `spoken`: a piece of the answer came. `withdrawn`: pieces of the answer or of
     its reasoning no longer count, and what they cost is not known. `used` is the cost of whole answers that
-    were withdrawn. `stand_in` is set where the step's rule for failures gives the answer.
+    were withdrawn. `stand_in` is set where the step's rule for failures gives the answer. `has_started`:
+    its task has had a turn.
     """
 
     step: int
@@ -74,11 +90,15 @@ class _Call:
     used: Usage = NOTHING_USED
     stand_in: StandIn | None = None
     task: asyncio.Task[None] | None = None
+    has_started: bool = False
 
     def stop(self) -> None:
         """Cancel its task, where it has one by now."""
         if self.task is not None:
             self.task.cancel()
+        if not self.has_started:
+            # A task that is cancelled before its first turn never has one.
+            self.room.release()
 
 
 class WorkflowRun:
@@ -112,7 +132,7 @@ class WorkflowRun:
         self._bound = bound
         self._workflow = bound.workflow
         self.pool = pool
-        self._known = outputs or {}
+        self._by_fingerprint = outputs or {}
         self._covers = scope.covers(bound.workflow)
         self._forced = scope.forced(bound.workflow)
         self._goal = scope.goal(bound.workflow)
@@ -120,7 +140,7 @@ class WorkflowRun:
         self._gates = scope.holds(bound.workflow)
         self._held: set[int] = set()
         self._sent_on = bound.workflow.final if sent_on else None
-        self._kept = kept_outputs(bound.workflow, covers=self._covers, preloaded=preloaded or {})
+        self._preset = kept_outputs(bound.workflow, covers=self._covers, preloaded=preloaded or {})
         self._check_inputs()
         self._schedule = Schedule(bound.workflow)
         self._outputs: dict[int, Output] = {}
@@ -130,13 +150,20 @@ class WorkflowRun:
         self._crossing_recorded = False
         self._record = Record(run)
         self._cancelled = False
+        self._asked_to_stop = False
         self._over = False
+        self._gate: Gate | None = None
+
+    @property
+    def label(self) -> str | None:
+        """The label of the workers that the workflow has; see `Pool.label`."""
+        return self.pool.label_of(self._workflow.workers())
 
     def _check_inputs(self) -> None:
-        counts = self._covers | self._kept.keys()
+        counts = self._covers | self._preset.keys()
         if len(counts) == len(self._workflow):
             return
-        for step in sorted(self._covers - self._kept.keys()):
+        for step in sorted(self._covers - self._preset.keys()):
             for read in self._workflow.steps[step].access:
                 if read not in counts:
                     raise WorkflowError(
@@ -145,23 +172,24 @@ class WorkflowRun:
                         step=step,
                     )
 
-    async def events(self) -> AsyncGenerator[Event, None]:
-        """Run; yield what happens. Closing the iterator stops the run without further events."""
-        record = self._record
-        record.add(
-            RunStarted(
-                **record.stamp(),
-                query=self._bound.query,
-                conversation=self._bound.conversation,
-                workflow=self._workflow,
-                parent=self.parent,
-                round=self.round,
-                previous=self._bound.previous,
-                budget=self._meter.budget,
-                used=self._meter.used,
-                covers=None if len(self._covers) == len(self._workflow) else tuple(sorted(self._covers)),
-                scope=self._scope,
-            )
+    async def events(self, *, gate: Gate | None = None) -> AsyncGenerator[Event, None]:
+        """Run; yield what happens. Closing the iterator stops the run without further events.
+
+        Each step that has started waits at `gate` before its worker is called.
+        """
+        record, self._gate = self._record, gate
+        record.emit(
+            RunStarted,
+            query=self._bound.query,
+            conversation=self._bound.conversation,
+            workflow=self._workflow,
+            parent=self.parent,
+            round=self.round,
+            previous=self._bound.previous,
+            budget=self._meter.budget,
+            used=self._meter.used,
+            covers=None if len(self._covers) == len(self._workflow) else tuple(sorted(self._covers)),
+            scope=self._scope,
         )
         watched = self._meter.watch(self._over_budget)
         left = self._meter.seconds_left
@@ -176,6 +204,8 @@ class WorkflowRun:
                 await record.more()
         finally:
             self._over = True
+            # It may refer to this run by way of its owner: a cycle is freed much later.
+            self._gate = None
             watched()
             if clock is not None:
                 clock.cancel()
@@ -185,11 +215,14 @@ class WorkflowRun:
     def cancel(self) -> None:
         """Stop: cancels the running steps, leaves finished ones as they are; the run ends within a second."""
         if not self._cancelled and not self._over:
+            self._asked_to_stop = True
             self._stop(self._calls.values())
 
     def _over_budget(self, crossing: Crossing) -> None:
-        """Make no further call; stop those under way, unless the crossing is that one was refused."""
-        if self._over:
+        """Make no further call; stop those under way, unless the crossing is that one was refused. Nothing
+        changes where the run was cancelled before.
+        """
+        if self._over or self._asked_to_stop:
             return
         self._crossing = self._crossing or crossing
         if crossing.refused:
@@ -202,12 +235,14 @@ class WorkflowRun:
         """Add the event, once, when it is known whether anything was `stopped`: a call may finish first."""
         if self._crossing is not None and not self._crossing_recorded:
             self._crossing_recorded = True
-            self._record.add(BudgetExceeded(**self._record.stamp(), **dict(self._crossing), stopped=stopped))
+            self._record.emit(BudgetExceeded, **dict(self._crossing), stopped=stopped)
 
     def _stop(self, calls: Iterable[_Call]) -> None:
         self._cancelled = True
         for call in tuple(calls):
             call.stop()
+            if not call.has_started:
+                self._step_cancelled(call)
         asyncio.get_running_loop().call_later(GRACE_SECONDS, self._abandon)
 
     # -- steps ---------------------------------------------------------------------------------
@@ -215,9 +250,9 @@ class WorkflowRun:
     def _keep(self) -> list[int]:
         """Settle the steps whose output counts without a call; which steps that makes ready."""
         ready: list[int] = []
-        for step, output in self._kept.items():
+        for step, output in self._preset.items():
             because: KeptBecause = "pinned" if step in self._workflow.pins else "preloaded"
-            self._record.add(StepKept(**self._record.stamp(), step=step, output=output, because=because))
+            self._record.emit(StepKept, step=step, output=output, because=because)
             self._outputs[step] = output
             ready += self._schedule.done(step)
         return ready
@@ -231,17 +266,17 @@ class WorkflowRun:
         waiting = deque(ready)
         while waiting and not self._cancelled:
             step = waiting.popleft()
-            if step in self._kept or step not in self._covers:
+            if step in self._preset or step not in self._covers:
                 continue
             address = self._bound.fingerprint(step, self._outputs)
             worker = self.pool[self._workflow.steps[step].worker]
             request = self._bound.request(step, self._outputs, address=address, defaults=worker.card.sampling)
-            known = None if step in self._forced else self._known.get(address)
-            if known is not None and known.stand_in is not None:
-                known = known_output(self._workflow.steps[step], known)
-            if known is not None:
-                self._record.add(StepReused(**self._record.stamp(), step=step, output=known, request=request))
-                self._outputs[step] = known
+            output = None if step in self._forced else self._by_fingerprint.get(address)
+            if output is not None and output.stand_in is not None:
+                output = known_output(self._workflow.steps[step], output)
+            if output is not None:
+                self._record.emit(StepReused, step=step, output=output, request=request)
+                self._outputs[step] = output
                 waiting.extend(self._schedule.done(step))
             elif step in self._gates:
                 self._hold(step, worker.card, address=address, request=request)
@@ -257,11 +292,7 @@ class WorkflowRun:
     def _hold(self, step: int, card: WorkerCard, *, address: str, request: Request) -> None:
         """Leave a step at its gate; what does not read it goes on."""
         self._held.add(step)
-        stamp = self._record.stamp()
-        event = StepPaused(
-            **stamp, step=step, worker=card.name, worker_kind=card.kind, fingerprint=address, request=request
-        )
-        self._record.add(event)
+        self._emit_call(StepPaused, step, card, address=address, request=request)
 
     def _room(self, card: WorkerCard, request: Request) -> Reservation | None:
         """What a call takes of the budget; None, and the run is over its budget, where that has no room."""
@@ -276,18 +307,17 @@ class WorkflowRun:
     def _start(
         self, step: int, worker: Worker, *, address: str, request: Request, room: Reservation
     ) -> _Call:
-        card = worker.card
-        event = StepStarted(
-            **self._record.stamp(),
-            step=step,
-            worker=card.name,
-            worker_kind=card.kind,
-            fingerprint=address,
-            request=request,
-        )
-        self._record.add(event)
-        call = self._calls[step] = _Call(step, worker, address, request, event.at, card, room)
+        event = self._emit_call(StepStarted, step, worker.card, address=address, request=request)
+        call = self._calls[step] = _Call(step, worker, address, request, event.at, worker.card, room)
         return call
+
+    def _emit_call(
+        self, kind: type[CallEvent], step: int, card: WorkerCard, *, address: str, request: Request
+    ) -> CallEvent:
+        """Add an event that has the call of a step as it would be made."""
+        return self._record.emit(
+            kind, step=step, worker=card.name, worker_kind=card.kind, fingerprint=address, request=request
+        )
 
     async def _work(self, first: _Call) -> None:
         """Make a call, then one of those that it made ready: a task for each would cost more than it does."""
@@ -296,9 +326,11 @@ class WorkflowRun:
             call = await self._make(call)
 
     async def _make(self, call: _Call) -> _Call | None:
-        """Make `call`. Returns the next call of the same task, None where there is none."""
-        worker = call.worker
+        """Make `call`. Returns the next call of the same task, or None."""
+        worker, call.has_started = call.worker, True
         try:
+            if self._gate is not None:
+                await self._gate()
             completion = await read_stream(
                 self._stream(call),
                 on_text=partial(self._add_text, call),
@@ -322,7 +354,11 @@ class WorkflowRun:
             else:
                 self._step_failed(call, str(error))
         except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only
-            self._step_failed(call, str(fault(worker.card.name, error)))
+            message = str(fault(worker.card.name, error))
+            if self._cancelled:
+                self._step_cancelled(call)
+            else:
+                self._step_failed(call, message)
         else:
             return self._step_finished(call, completion)
         finally:
@@ -367,49 +403,51 @@ class WorkflowRun:
         if isinstance(item, StandIn):
             call.stand_in = item
             return
-        stamp = self._record.stamp()
         match item:
             case Retried():
-                event: Event = StepRetried(**stamp, step=call.step, **item.model_dump(exclude={"used"}))
+                self._record.emit(StepRetried, step=call.step, **item.model_dump(exclude={"used"}))
             case FellBack():
                 call.answering = self.pool[item.worker].card
-                event = StepFellBack(**stamp, step=call.step, **dict(item))
+                self._record.emit(StepFellBack, step=call.step, **dict(item))
             case Inner():
-                event = StepInner(**stamp, step=call.step, event=item.event)
-        self._record.add(event)
+                self._record.emit(StepInner, step=call.step, event=item.event)
 
     def _add_text(self, call: _Call, piece: Delta) -> None:
         if not self._over:
             call.spoken = True
-            stamp = self._record.stamp()
-            event = StepDelta(**stamp, step=call.step, text=piece.text, logprobs=piece.logprobs)
-            self._record.add(event)
+            self._record.emit(StepDelta, step=call.step, text=piece.text, logprobs=piece.logprobs)
 
-    def _add_thought(self, call: _Call, text: str) -> None:
-        if not self._over:
-            self._record.add(StepThought(**self._record.stamp(), step=call.step, text=text))
+    def _add_thought(self, call: _Call, piece: Thought) -> None:
+        """Record a thought. Raises `WorkerError` where it recalls a text that was sent on."""
+        if self._over:
+            return
+        if piece.recalls and call.step == self._sent_on and call.spoken:
+            raise WorkerError(
+                f"{call.worker.card.name}: what was sent on as its answer were thoughts that its server does "
+                "not separate, and cannot be withdrawn; run the step again, they are recognized from now on."
+            )
+        self._record.emit(StepThought, step=call.step, text=piece.text, recalls=piece.recalls)
 
     def _add_call(self, call: _Call, piece: CallDelta) -> None:
         if not self._over:
             call.spoken = True
-            event = StepCallDelta(
-                **self._record.stamp(),
+            self._record.emit(
+                StepCallDelta,
                 step=call.step,
                 index=piece.index,
                 text=piece.text,
                 id=piece.id,
                 name=piece.name,
             )
-            self._record.add(event)
 
     def _step_finished(self, call: _Call, completion: Completion) -> _Call | None:
         if self._over:
             call.room.settle(completion.usage, answer=completion.written)
             return None
-        stamp, called, answering, hand = self._record.stamp(), call.worker.card, call.answering, None
+        now, called, answering, hand = self._record.now(), call.worker.card, call.answering, None
         if call.stand_in is not None and call.stand_in.text:
             # A person wrote the rule's text.
-            answering, hand = called, HandEdit(at=stamp["at"])
+            answering, hand = called, HandEdit(at=now)
         output = Output(
             fingerprint=call.address,
             text=completion.text,
@@ -418,18 +456,19 @@ class WorkflowRun:
             worker_kind=answering.kind,
             # No usage was reported for an answer that was withdrawn.
             usage=Usage() if call.withdrawn else call.used + completion.usage,
-            seconds=stamp["at"] - call.started_at,
+            seconds=now - call.started_at,
             finish_reason=completion.finish_reason,
             request_id=completion.request_id,
             hand=hand,
             tool_calls=completion.tool_calls,
             stand_in=call.stand_in,
             logprobs=completion.logprobs,
+            left_out=completion.left_out,
             instead_of=None if answering.name == called.name else called.name,
             run=self.run,
             step=call.step,
         )
-        self._record.add(StepFinished(**stamp, step=call.step, output=output))
+        self._record.emit(StepFinished, at=now, step=call.step, output=output)
         self._outputs[call.step] = output
         del self._calls[call.step]
         call.room.settle(completion.usage, answer=completion.written)
@@ -438,9 +477,8 @@ class WorkflowRun:
     def _step_failed(self, call: _Call, message: str) -> None:
         if self._over:
             return
-        stamp = self._record.stamp()
-        seconds = stamp["at"] - call.started_at
-        self._record.add(StepFailed(**stamp, step=call.step, message=message, usage=Usage(), seconds=seconds))
+        seconds = self._record.now() - call.started_at
+        self._record.emit(StepFailed, step=call.step, message=message, usage=Usage(), seconds=seconds)
         self._lost.add(call.step)
         del self._calls[call.step]
         self._block_readers(call.step)
@@ -450,18 +488,17 @@ class WorkflowRun:
         if self._over:
             return
         self._record_crossing(stopped=True)
-        stamp = self._record.stamp()
-        seconds = stamp["at"] - call.started_at
-        self._record.add(StepCancelled(**stamp, step=call.step, usage=Usage(), seconds=seconds))
+        seconds = self._record.now() - call.started_at
+        self._record.emit(StepCancelled, step=call.step, usage=Usage(), seconds=seconds)
         del self._calls[call.step]
         self._finish_if_idle()
 
     def _block_readers(self, failed: int) -> None:
-        for step in sorted((self._workflow.descendants(failed) & self._covers) - self._kept.keys()):
+        for step in sorted((self._workflow.descendants(failed) & self._covers) - self._preset.keys()):
             by = tuple(read for read in self._workflow.steps[step].access if read in self._lost)
             if by and step not in self._lost:
                 self._lost.add(step)
-                self._record.add(StepBlocked(**self._record.stamp(), step=step, by=by))
+                self._record.emit(StepBlocked, step=step, by=by)
 
     def _abandon(self) -> None:
         """End without the workers that ignored their cancellation."""
@@ -477,22 +514,20 @@ class WorkflowRun:
         self._record_crossing(stopped=not self._covers <= settled)
         done = self._goal in self._outputs
         outcome: RunOutcome = "finished" if done else "failed"
-        if not done and self._crossing is not None:
-            outcome = "over_budget"
-        elif not done and self._cancelled:
+        if not done and self._asked_to_stop:
             outcome = "cancelled"
+        elif not done and self._crossing is not None:
+            outcome = "over_budget"
         elif self._held and self._goal not in self._lost:
             outcome = "paused"
         step, warning = answer_of(self._workflow, self._outputs, goal=self._goal, lost=self._lost)
-        given = self._outputs.get(self._goal if step is None else step)
-        self._record.add(
-            RunFinished(
-                **self._record.stamp(),
-                outcome=outcome,
-                answer=None if step is None else self._outputs[step].shown,
-                answer_step=step,
-                warning=warning,
-                answered=given is not None and not given.empty and not given.refused,
-            )
+        output = self._outputs.get(self._goal if step is None else step)
+        self._record.emit(
+            RunFinished,
+            outcome=outcome,
+            answer=None if step is None else self._outputs[step].display_text,
+            answer_step=step,
+            warning=warning,
+            answered=output is not None and not output.empty and not output.refused,
         )
         self._over = True

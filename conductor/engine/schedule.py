@@ -44,10 +44,10 @@ def kept_outputs(
     """
     if not preloaded and not workflow.pins:
         return {}
-    wanted = covers | {read for step in covers for read in workflow.steps[step].access}
+    needs = covers | {read for step in covers for read in workflow.steps[step].access}
     outside = {step: output for step, output in preloaded.items() if step not in covers}
-    kept = {**outside, **workflow.pins}
-    return {step: kept[step] for step in sorted(wanted & kept.keys())}
+    preset = {**outside, **workflow.pins}
+    return {step: preset[step] for step in sorted(needs & preset.keys())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +55,30 @@ class BlastRadius:
     """What a run of an edited workflow will do, by step position.
 
     `runs`: will be called. `spared` are those of `runs` that read a step of `runs`: if that step's output
-    stays the same, they are reused after all.
-    `known`: the outputs that steps have without a call. `kept` are those of them that are pinned or
+    stays the same, they may be reused after all. `behind` are those of `runs` that a gate comes before: the
+    run ends without them, and the run that continues it calls them.
+    `outputs`: what steps have without a call. `kept_steps` are those of them that are pinned or
     preloaded; the others are `reused`.
     `edited`: differ from the old workflow's step at that position, in more than a gate and what is
-    done on a failure. `held`: those of
-    `runs` at whose gate the run may have to wait.
+    done on a failure.
     """
 
     runs: frozenset[int]
-    known: Mapping[int, Output]
+    outputs: Mapping[int, Output]
     spared: frozenset[int]
     edited: frozenset[int]
-    kept: frozenset[int] = frozenset()
-    held: frozenset[int] = frozenset()
+    kept_steps: frozenset[int] = frozenset()
+    behind: frozenset[int] = frozenset()
+
+    @property
+    def called(self) -> frozenset[int]:
+        """Steps that the run calls before it ends or waits, where no step answers as before."""
+        return self.runs - self.behind
 
     @property
     def reused(self) -> frozenset[int]:
         """Steps that will not be called, because their output under their fingerprint is known."""
-        return frozenset(self.known) - self.kept
+        return frozenset(self.outputs) - self.kept_steps
 
 
 def blast_radius(
@@ -90,23 +95,28 @@ def blast_radius(
     """
     new = bound.workflow
     covers, forced = scope.covers(new), scope.forced(new)
-    kept = kept_outputs(new, covers=covers, preloaded=preloaded or {})
-    known: dict[int, Output] = dict(kept)
+    preset = kept_outputs(new, covers=covers, preloaded=preloaded or {})
+    without_call: dict[int, Output] = dict(preset)
     runs: set[int] = set()
     spared: set[int] = set()
-    for step in sorted(covers - kept.keys()):
+    behind: set[int] = set()
+    gates = scope.holds(new)
+    for step in sorted(covers - preset.keys()):
         reads = new.steps[step].access
         if step in forced:
             runs.add(step)
         elif any(read in runs for read in reads):
             runs.add(step)
-            spared.add(step)
-        elif all(read in known for read in reads):
-            output = known_output(new.steps[step], outputs.get(bound.fingerprint(step, known)))
+            if outputs:
+                spared.add(step)
+        elif all(read in without_call for read in reads):
+            output = known_output(new.steps[step], outputs.get(bound.fingerprint(step, without_call)))
             if output is None:
                 runs.add(step)
             else:
-                known[step] = output
+                without_call[step] = output
+        if step in runs and (step in gates or not behind.isdisjoint(reads)):
+            behind.add(step)
     edited = {
         step
         for step, own in enumerate(new.steps)
@@ -114,11 +124,11 @@ def blast_radius(
     }
     return BlastRadius(
         runs=frozenset(runs),
-        known=known,
+        outputs=without_call,
         spared=frozenset(spared),
         edited=frozenset(edited),
-        kept=frozenset(kept),
-        held=scope.holds(new) & runs,
+        kept_steps=frozenset(preset),
+        behind=frozenset(behind),
     )
 
 
@@ -126,10 +136,10 @@ def known_output(step: Step, output: Output | None) -> Output | None:
     """The `output` under the fingerprint of `step` where the step's present rule for failures allows it."""
     if output is None or output.stand_in is None:
         return output
-    rule, given = step.on_failure, output.stand_in
-    if rule is None or rule.fallback != given.fallback:
+    rule, stand_in = step.on_failure, output.stand_in
+    if rule is None or rule.fallback != stand_in.fallback:
         return None
-    return None if given.text and rule.output != output.text else output
+    return None if stand_in.text and rule.output != output.text else output
 
 
 def changed_pins(bound: BoundWorkflow, outputs: Mapping[int, Output]) -> frozenset[int]:
@@ -152,7 +162,7 @@ def answer_of(
 ) -> tuple[int | None, str | None]:
     """The step whose response is the answer, and a warning where it is not simply the final step's.
 
-    None where no step has a response, or the run was not for the final step (`goal`). `lost` are the steps
+    None if no step has a response, or the run was not for the final step (`goal`). `lost` are the steps
     that failed or were blocked. All positions.
     """
     final = workflow.final
@@ -164,6 +174,7 @@ def answer_of(
         return final, warning
     spoken = [step for step, output in outputs.items() if not output.empty]
     if not spoken:
-        return None, "Every step's response is empty."
+        return None, f"Every step's response is empty. Step {final + 1}: {outputs[final].silence}"
     step = max(spoken)
-    return step, f"The final step's response is empty; this is the response of step {step + 1}."
+    instead = f"The final step's response is empty; this is the response of step {step + 1}."
+    return step, f"{instead} Step {final + 1}: {outputs[final].silence}"

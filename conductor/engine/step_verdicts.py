@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from conductor.engine.experiments import Replacement, Trial
 from conductor.runs.state import RunState
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class StepVerdict:
             return "was stopped early and shows nothing" if self.broken else "waits for its answer"
         parts = [self._turned] if self.right or self.wrong else []
         if self.lost:
-            parts.append(f"{counted(self.lost, 'run')} without an answer")
+            parts.append(f"{quantity(self.lost, 'run')} without an answer")
         if self.same:
             parts.append(
                 "with the output that it had" if self.same >= self.ended else "some with the same output"
@@ -99,7 +99,7 @@ def _verdict(
     states: Mapping[int, RunState],
     right: Mapping[int, bool],
 ) -> StepVerdict:
-    begun = [state for at in places if (state := states.get(at)) is not None]
+    run_states = [state for at in places if (state := states.get(at)) is not None]
     endings = Counter(_ending(states.get(at), right.get(at)) for at in places)
     return StepVerdict(
         replacement,
@@ -108,7 +108,7 @@ def _verdict(
         lost=endings["lost"],
         pending=endings["pending"],
         broken=endings["broken"],
-        same=sum(_same_output(replacement, base, state) for state in begun),
+        same=sum(_same_output(replacement, base, state) for state in run_states),
     )
 
 
@@ -156,7 +156,7 @@ def found_words(verdicts: Sequence[StepVerdict]) -> str:
     sentences = [_sentence(turned, tried)]
     if control is not None and control.right:
         sentences.append(
-            f"Run again without a change it is right in {control.right} of {counted(control.ended, 'run')}, "
+            f"Run again without a change it is right in {control.right} of {quantity(control.ended, 'run')}, "
             "too: the answer varies by itself."
         )
     elif turned and control is None:

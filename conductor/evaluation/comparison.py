@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from conductor.errors import DataError
+from conductor.evaluation.evaluation_table import Cell, rate_of, shares_of, verdicts_of
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.evaluation.statistics import PairedDifference, paired_difference
-from conductor.evaluation.table import Cell
+from conductor.evaluation.statistics import PairedDifference, Rate, paired_difference, with_holm
 
 
 @dataclass(frozen=True)
 class PlannerTwice:
-    """A planner in two evaluations: (right, cells) in each, None where it is not in one; `difference` is the
-    second accuracy minus the first over what both have answered.
+    """A planner in two evaluations: its rate in each, None for one without an answer; `difference` is the
+    second accuracy minus the first over the questions in both, its p adjusted over the planners.
     """
 
     planner: str
-    first: tuple[int, int] | None
-    second: tuple[int, int] | None
+    first: Rate | None
+    second: Rate | None
     difference: PairedDifference | None
 
 
@@ -39,27 +40,22 @@ def compare_evaluations(
             f"These evaluations cannot be compared: they differ in {', '.join(reasons)}. Run one of them "
             "again as the other was run."
         )
-    one, other = _verdicts(first_cells), _verdicts(second_cells)
-    planners = dict.fromkeys((*first.planners, *second.planners))
+    one, other = _by_planner(first_cells), _by_planner(second_cells)
+    planners = tuple(dict.fromkeys((*first.planners, *second.planners)))
+    differences = with_holm(
+        [
+            paired_difference(shares_of(other.get(planner, {})), shares_of(one.get(planner, {})))
+            for planner in planners
+        ]
+    )
     return tuple(
-        PlannerTwice(
-            planner=planner,
-            first=_right(one.get(planner)),
-            second=_right(other.get(planner)),
-            difference=paired_difference(other.get(planner, {}), one.get(planner, {})),
-        )
-        for planner in planners
+        PlannerTwice(planner, rate_of(one.get(planner, {})), rate_of(other.get(planner, {})), difference)
+        for planner, difference in zip(planners, differences, strict=True)
     )
 
 
-def _verdicts(cells: Iterable[Cell]) -> dict[str, dict[str, bool]]:
-    found: dict[str, dict[str, bool]] = {}
+def _by_planner(cells: Iterable[Cell]) -> dict[str, dict[int, dict[int, bool]]]:
+    own: defaultdict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
-        verdicts = found.setdefault(cell.planner, {})
-        if cell.result.score.known:
-            verdicts[f"{cell.item}/{cell.repeat}"] = cell.result.score.right
-    return found
-
-
-def _right(verdicts: dict[str, bool] | None) -> tuple[int, int] | None:
-    return None if verdicts is None else (sum(verdicts.values()), len(verdicts))
+        own[cell.planner].append(cell)
+    return {planner: verdicts_of(each) for planner, each in own.items()}

@@ -18,8 +18,9 @@ from conductor.workers.protocol import WorkerCard
 @dataclass(frozen=True)
 class Forecast:
     """`new` calls are made at most: fewer where two different requests get the same answer. `reused` are
-    calls whose output is there by then. `estimate` is what the new ones take. `judged` answers take a call of
-    a judge each, which is in no other figure.
+    calls whose output is there by then. `estimate` is what the new ones take. `held_out` further answers of
+    two variants are in all these figures. `judged` answers take a call of a judge each, which is in no other
+    figure.
     """
 
     questions: int
@@ -28,25 +29,26 @@ class Forecast:
     reused: int
     estimate: Estimate
     judged: int = 0
+    held_out: int = 0
 
 
 def forecast(
     questions: Sequence[Sequence[BoundWorkflow]],
-    known: Sequence[Mapping[str, Output]],
+    known_outputs: Sequence[Mapping[str, Output]],
     *,
     cards: Mapping[str, WorkerCard],
     history: Iterable[Output],
     parallel: int,
 ) -> Forecast:
-    """The forecast of variants in their order, for each question, with the outputs `known` for it.
+    """The forecast of variants in their order, for each question, with the outputs `known_outputs` for it.
 
     Every step whose request is not known is a call, and its answer counts as different from every other.
     Steps of workers that compute are no calls. `history` are outputs to judge by what a call takes.
     """
-    made = tuple(history)
+    past_outputs = tuple(history)
     new = reused = 0
     estimates: list[Estimate] = []
-    for bounds, outputs in zip(questions, known, strict=True):
+    for bounds, outputs in zip(questions, known_outputs, strict=True):
         there = dict(outputs)
         for bound in bounds:
             called: set[int] = set()
@@ -63,7 +65,7 @@ def forecast(
                 # Its own address stands for an answer that is not known.
                 answers[at] = there[address] = before or _unknown(address, step.worker, at)
             if called:
-                estimates.append(estimate(bound, called, made, cards=cards))
+                estimates.append(estimate(bound, called, past_outputs, cards=cards))
     spent = together(estimates, at_once=parallel)
     variants = max((len(bounds) for bounds in questions), default=0)
     return Forecast(len(questions), variants, new, reused, spent)

@@ -1,44 +1,42 @@
-"""Questions with known answers, read from a file: JSON Lines, CSV or Parquet.
+"""Questions with known answers, and sets of them. Values only; `data_file` reads them.
 
 The fields are those that Inspect's `json_dataset` reads (`id`, `input`, `target`, `choices`, `metadata`), and
-ours (`scorer`). Knows rows and items; knows no scorer's work.
+ours (`scorer`).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
+from math import isfinite
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from conductor.errors import DataError
-from conductor.evaluation.rows import rows_of
-from conductor.planner.planner import MAX_QUERY
+from conductor.text.final_answer import ASK
+from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import Value
 
-MAX_ITEMS = 100_000
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-ScorerName = Literal["exact", "contains", "number", "choice", "mathematics", "flexible", "code", "judge"]
 
 
 def _one_or_more(value: object) -> object:
-    return (value,) if isinstance(value, str | int | float) and not isinstance(value, bool) else value
+    return (value,) if isinstance(_text(value), str) else value
 
 
 def _text(value: object) -> object:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return str(value) if is_number else value
 
 
 _Text = Annotated[str, BeforeValidator(_text)]
 
 
 class Item(Value):
-    """A question, and what counts as right: any text of `target`; of a choice its letter, or its text.
+    """A question, and what counts as right: any text of `target`; of a choice its letter.
 
     `scorer` decides how answers are compared (None: `choice` where there are choices, else `exact`);
     `metadata` may hold a `category`, and whatever else a data set has.
@@ -50,16 +48,16 @@ class Item(Value):
     input: Annotated[str, Field(min_length=1, max_length=MAX_QUERY)]
     target: Annotated[tuple[_Text, ...], BeforeValidator(_one_or_more), Field(min_length=1)]
     choices: tuple[_Text, ...] | None = Field(default=None, min_length=2, max_length=len(LETTERS))
-    scorer: ScorerName | None = None
+    scorer: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     metadata: Mapping[str, Any] = Field(default_factory=dict)
 
     @property
     def category(self) -> str | None:
-        found = self.metadata.get("category")
-        return None if found is None else str(found)
+        value = self.metadata.get("category")
+        return None if value is None else str(value)
 
     @property
-    def scored_by(self) -> ScorerName:
+    def scored_by(self) -> str:
         return self.scorer or ("choice" if self.choices else "exact")
 
     def shuffled(self, seed: int) -> Item:
@@ -79,19 +77,15 @@ class Item(Value):
         if self.choices is None:
             return self.input
         listed = "\n".join(f"{letter}) {text}" for letter, text in zip(LETTERS, self.choices, strict=False))
-        return f'{self.input}\n\n{listed}\n\nEnd with a line "Answer: " and the letter of the right choice.'
+        return f"{self.input}\n\n{listed}\n\n{ASK}the letter of the right choice."
 
     def _right_choice(self) -> int:
         assert self.choices is not None
-        target = self.target[0].strip()
-        if target in self.choices:
-            return self.choices.index(target)
-        letter = target.strip("().: ").upper()
-        if len(letter) == 1 and letter in LETTERS[: len(self.choices)]:
+        letter = self.target[0].strip("().: ").upper()
+        if len(self.target) == 1 and len(letter) == 1 and letter in LETTERS[: len(self.choices)]:
             return LETTERS.index(letter)
-        raise DataError(
-            f"The target {target[:60]!r} of the item {self.id!r} is neither one of its choices nor a letter."
-        )
+        targets = ", ".join(self.target)[:60]
+        raise DataError(f"the target {targets!r} is neither the letter nor the text of one of its choices")
 
 
 @dataclass(frozen=True)
@@ -100,6 +94,7 @@ class BrokenLine:
 
     number: int
     reason: str
+    kind: Literal["Line", "Row"] = "Line"
 
 
 @dataclass(frozen=True)
@@ -118,114 +113,3 @@ class DataSet:
     @property
     def categories(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(item.category for item in self.items if item.category is not None))
-
-
-def read_data(
-    path: Path,
-    *,
-    columns: Mapping[str, str] | None = None,
-    scorer: ScorerName | None = None,
-    limit: int | None = None,
-    skip_broken: bool = False,
-) -> DataSet:
-    """The items of a file, by its ending: `.jsonl` or `.json`, `.csv`, `.parquet`.
-
-    `columns` names, for a field of an item or its `category`, the column it is read from; where there is no
-    `id`, the line's number is it. `limit` takes the first items. Raises `DataError` naming the first broken
-    line, unless it is to be skipped; also where nothing is left, or an id stands there twice.
-    """
-    return items_of(
-        rows_of(path),
-        name=path.stem,
-        place=path.name,
-        fields=lambda row: _renamed(row, columns or {}),
-        scorer=scorer,
-        limit=limit,
-        skip_broken=skip_broken,
-    )
-
-
-def items_of(
-    rows: Iterable[tuple[int, object]],
-    *,
-    name: str,
-    place: str,
-    fields: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-    scorer: ScorerName | None = None,
-    limit: int | None = None,
-    skip_broken: bool = False,
-) -> DataSet:
-    """The items of numbered rows, each made of what `fields` gives for its row, as the set `name`.
-
-    A row that is a `DataError` is broken. Raises `DataError` as `read_data` does; `place` is where the rows
-    are from.
-    """
-    items: dict[str, Item] = {}
-    broken: list[BrokenLine] = []
-    for number, row in rows:
-        if limit is not None and len(items) >= limit:
-            break
-        if len(items) >= MAX_ITEMS:
-            raise DataError(f"{place} has more than {MAX_ITEMS:,} items; use a part of it with --limit.")
-        try:
-            item = item_of(row, number, fields=fields, scorer=scorer)
-            if item.id in items:
-                raise DataError(f"the id {item.id!r} stands there twice")
-            items[item.id] = item
-        except DataError as error:
-            if not skip_broken:
-                raise DataError(
-                    f"Line {number:,} of {place} is no item: {error}. Correct it, or leave such lines "
-                    "out with --skip-broken."
-                ) from error
-            broken.append(BrokenLine(number, str(error)))
-    if not items:
-        raise DataError(f"{place} holds no item.")
-    return DataSet(name, tuple(items.values()), tuple(broken))
-
-
-def item_of(
-    row: object,
-    number: int,
-    *,
-    fields: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
-    scorer: ScorerName | None = None,
-) -> Item:
-    """The item in a row; its number is its id where it has none. Raises `DataError` where it is none."""
-    if isinstance(row, DataError):
-        raise row
-    if not isinstance(row, Mapping):
-        raise DataError("it holds no object")
-    given = {"id": str(number), **fields(row)} | ({} if scorer is None else {"scorer": scorer})
-    try:
-        item = Item.model_validate(given)
-        item.shuffled(0)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        found = ".".join(str(part) for part in first["loc"])
-        raise DataError(f"{found}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
-    return item
-
-
-def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
-    missing = [column for column in columns.values() if column not in row]
-    if missing:
-        raise DataError(f"it has no column {missing[0]!r}")
-    named = {name: row[column] for name, column in columns.items()}
-    if "category" in named:
-        before = row.get("metadata")
-        own = before if isinstance(before, Mapping) else {}
-        named["metadata"] = {**own, "category": named.pop("category")}
-    return {**row, **named}
-
-
-def column_map(given: Sequence[str]) -> Mapping[str, str]:
-    """`field=column` texts as a map. Raises `DataError` for a field that items do not have."""
-    found: dict[str, str] = {}
-    for text in given:
-        name, equals, column = text.partition("=")
-        if not equals or name not in (*Item.model_fields, "category"):
-            fields = ", ".join((*Item.model_fields, "category"))
-            raise DataError(f"{text!r} maps no column: write FIELD=COLUMN with one of {fields}.")
-        found[name] = column
-    return found

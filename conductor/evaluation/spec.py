@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from conductor.evaluation.given import GivenPlans
 from conductor.evaluation.score import Score
@@ -22,9 +24,23 @@ CONDUCTOR = "conductor"
 """The planner that is the pool's own Conductor."""
 
 
+def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Each once and sorted, without blanks around it. Raises `ValueError` for one that is empty or has more
+    than 60 characters.
+    """
+    stripped = sorted({tag.strip() for tag in tags})
+    if not all(0 < len(tag) <= 60 for tag in stripped):
+        raise ValueError("a tag has 1 to 60 characters")
+    return tuple(stripped)
+
+
+Tags = Annotated[tuple[str, ...], AfterValidator(checked_tags)]
+"""Names by which people find an evaluation again, sorted."""
+
+
 class FittedOn(Value):
     """That a planner's parameters were fitted: a hash of them, on how many questions, and which of the
-    evaluation's own items (by position) are among these; none where it was not shown which answers are right.
+    evaluation's own items (by position) are among these; no item if it was not shown which answers are right.
     """
 
     planner: str
@@ -45,8 +61,13 @@ class EvaluationSpec(Value):
     compared with the others, and `fitted` holds those of them that were fitted, `given` those that write
     nothing. `settings` are those of every session, its budget that of the whole evaluation. `pool` holds the
     workers' names with a hash of their identities, `version` is the program's. With a `margin` it is a trial:
-    the first of `given` as it is, and variants of it that may be worse by so much in accuracy. `judge` scores
-    the questions that are scored so; None where there are none.
+    the first of `given` as it is, and variants of it that may be worse by so much in accuracy. Where a trial
+    has `held_out` questions, half of them, the variants answer the others; the variant that these chose is
+    `confirmed` on them, None until one is chosen. A `sequential` one ends once every difference to the first
+    planner is significant, and asks its questions in an order drawn by the seed. `judge` scores the questions
+    that are scored so; None without such questions. `tags` change nothing. With
+    `batch` all questions are asked at once, in batches: `batches` are those that were sent, each with its
+    worker's name.
     """
 
     data: str
@@ -62,16 +83,45 @@ class EvaluationSpec(Value):
     fitted: tuple[FittedOn, ...] = ()
     given: tuple[GivenPlans, ...] = ()
     margin: float | None = Field(default=None, gt=0, lt=1)
+    held_out: bool = False
+    confirmed: str | None = None
+    sequential: bool = False
     judge: JudgeSpec | None = None
+    tags: Tags = ()
+    batch: bool = False
+    batches: tuple[tuple[str, str], ...] = ()
 
     def plans_of(self, planner: str) -> GivenPlans | None:
         """What a planner that writes nothing gives; None for one that plans."""
         return next((each for each in self.given if each.name == planner), None)
 
+    def holds_out(self, item: int) -> bool:
+        """Whether the item at that position is held out: of two neighbours one, drawn by the seed."""
+        parity = sha256(f"{self.seed}/{item // 2}".encode()).digest()[0] % 2 if item > 1 else 1
+        return self.held_out and item % 2 == parity
+
+    def asks(self, planner: str, item: int) -> bool:
+        """Whether that planner answers the item at that position."""
+        if not self.holds_out(item):
+            return True
+        return self.confirmed is not None and planner in (self.planners[0], self.confirmed)
+
+    def cells(self, questions: int) -> int:
+        """How many answers it has on so many questions."""
+        confirming = sum(map(self.holds_out, range(questions)))
+        both = 0 if self.confirmed is None else 2
+        return ((questions - confirming) * len(self.planners) + confirming * both) * self.repeats
+
+    def order(self, questions: int) -> Sequence[int]:
+        """The positions of so many items in the order in which they are asked."""
+        if not self.sequential:
+            return range(questions)
+        return sorted(range(questions), key=lambda at: sha256(f"{self.seed}/{at}".encode()).digest())
+
     def title_of(self, planner: str) -> str:
         """A planner's name for people."""
-        given = self.plans_of(planner)
-        return planner if given is None else given.title
+        plans = self.plans_of(planner)
+        return planner if plans is None else plans.title
 
     def differences(self, other: EvaluationSpec) -> tuple[str, ...]:
         """Why the two tables cannot be compared; nothing where they can. Questions include scorers."""
@@ -85,6 +135,7 @@ class EvaluationSpec(Value):
             "the attempts at a plan": self.settings.attempts == other.settings.attempts,
             "the workers that may be used": (self.settings.workers, self.settings.economical)
             == (other.settings.workers, other.settings.economical),
+            "how plans are read": self.settings.strict_form == other.settings.strict_form,
             "the judge": self.judge == other.judge,
             "what a planner has learnt": all(
                 own[name] == others[name] for name in own.keys() & others.keys()
@@ -129,7 +180,7 @@ def cell_result(
     rounds = {run.round: run for run in runs}
     outputs = _outputs(rounds.values())
     called = [output for output in outputs if output.worker_kind != "offline" and output.hand is None]
-    made = [
+    calls = [
         step
         for run in runs
         for step in run.steps
@@ -141,9 +192,9 @@ def cell_result(
         planning=planning,
         work=sum((output.usage for output in called), NOTHING_USED),
         judging=tuple(judging),
-        spent=sum((*judging, *(step.usage for step in made)), planning),
+        spent=sum((*judging, *(step.usage for step in calls)), planning),
         calls=len(called) + paid_planning,
-        paid=len(made) + paid_planning + len(judging),
+        paid=len(calls) + paid_planning + len(judging),
         steps=None if last is None else len(last),
         seconds=sum(run.seconds or 0.0 for run in rounds.values()) if rounds else None,
         workers=tuple(sorted(Counter(output.worker for output in outputs).items())),
@@ -155,8 +206,8 @@ def _outputs(rounds: Iterable[RunState]) -> Sequence[Output]:
     """The outputs of these rounds' steps. Equal steps of a round are called each, so each counts; what a
     later round repeats has the output that was there.
     """
-    found: list[Output] = []
+    outputs: list[Output] = []
     for run in rounds:
-        known = {output.fingerprint for output in found}
-        found += [output for output in run.outputs.values() if output.fingerprint not in known]
-    return found
+        fingerprints = {output.fingerprint for output in outputs}
+        outputs += [output for output in run.outputs.values() if output.fingerprint not in fingerprints]
+    return outputs

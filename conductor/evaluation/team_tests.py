@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from conductor.errors import DataError
-from conductor.evaluation.items import DataSet, Item, ScorerName
+from conductor.evaluation.items import DataSet, Item
 from conductor.values.messages import Value
 
 TeamCheck = Literal["contains", "number", "mathematics", "judge"]
@@ -20,7 +20,7 @@ class TeamTest(Value):
     """A question with its `accepted` answer, in the set `data_set`.
 
     `origin` is the session and `origin_run` the run that it was kept from, which may be removed by now;
-    `author` is the person who kept it, None where unknown.
+    `author` is the person who kept it, None if unknown.
     """
 
     id: str
@@ -36,22 +36,22 @@ class TeamTest(Value):
     @property
     def item(self) -> Item:
         """The test as an evaluation asks it."""
-        kept = {"session": self.origin, "run": self.origin_run, "author": self.author}
+        origin = {"session": self.origin, "run": self.origin_run, "author": self.author}
         return Item(
             id=self.id,
             input=self.question,
             target=(self.accepted,),
             scorer=self.scorer,
-            metadata={name: value for name, value in kept.items() if value is not None},
+            metadata={name: value for name, value in origin.items() if value is not None},
         )
 
 
 def team_set(
-    name: str, tests: Iterable[TeamTest], *, scorer: ScorerName | None = None, limit: int | None = None
+    name: str, tests: Iterable[TeamTest], *, scorer: str | None = None, limit: int | None = None
 ) -> DataSet:
     """The tests as a data set, or the first `limit` of them; `scorer` takes the place of each one's own.
 
-    Raises `DataError` where there is none.
+    Raises `DataError` if there is no test.
     """
     own = {} if scorer is None else {"scorer": scorer}
     items = tuple(test.item.model_copy(update=own) for test in tests)[:limit]

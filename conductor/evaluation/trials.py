@@ -4,24 +4,30 @@ Every variant is a planner of one evaluation, held against the workflow as it is
 cells, edits and statistics; knows no store. Pure.
 
 Source of the criterion: non-inferiority as in ICH E9 (1998), section 3.3.2: a variant is not worse where the
-95 % interval of the paired difference of accuracies (Newcombe 1998, method 10) lies above -margin.
+95 % interval of the paired difference of accuracies by question lies above -margin. A search over variants
+finds some that only seem so: where half of the questions is held out, the variant that it chose is tested on
+these; elsewhere each interval is Bonferroni's over the variants.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Literal
 
+from conductor.evaluation.evaluation_table import Cell, shares_of, verdicts_of
 from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.evaluation.statistics import (
+    ALPHA,
     MeanDifference,
     PairedDifference,
     mean_difference,
     paired_difference,
+    with_holm,
 )
-from conductor.evaluation.table import Cell
 from conductor.workflow.edits import Edit, OtherWorker, WithoutEdge, WithoutIdleSteps, WithoutStep, edited
 from conductor.workflow.model import Workflow
 
@@ -36,12 +42,13 @@ MAX_COMBINATIONS = 12
 
 Measure = Literal["cost", "tokens"]
 _Amount = Callable[[CellResult], float | None]
+_Cells = Sequence[Cell]
 
 
 @dataclass(frozen=True)
 class TrialRow:
     """A variant: `accuracy`, `tokens` and `cost` a question, minus those of the workflow as it is, over the
-    questions in which both are known; None where there are none.
+    questions in which both are known; None without such questions.
 
     `not_worse`: by the criterion of this module. Steps that reach no answer are left out without one.
     """
@@ -58,16 +65,17 @@ class TrialRow:
         return len(self.edits) == 1
 
     def change(self, measure: Measure) -> float | None:
-        """By how much it takes more a question, below 0 less; None where that is unknown."""
-        found = self.cost if measure == "cost" else self.tokens
-        return None if found is None else found.mean
+        """By how much it takes more a question, below 0 less; None if that is unknown."""
+        difference = self.cost if measure == "cost" else self.tokens
+        return None if difference is None else difference.mean
 
 
 @dataclass(frozen=True)
 class Trials:
     """The variants of an evaluation in their order. With less than `least_margin` not even the same answers
     would count as not worse on so many questions; None before there is an answer. `measure` is what "cheap"
-    means: the cost where that of some call is known and not 0, else the tokens.
+    means: the cost where that of some call is known and not 0, else the tokens. With `held_out` questions the
+    rows are over the others, and `confirmation` is what the chosen variant came to on them; None before.
     """
 
     base: str
@@ -75,6 +83,8 @@ class Trials:
     measure: Measure
     rows: tuple[TrialRow, ...]
     least_margin: float | None = None
+    held_out: bool = False
+    confirmation: TrialRow | None = None
 
     @property
     def by_edits(self) -> Mapping[frozenset[Edit], TrialRow]:
@@ -85,19 +95,32 @@ def trials_of(spec: EvaluationSpec, cells: Iterable[Cell]) -> Trials:
     """The trials of an evaluation with a margin, as far as its cells are scored."""
     assert spec.margin is not None, "it is a trial"
     base = spec.planners[0]
-    results: dict[str, dict[str, CellResult]] = {planner: {} for planner in spec.planners}
+    searched: dict[str, list[Cell]] = {planner: [] for planner in spec.planners}
+    held: dict[str, list[Cell]] = {planner: [] for planner in spec.planners}
     for cell in cells:
-        results[cell.planner][f"{cell.item}/{cell.repeat}"] = cell.result
-    rows = tuple(
-        _row(each.name, each.edits, results[each.name], results[base], spec.margin)
-        for each in spec.given
-        if each.edits
+        (held if spec.holds_out(cell.item) else searched)[cell.planner].append(cell)
+    variants = [each for each in spec.given if each.edits]
+    alpha = ALPHA if spec.held_out else ALPHA / max(1, len(variants))
+    rows = [
+        _row(each.name, each.edits, searched[each.name], searched[base], margin=spec.margin, alpha=alpha)
+        for each in variants
+    ]
+    together = with_holm([row.accuracy for row in rows])
+    chosen = next((each for each in variants if each.name == spec.confirmed), None)
+    paid = any(_cost(cell.result) for cell in searched[base])
+    right = shares_of(verdicts_of(searched[base]))
+    same = paired_difference(right, right, alpha=alpha)
+    return Trials(
+        base,
+        spec.margin,
+        "cost" if paid else "tokens",
+        tuple(replace(row, accuracy=each) for row, each in zip(rows, together, strict=True)),
+        least_margin=None if same is None else -same.interval.low,
+        held_out=spec.held_out,
+        confirmation=None
+        if chosen is None
+        else _row(chosen.name, chosen.edits, held[chosen.name], held[base], margin=spec.margin, alpha=ALPHA),
     )
-    paid = any(_cost(result) for result in results[base].values())
-    right = _right(results[base])
-    same = paired_difference(right, right)
-    least = None if same is None else -same.interval.low
-    return Trials(base, spec.margin, "cost" if paid else "tokens", rows, least)
 
 
 def few_questions(trials: Trials) -> str:
@@ -110,32 +133,54 @@ def few_questions(trials: Trials) -> str:
     )
 
 
+def tested_on(trials: Trials) -> str:
+    """On which questions the variants are compared, and by which interval they count as not worse."""
+    if trials.held_out:
+        return (
+            "The search has half of the questions and intervals of 95%; the variant that it chooses is "
+            "confirmed on the other half."
+        )
+    of = len(trials.rows)
+    return f"No question is held out: each interval is Bonferroni's over the {of} variants." if of > 1 else ""
+
+
+def confirmation_words(trials: Trials) -> str:
+    """Whether the chosen variant is not worse on the questions that the search did not see; "" before."""
+    row = trials.confirmation
+    if row is None:
+        return "" if trials.held_out else "These questions chose it as well: confirm it on others."
+    if row.accuracy is None:
+        return "It is not confirmed: no question that the search did not see has an answer."
+    paired, interval = row.accuracy, row.accuracy.interval
+    state = "confirmed" if row.not_worse else "not confirmed"
+    return (
+        f"It is {state} on {paired.questions:,} questions that the search did not see: accuracy "
+        f"{100 * paired.difference:+.1f} points ({100 * interval.low:+.1f} to {100 * interval.high:+.1f})."
+    )
+
+
 def _row(
-    planner: str,
-    edits: tuple[Edit, ...],
-    own: Mapping[str, CellResult],
-    base: Mapping[str, CellResult],
-    margin: float,
+    planner: str, edits: tuple[Edit, ...], own: _Cells, base: _Cells, *, margin: float, alpha: float
 ) -> TrialRow:
-    accuracy = paired_difference(_right(own), _right(base))
+    accuracy = paired_difference(shares_of(verdicts_of(own)), shares_of(verdicts_of(base)), alpha=alpha)
     idle = all(isinstance(edit, WithoutIdleSteps) for edit in edits)
     return TrialRow(
         planner=planner,
         edits=edits,
         accuracy=accuracy,
-        tokens=mean_difference(_known(own, _tokens), _known(base, _tokens)),
-        cost=mean_difference(_known(own, _cost), _known(base, _cost)),
+        tokens=mean_difference(_means(own, _tokens), _means(base, _tokens)),
+        cost=mean_difference(_means(own, _cost), _means(base, _cost)),
         not_worse=accuracy is not None and (idle or accuracy.interval.low > -margin),
     )
 
 
-def _right(results: Mapping[str, CellResult]) -> dict[str, bool]:
-    return {at: result.score.right for at, result in results.items() if result.score.known}
-
-
-def _known(results: Mapping[str, CellResult], amount: _Amount) -> dict[str, float]:
-    amounts = {at: amount(result) for at, result in results.items()}
-    return {at: found for at, found in amounts.items() if found is not None}
+def _means(cells: _Cells, amount: _Amount) -> dict[int, float]:
+    """By item the mean of what is known of its answers."""
+    amounts: defaultdict[int, list[float]] = defaultdict(list)
+    for cell in cells:
+        if (value := amount(cell.result)) is not None:
+            amounts[cell.item].append(value)
+    return {item: fmean(each) for item, each in amounts.items()}
 
 
 def _tokens(result: CellResult) -> float | None:
@@ -151,11 +196,11 @@ def _cost(result: CellResult) -> float | None:
 
 @dataclass(frozen=True)
 class Cheapest:
-    """How far the search is: the `found` variant (None: the workflow as it is), and the combination of edits
-    to measure `next`; None where the search has ended.
+    """How far the search is: the `best` variant (None: the workflow as it is), and the combination of edits
+    to measure `next`; None once the search has ended.
     """
 
-    found: TrialRow | None
+    best: TrialRow | None
     next: tuple[Edit, ...] | None
 
 
@@ -167,24 +212,24 @@ def cheapest(trials: Trials, workflow: Workflow) -> Cheapest:
     worse and takes less than before. Effects are never added up. Steps that reach the answer no longer are
     left out. At most `MAX_COMBINATIONS` are measured, so that it need not be the cheapest of all.
     """
-    known = trials.by_edits
+    by_edits = trials.by_edits
     measured = sum(not row.single for row in trials.rows)
-    found: TrialRow | None = None
-    kept: tuple[Edit, ...] = ()
+    best: TrialRow | None = None
+    edits: tuple[Edit, ...] = ()
     for edit in _candidates(trials):
-        if not _fits(workflow, kept, edit):
+        if not _fits(workflow, edits, edit):
             continue
-        together = _tidy(workflow, (*kept, edit))
-        row = known.get(frozenset(together))
+        together = _tidy(workflow, (*edits, edit))
+        row = by_edits.get(frozenset(together))
         if row is None:
             if measured >= MAX_COMBINATIONS:
                 continue
-            return Cheapest(found, together)
-        before = 0.0 if found is None else found.change(trials.measure) or 0.0
+            return Cheapest(best, together)
+        before = 0.0 if best is None else best.change(trials.measure) or 0.0
         change = row.change(trials.measure)
         if row.not_worse and change is not None and change < before:
-            found, kept = row, (*kept, edit)
-    return Cheapest(found, None)
+            best, edits = row, (*edits, edit)
+    return Cheapest(best, None)
 
 
 def _candidates(trials: Trials) -> list[Edit]:
@@ -197,14 +242,14 @@ def _candidates(trials: Trials) -> list[Edit]:
     return [edit for _, _, edit in sorted(spared, key=lambda each: each[:2])]
 
 
-def _fits(workflow: Workflow, kept: Sequence[Edit], edit: Edit) -> bool:
+def _fits(workflow: Workflow, edits: Sequence[Edit], edit: Edit) -> bool:
     """Whether the edit changes what the kept ones have left of the workflow."""
-    gone = {other.step for other in kept if isinstance(other, WithoutStep)}
-    given = {other.step for other in kept if isinstance(other, OtherWorker)}
+    gone = {other.step for other in edits if isinstance(other, WithoutStep)}
+    reassigned = {other.step for other in edits if isinstance(other, OtherWorker)}
     if isinstance(edit, WithoutStep):
-        return len(gone) + 1 < len(workflow) and edit.step not in given
+        return len(gone) + 1 < len(workflow) and edit.step not in reassigned
     if isinstance(edit, OtherWorker):
-        return edit.step not in gone | given
+        return edit.step not in gone | reassigned
     return not (isinstance(edit, WithoutEdge) and {edit.read, edit.reader} & gone)
 
 
@@ -217,15 +262,23 @@ def _tidy(workflow: Workflow, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
 
 
 def base_plan(spec: EvaluationSpec) -> FixedPlan | None:
-    """The one workflow that a trial is about; None where it is about a planner's plans."""
+    """The one workflow that a trial is about; None if it is about a planner's plans."""
     first = spec.plans_of(spec.planners[0])
     return first if isinstance(first, FixedPlan) else None
 
 
-def next_combination(spec: EvaluationSpec, cells: Iterable[Cell]) -> FixedPlan | None:
-    """The variant that a trial is to measure next; None where it has measured all."""
+def next_part(spec: EvaluationSpec, cells: Iterable[Cell]) -> EvaluationSpec | None:
+    """A trial with what it is to measure next: a combination, or once the search has ended the variant that
+    it chose, on the questions that are held out; None if the search measured all.
+    """
     base = base_plan(spec)
     if spec.margin is None or base is None:
         return None
-    found = cheapest(trials_of(spec, cells), base.workflow).next
-    return None if found is None else base.with_edits(*found)
+    search = cheapest(trials_of(spec, cells), base.workflow)
+    if search.next is not None:
+        plan = base.with_edits(*search.next)
+        more = {"planners": (*spec.planners, plan.name), "given": (*spec.given, plan)}
+        return spec.model_copy(update=more)
+    if not spec.held_out or spec.confirmed is not None or search.best is None:
+        return None
+    return spec.model_copy(update={"confirmed": search.best.planner})

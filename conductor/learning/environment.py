@@ -12,14 +12,18 @@ from conductor.errors import ConductorError
 _NEEDED = ("torch", "transformers", "trl", "accelerate", "datasets", "peft")
 
 
-def check_environment(*, cpu: bool) -> None:
+def check_environment(*, cpu: bool, report_to: str | None = None) -> None:
     """Raises `ConductorError` with what to install, or that there is no GPU."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise ConductorError(
-            f"Training needs {', '.join(missing)}, which this environment does not have; install the extras "
-            "`learn` and `vllm` (`pip install 'conductor-studio[learn,vllm]'`), best in an environment of "
-            "their own."
+            f"Training needs {', '.join(missing)}, which this environment does not have; install the extra "
+            "`grpo` (`pip install 'conductor-studio[grpo]'`), best in an environment of its own."
+        )
+    if report_to is not None and find_spec(report_to) is None:
+        raise ConductorError(
+            f"--report-to {report_to} needs its package, which this environment does not have; "
+            f"`pip install {report_to}` installs it."
         )
     if cpu:
         return
@@ -32,8 +36,8 @@ def check_environment(*, cpu: bool) -> None:
         )
     if find_spec("vllm") is None:
         raise ConductorError(
-            "Completions are sampled by vLLM, which this environment does not have; install the extra `vllm` "
-            "(`pip install 'conductor-studio[learn,vllm]'`)."
+            "Completions are sampled by vLLM, which this environment does not have; install the extra `grpo` "
+            "(`pip install 'conductor-studio[grpo]'`)."
         )
 
 

@@ -7,13 +7,17 @@ since one good worker is rewarded sooner than a chain that is nearly right. Know
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from statistics import fmean
 from typing import Any
 
 from conductor.evaluation.statistics import entropy
 from conductor.learning.reward import Outcome
+from conductor.planner.conductor import MAX_PLANNED_STEPS
+
+FEW = 0.1
+"""Below this share of plans with several steps their workers are not judged."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,9 @@ class Gauges:
     `reward` is the mean of all, `steps` and `tokens` those of valid plans. `one_step` is the share of plans
     with one step among the valid plans for questions that need more. `entropy` is that of the calls over the
     workers, in bits. `live` is the share of groups whose rewards differ: from the others nothing is learnt.
-    None: nothing to take it from.
+    `one_worker` is the share of plans that call one worker in all their steps among those with several steps,
+    and `longest` that of plans with as many steps as a plan may have among the valid ones. None: nothing to
+    take it from, or a line of a version that did not measure it.
     """
 
     reward: float
@@ -34,11 +40,13 @@ class Gauges:
     entropy: float | None
     live: float
     tokens: float | None
+    one_worker: float | None = None
+    longest: float | None = None
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Gauges:
         """The gauges of a line of metrics."""
-        return cls(**{field.name: row[field.name] for field in fields(cls)})
+        return cls(**{field.name: row[field.name] for field in fields(cls) if field.name in row})
 
     @property
     def row(self) -> dict[str, float | None]:
@@ -51,7 +59,7 @@ def gauges_of(
 ) -> Gauges:
     """The gauges of a batch: rollouts in groups of `group` for one question each.
 
-    `needed` is for each rollout how many steps its question needs, None where that is unknown.
+    `needed` is for each rollout how many steps its question needs, None if that is unknown.
     """
     valid = [outcome for outcome in outcomes if outcome.valid]
     chains = [
@@ -59,6 +67,7 @@ def gauges_of(
         for outcome, least in zip(outcomes, needed, strict=True)
         if outcome.valid and least is not None and least > 1
     ]
+    several = [outcome for outcome in valid if outcome.steps > 1]
     calls = Counter(worker for outcome in valid for worker in outcome.workers)
     groups = [rewards[at : at + group] for at in range(0, len(rewards), group)]
     tokens = [outcome.tokens for outcome in valid if outcome.tokens is not None]
@@ -71,6 +80,14 @@ def gauges_of(
         entropy=entropy([*calls.values()]),
         live=sum(max(each) > min(each) for each in groups) / len(groups),
         tokens=fmean(tokens) if tokens else None,
+        one_worker=(
+            sum(len({*outcome.workers}) == 1 for outcome in several) / len(several)
+            if len(several) >= FEW * len(valid) > 0
+            else None
+        ),
+        longest=(
+            sum(outcome.steps >= MAX_PLANNED_STEPS for outcome in valid) / len(valid) if valid else None
+        ),
     )
 
 
@@ -82,6 +99,27 @@ ONE_STEP = 0.85
 
 VALID = 0.5
 """Below this share of valid plans the form is being lost."""
+
+ONE_WORKER = 0.9
+"""From here on chains are chains of one worker, which no pool of different workers needs so often."""
+
+LONGEST = 0.9
+"""From here on plans are as long as they may be, whatever is asked."""
+
+MASTERED = 0.95
+"""From this share of right answers on, groups without differences are no fault."""
+
+PROBES = 2
+"""Successive probes behind that of the start in which the likeliest plans have to be alike for an alarm."""
+
+NARROW = 0.2
+"""Bits of routing entropy below which nearly all calls are of one worker."""
+
+FALL = 0.1
+"""From this loss on the likeliest plans have become worse: some three standard errors with 135 questions."""
+
+RECOVERED = 0.8
+"""Below this share of its bound a collapse has ended, and the next one is a new one."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +153,15 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Watched:
-    """What a watch is for. `plans` names those that `Gauges.one_step` counts, for people; `router` and `form`
-    are the cures. `form_to_learn`: plans need not be valid from the start, only not lose their form again.
+    """What a watch is for. `plans` names those that `Gauges.one_step` counts, for people; `router`, `form`
+    and `idle` are the cures; without the last, another watch sees that nothing is learnt. `form_to_learn`:
+    plans need not be valid from the start, only not lose their form again.
     """
 
     plans: str
     router: str
     form: str
+    idle: str = ""
     form_to_learn: bool = False
 
 
@@ -130,23 +170,28 @@ NEED_SEVERAL = "plans for questions that need several steps"
 DEMONSTRATION = Watched(
     plans=NEED_SEVERAL,
     router=(
-        "start from plans of which at least a third take the question apart, or from corrections "
+        "start from plans that take the question apart in a third of the cases or more, or from corrections "
         "(`conductor learn corrections`); lower --grpo-lr (1e-4), or take larger groups (32 at 1.5e-4)"
     ),
     form="lower --grpo-lr, or lengthen the warm start (--warm-steps) until its plans are valid",
+    idle="sample more plans for each question (--group), or lengthen the warm start (--warm-steps)",
 )
 """The demonstration's training, which begins with plans that are valid."""
 
 
 class CollapseWatch:
-    """Reads the gauges of each training step, and warns once for each kind of collapse.
+    """Reads the gauges of each training step, and those of the likeliest plans for a few fixed questions, the
+    probes. It warns once for each kind of collapse, and again where that had ended meanwhile.
 
-    `before` are those of steps that were taken earlier, about which it does not warn.
+    `before` are the gauges of steps that were taken earlier, about which it does not warn.
     """
 
     def __init__(self, watched: Watched = DEMONSTRATION, *, before: Iterable[Gauges] = ()) -> None:
         self._watched = watched
         self._last: deque[Gauges] = deque(maxlen=WINDOW)
+        # The first probe is that of the start, which is the worst that there may be.
+        self._probes: deque[Gauges] = deque(maxlen=PROBES + 1)
+        self._best = 0.0
         self._warned: set[str] = set()
         self._formed = not watched.form_to_learn
         for gauges in before:
@@ -154,25 +199,91 @@ class CollapseWatch:
 
     def read(self, gauges: Gauges) -> Alarm | None:
         """The warning that this step gives rise to, None for none."""
-        valid = self._add(gauges)
-        if len(self._last) < WINDOW:
-            return None
-        one_step = [each.one_step for each in self._last if each.one_step is not None]
-        share = fmean(one_step) if one_step else 0.0
-        if share >= ONE_STEP and "router" not in self._warned:
-            self._warned.add("router")
-            return Alarm(
-                f"{share:.0%} of the {self._watched.plans} have one step: the Conductor has become a router",
-                self._watched.router,
-            )
-        if valid < VALID and self._formed and "form" not in self._warned:
-            self._warned.add("form")
-            return Alarm(f"only {valid:.0%} of the plans are valid", self._watched.form)
-        return None
+        self._add(gauges)
+        return None if len(self._last) < WINDOW else self._first_new(self._signs())
 
-    def _add(self, gauges: Gauges) -> float:
-        """The share of valid plans in the last steps, with this one."""
+    def read_probe(self, gauges: Gauges) -> Alarm | None:
+        """The warning that the likeliest plans of this probe give rise to, None for none."""
+        self._probes.append(gauges)
+        self._best = max(self._best, gauges.right)
+        return self._first_new(self._probe_signs())
+
+    def _add(self, gauges: Gauges) -> None:
         self._last.append(gauges)
         valid = fmean(each.valid for each in self._last)
         self._formed = self._formed or (len(self._last) == WINDOW and valid >= VALID)
-        return valid
+
+    def _signs(self) -> Iterator[_Sign]:
+        last, watched = self._last, self._watched
+        share = _mean(each.one_step for each in last)
+        yield _Sign(
+            "router", share, ONE_STEP,
+            f"{share:.0%} of the {watched.plans} have one step: the Conductor has become a router",
+            watched.router,
+        )  # fmt: skip
+        invalid = 1 - fmean(each.valid for each in last)
+        yield _Sign(
+            "form", invalid if self._formed else 0.0, 1 - VALID,
+            f"only {1 - invalid:.0%} of the plans are valid", watched.form,
+        )  # fmt: skip
+        share = _mean(each.one_worker for each in last)
+        yield _Sign(
+            "one worker", share, ONE_WORKER,
+            f"{share:.0%} of the plans with several steps call one worker in all of them", watched.router,
+        )  # fmt: skip
+        share = _mean(each.longest for each in last)
+        yield _Sign(
+            "longest", share, LONGEST, f"{share:.0%} of the plans have as many steps as a plan may have",
+            "give tokens a price (--price), so that steps which earn nothing cost something",
+        )  # fmt: skip
+        if watched.idle:
+            mastered = fmean(each.right for each in last) >= MASTERED
+            yield _Sign(
+                "idle", 0.0 if mastered else 1 - fmean(each.live for each in last), 1.0,
+                "no group has plans of different rewards: nothing is learnt", watched.idle,
+            )  # fmt: skip
+
+    def _probe_signs(self) -> Iterator[_Sign]:
+        probes, cure = [*self._probes][1:], self._watched.router
+        if len(probes) == PROBES:
+            share = min(each.one_step or 0.0 for each in probes)
+            yield _Sign(
+                "likeliest router", share, ONE_STEP,
+                f"{share:.0%} of the likeliest {self._watched.plans}, which are served, have one step", cure,
+            )  # fmt: skip
+            narrow = all(each.entropy is not None and each.entropy < NARROW for each in probes)
+            yield _Sign(
+                "likeliest worker", float(narrow), 1.0,
+                "nearly all of the likeliest plans, which are served, call the same worker", cure,
+            )  # fmt: skip
+        right = self._probes[-1].right
+        yield _Sign(
+            "likeliest plan", self._best - right, FALL,
+            f"{right:.0%} of the likeliest plans, which are served, are right, after {self._best:.0%}", cure,
+        )  # fmt: skip
+
+    def _first_new(self, signs: Iterable[_Sign]) -> Alarm | None:
+        for sign in signs:
+            if sign.share < RECOVERED * sign.bound:
+                self._warned.discard(sign.kind)
+            elif sign.share >= sign.bound and sign.kind not in self._warned:
+                self._warned.add(sign.kind)
+                return Alarm(sign.what, sign.cure)
+        return None
+
+
+@dataclass(frozen=True)
+class _Sign:
+    """What gives alarm from `bound` on."""
+
+    kind: str
+    share: float
+    bound: float
+    what: str
+    cure: str
+
+
+def _mean(values: Iterable[float | None]) -> float:
+    """The mean of what is known, 0 where nothing is."""
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else 0.0

@@ -18,10 +18,10 @@ from typing import Literal, Protocol
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
 from conductor.evaluation.items import Item
-from conductor.evaluation.score import Verdict
+from conductor.evaluation.score import Score, Verdict
 from conductor.evaluation.scorers import score
+from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parsing.parse import parse
-from conductor.planner.protocol import MAX_PLANNED_STEPS
 from conductor.runs.events import StepFailed, StepFinished, StepReused
 from conductor.values.messages import NOTHING_USED, Completion, Request, SeenResponse
 from conductor.values.output import Output
@@ -43,9 +43,10 @@ MOST_FOR_TOKENS = 0.25
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a completion came to. A plan that is not valid has no steps; `tokens` is None where unknown.
+    """What a completion came to. A plan that is not valid has no steps; `tokens` is None if unknown.
 
-    `responses` are what its steps answered, as a next round sees it; `failure` is why a worker failed.
+    `responses` are what its steps answered, as a next round sees it; `failure` is why a worker or the scorer
+    failed.
     """
 
     verdict: Verdict
@@ -63,6 +64,11 @@ class Outcome:
     @property
     def right(self) -> bool:
         return self.verdict == "right"
+
+    @property
+    def failed(self) -> bool:
+        """Whether a worker or the scorer failed, from which nothing is learnt of the plan."""
+        return self.verdict in ("failed", "unjudged")
 
 
 @dataclass(frozen=True)
@@ -140,10 +146,10 @@ class Judge:
         self, completions: Sequence[str], items: Sequence[Item], offered: Sequence[Sequence[str]]
     ) -> list[Outcome]:
         """The outcome of each completion, for its item and the names that its pool offered, in that order."""
-        known: dict[str, Output] = {}
+        outputs: dict[str, Output] = {}
         return await asyncio.gather(
             *(
-                self._judged(completion, item, names, known)
+                self._judged(completion, item, names, outputs)
                 for completion, item, names in zip(completions, items, offered, strict=True)
             )
         )
@@ -155,11 +161,11 @@ class Judge:
         previous: Sequence[tuple[SeenResponse, ...]] | None = None,
     ) -> list[Outcome]:
         """See `WorkflowJudge.run`."""
-        known: dict[str, Output] = {}
+        outputs: dict[str, Output] = {}
         before = previous or [()] * len(items)
         return await asyncio.gather(
             *(
-                self._ran(workflow, item, known, seen)
+                self._ran(workflow, item, outputs, seen)
                 for workflow, item, seen in zip(workflows, items, before, strict=True)
             )
         )
@@ -179,59 +185,61 @@ class Judge:
         return await flight
 
     async def _judged(
-        self, completion: str, item: Item, offered: Sequence[str], known: dict[str, Output]
+        self, completion: str, item: Item, offered: Sequence[str], outputs: dict[str, Output]
     ) -> Outcome:
         report = parse(completion, workers=offered, max_steps=self._max_steps)
         if report.workflow is None:
             return Outcome("no plan")
-        return await self._ran(report.workflow, item, known)
+        return await self._ran(report.workflow, item, outputs)
 
     async def _ran(
         self,
         workflow: Workflow,
         item: Item,
-        known: dict[str, Output],
+        batch_outputs: dict[str, Output],
         previous: tuple[SeenResponse, ...] = (),
     ) -> Outcome:
         bound = BoundWorkflow.of(workflow, query=item.question, pool=self._pool, previous=previous)
         outputs: dict[int, Output] = {}
         failure = ""
         run = WorkflowRun(
-            bound, self._pool, run=f"rollout-{next(self._numbers)}", outputs={} if self._fresh else known
+            bound,
+            self._pool,
+            run=f"rollout-{next(self._numbers)}",
+            outputs={} if self._fresh else batch_outputs,
         )
         async for event in run.events():
             if isinstance(event, StepFinished | StepReused):
                 outputs[event.step] = event.output
-                known[event.output.fingerprint] = event.output
+                batch_outputs[event.output.fingerprint] = event.output
             elif isinstance(event, StepFailed):
                 failure = event.message
         self.steps += len(outputs)
-        verdict, answer = await self._scored(outputs.get(workflow.final), item)
+        score = await self._scored(outputs.get(workflow.final), item)
         return Outcome(
-            verdict=verdict,
+            verdict=score.verdict,
             steps=len(workflow),
             workers=tuple(step.worker for step in workflow.steps),
             tokens=_tokens(outputs.values()),
-            answer=answer,
+            answer=score.answer,
             responses=tuple(
                 SeenResponse(at, output.worker, workflow.steps[at].instruction, output.text, 1)
                 for at, output in sorted(outputs.items())
                 if not output.empty
             ),
-            failure=failure,
+            failure=score.reason if score.verdict == "unjudged" else failure,
         )
 
-    async def _scored(self, final: Output | None, item: Item) -> tuple[Verdict, str]:
+    async def _scored(self, final: Output | None, item: Item) -> Score:
         if final is None:
-            return "failed", ""
+            return Score(verdict="failed")
         if final.refused:
-            return "refused", ""
-        found = await score(final.text, item, allow_code=self._allow_code)
-        return found.verdict, found.answer
+            return Score(verdict="refused")
+        return await score(final.text, item, allow_code=self._allow_code)
 
 
 def _tokens(outputs: Iterable[Output]) -> int | None:
-    """What the calls used, None where a part of it is unknown."""
+    """What the calls used, None if a part of it is unknown."""
     used = sum((output.usage for output in outputs), NOTHING_USED)
     return used.total
 

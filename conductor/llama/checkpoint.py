@@ -5,7 +5,6 @@ Knows files and shapes; computes nothing. What is wrong with a folder is a `Pool
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from conductor.errors import FormatError, PoolError
-from conductor.text.named_file import read_bounded
+from conductor.files.named_file import read_bounded
+from conductor.text.bounded_value import json_value
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 
@@ -62,17 +62,17 @@ class LlamaConfig(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _filled(cls, given: Any) -> Any:
+    def _filled(cls, document: Any) -> Any:
         """With what older files leave out."""
-        if not isinstance(given, dict) or given.get("rope_scaling"):
-            return given
-        heads = given.get("num_attention_heads")
+        if not isinstance(document, dict) or document.get("rope_scaling"):
+            return document
+        heads = document.get("num_attention_heads")
         filled: dict[str, Any] = {"num_key_value_heads": heads, "rope_parameters": {}}
-        if isinstance(heads, int) and isinstance(given.get("hidden_size"), int) and heads > 0:
-            filled["head_dim"] = given["hidden_size"] // heads
-        if "rope_theta" in given:
-            filled["rope_parameters"] = {"rope_theta": given["rope_theta"]}
-        return filled | {key: value for key, value in given.items() if value is not None}
+        if isinstance(heads, int) and isinstance(document.get("hidden_size"), int) and heads > 0:
+            filled["head_dim"] = document["hidden_size"] // heads
+        if "rope_theta" in document:
+            filled["rope_parameters"] = {"rope_theta": document["rope_theta"]}
+        return filled | {key: value for key, value in document.items() if value is not None}
 
     @model_validator(mode="after")
     def _divides(self) -> LlamaConfig:
@@ -110,21 +110,21 @@ def read_checkpoint(folder: Path) -> tuple[LlamaConfig, Weights]:
     stored = _tensors(file, _content(file, most=MOST_BYTES))
     weights = {}
     for name, shape in config.shapes():
-        found = stored.get(name)
-        if found is None:
+        tensor = stored.get(name)
+        if tensor is None:
             raise PoolError(f"{file} has no {name}, which its {CONFIG} requires; write the folder again.")
-        if found.shape != shape:
+        if tensor.shape != shape:
             raise PoolError(
-                f"{file}: {name} has the shape {_shown(found.shape)}, and its {CONFIG} requires "
-                f"{_shown(shape)}; write the folder again."
+                f"{file}: {name} has the shape {_shape_text(tensor.shape)}, and its {CONFIG} requires "
+                f"{_shape_text(shape)}; write the folder again."
             )
-        if not np.isfinite(found).all():
+        if not np.isfinite(tensor).all():
             raise PoolError(f"{file}: {name} holds values that are no numbers; train it again.")
-        weights[name] = found
+        weights[name] = tensor
     return config, weights
 
 
-def _shown(shape: tuple[int, ...]) -> str:
+def _shape_text(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) or "of one number"
 
 
@@ -144,17 +144,17 @@ def _config(folder: Path) -> LlamaConfig:
     file = folder / CONFIG
     content = _content(file, most=_MOST_CONFIG_BYTES)
     try:
-        given = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        document = json_value(content)
+    except ValueError as error:
         raise PoolError(f"{file} is not JSON; write the folder again.") from error
-    kind = given.get("model_type") if isinstance(given, dict) else None
+    kind = document.get("model_type") if isinstance(document, dict) else None
     if kind != "llama":
         raise PoolError(
             f"{file} describes a model of the type {str(kind)[:40]!r}, and only a llama runs in this "
             f"program; serve it with `conductor vllm --model {folder}`."
         )
     try:
-        return LlamaConfig.model_validate(given)
+        return LlamaConfig.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(map(str, first["loc"])) or "the whole"
@@ -173,9 +173,9 @@ def _tensors(file: Path, content: bytes) -> dict[str, NDArray[np.float32]]:
     size = int.from_bytes(content[:8], "little")
     data = memoryview(content)[8 + size :]
     try:
-        header = json.loads(content[8 : 8 + size])
+        header = json_value(content[8 : 8 + size])
         entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
-        found = {}
+        tensors = {}
         for name, entry in entries.items():
             if entry["dtype"] != "F32":
                 raise PoolError(
@@ -185,7 +185,7 @@ def _tensors(file: Path, content: bytes) -> dict[str, NDArray[np.float32]]:
             shape = tuple(entry["shape"])
             if not 0 <= begin <= end <= len(data) or end - begin != 4 * prod(shape):
                 raise broken
-            found[name] = np.frombuffer(data[begin:end], "<f4").reshape(shape)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            tensors[name] = np.frombuffer(data[begin:end], "<f4").reshape(shape)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise broken from error
-    return found
+    return tensors

@@ -14,11 +14,11 @@ _NAMES = {"\x1b": "ESC", "\x07": "BEL", "\x08": "BS", "\r": "CR", "\x7f": "DEL"}
 def text_html(text: str) -> str:
     """The text with all that HTML would read as its own escaped; an unseen character is in an element."""
     html = escape(text, quote=True)
-    return _UNSEEN.sub(_shown, html) if _UNSEEN.search(html) else html
+    return _UNSEEN.sub(_visible, html) if _UNSEEN.search(html) else html
 
 
-def _shown(found: re.Match[str]) -> str:
+def _visible(match: re.Match[str]) -> str:
     # The element ends what the character does to the direction; it stays in the text, to be copied.
-    character = found[0] if found[0] != "\x00" else "\ufffd"
-    name = _NAMES.get(found[0], f"U+{ord(found[0]):04X}")
+    character = match[0] if match[0] != "\x00" else "\ufffd"
+    name = _NAMES.get(match[0], f"U+{ord(match[0]):04X}")
     return f'<span class="unseen" data-name="{name}">{character}</span>'

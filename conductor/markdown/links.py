@@ -13,7 +13,7 @@ _LONGEST = 2_000
 BARE = re.compile(r"https?://[^\s<>\"'`\\^{|}]{1,2000}", re.IGNORECASE)
 """An address in the middle of a text."""
 
-_SHOWN = 60
+_LONGEST_LABEL = 60
 
 
 def allowed(address: str) -> bool:
@@ -46,8 +46,8 @@ def target(address: str, text: str, *, whole: bool = False) -> str:
     shown_text = _bare(text)
     if "@" not in urlsplit(address).netloc and shown_text in (_bare(address), _host(address)):
         return ""
-    shown = address if whole else _host(address)
-    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…"
+    label = address if whole else _host(address)
+    return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
 
 
 def _host(address: str) -> str:

@@ -18,7 +18,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from conductor.markdown import links
-from conductor.markdown.mathematics import TYPES, find_mathematics
+from conductor.markdown.formula_rules import TYPES, find_mathematics
+from conductor.markdown.half_written import half_written
 from conductor.markdown.writer import Formula, Writer, formula_source
 from conductor.text.json_text import joined
 
@@ -47,7 +48,7 @@ _UNMARKED = {"paragraph_open", "paragraph_close", "inline", "text", "softbreak"}
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The HTML of a text, one entry a block; none where there is a `problem`, a sentence why.
+    """The HTML of a text, one entry a block; or none and a `problem`, a sentence why.
 
     `marked`: there is more than plain paragraphs. `mathematics`: there are formulas, written as TeX.
     """
@@ -77,15 +78,15 @@ def with_mathml(text: str) -> Rendered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known of a text that grows: what was `seen` of it and `shown` last, how much of it is `settled`
-    and shown by `stable` for good, and when it may be read again.
+class _Growth:
+    """What is known of a text that grows: what was `seen` of it, the `latest` that is shown, how much is
+    `settled` and shown by `stable` for good, and when it may be read again.
     """
 
     seen: str = ""
     settled: int = 0
     stable: Rendered = Rendered(())
-    shown: Rendered = Rendered(())
+    latest: Rendered = Rendered(())
     again: float = 0.0
 
 
@@ -99,30 +100,30 @@ class Growing:
 
     def __init__(self, most: int = 32, *, now: Callable[[], float] = monotonic) -> None:
         self._most, self._now = most, now
-        self._known: OrderedDict[Hashable, _Known] = OrderedDict()
+        self._growths: OrderedDict[Hashable, _Growth] = OrderedDict()
 
     def rendered(self, key: Hashable, text: str) -> Rendered:
         if len(text) > LONGEST:
             return _too_long(text)
-        before = self._known.pop(key, _Known())
+        before = self._growths.pop(key, _Growth())
         if not text.startswith(before.seen):
-            before = _Known()
+            before = _Growth()
         now = self._now()
         if now >= before.again:
             began = thread_time()
             before = self._read(before, text)
             before = replace(before, again=now + (thread_time() - began) / _SHARE)
-        self._known[key] = before
-        while len(self._known) > self._most:
-            self._known.popitem(last=False)
-        return before.shown
+        self._growths[key] = before
+        while len(self._growths) > self._most:
+            self._growths.popitem(last=False)
+        return before.latest
 
-    def _read(self, before: _Known, text: str) -> _Known:
+    def _read(self, before: _Growth, text: str) -> _Growth:
         settled, stable = before.settled, before.stable
         # As long as it was: halves of characters are joined when the text is whole.
         tail = _HALF.sub("\ufffd", text[settled:])
         try:
-            tokens = _read(tail)
+            tokens = _read(half_written(tail))
             blocks = _split(tokens)
             # The line that is being written may turn out to belong to the block before it.
             done, last = blocks[:-2], blocks[-2:]
@@ -132,7 +133,7 @@ class Growing:
             now = _joined(stable, _write(last, formula=formula_source, growing=True))
         except _TooMuch as reason:
             now = Rendered((), problem=str(reason))
-        return _Known(text, settled, stable, now)
+        return _Growth(text, settled, stable, now)
 
 
 class _TooMuch(Exception):

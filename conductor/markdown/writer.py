@@ -14,9 +14,9 @@ from html import escape
 from markdown_it.token import Token
 
 from conductor.markdown import links
-from conductor.markdown.code import code_html
+from conductor.markdown.code_html import code_html
 from conductor.markdown.escaping import text_html
-from conductor.markdown.mathematics import TYPES
+from conductor.markdown.formula_rules import TYPES
 
 _PLAIN = {
     "hr": "<hr>",
@@ -47,6 +47,9 @@ _PLAIN = {
 _CONTAINERS = {"bullet_list_open", "ordered_list_open", "blockquote_open", "table_open"}
 
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
+
+_STOPS, _SHORT = ".,;:!?)]", 40
+"""Stay on the line of a formula before them, where that has fewer characters of TeX."""
 
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
@@ -105,8 +108,8 @@ class Writer:
                 out.append(f'<div class="formula-block">{self._formula(token.content, True)}</div>\n')
             case "inline":
                 self._inline(token.children or [], out, cell=at > 0 and tokens[at - 1].type[2:] == "_open")
-            case known if known in _PLAIN:
-                out.append(_PLAIN[known])
+            case kind if kind in _PLAIN:
+                out.append(_PLAIN[kind])
             case _:
                 out.append(text_html(token.content))
 
@@ -119,10 +122,15 @@ class Writer:
     # -- in a line ------------------------------------------------------------------------------------
 
     def _inline(self, tokens: Sequence[Token], out: list[str], *, cell: bool) -> None:
-        for token in tokens:
+        for before, token in zip((None, *tokens), tokens, strict=False):
             match token.type:
                 case "text":
-                    self._text(token.content, out, cell=cell)
+                    text = token.content
+                    if before is not None and before.type == "formula" and len(before.content) < _SHORT:
+                        text = text.lstrip(_STOPS)
+                        stops = token.content[: len(token.content) - len(text)]
+                        out[-1] = f'<span class="unbroken">{out[-1]}{stops}</span>' if stops else out[-1]
+                    self._text(text, out, cell=cell)
                 case "code_inline":
                     out.append(f"<code>{text_html(token.content)}</code>")
                 case "link_open":
@@ -131,8 +139,8 @@ class Writer:
                     out.append(_anchor(href) if links.allowed(href) else "<span>")
                 case "link_close":
                     href, start = self._link.pop()
-                    known = links.allowed(href)
-                    out.append(f"{_target(href, _text_of(out[start + 1 :]))}</a>" if known else "</span>")
+                    is_link = links.allowed(href)
+                    out.append(f"{_target(href, _text_of(out[start + 1 :]))}</a>" if is_link else "</span>")
                 case "image":
                     out.append(self._image(str(token.attrs.get("src", "")), _alternative(token)))
                 case kind if kind in TYPES:
@@ -157,12 +165,12 @@ class Writer:
     def _linked(self, text: str, out: list[str]) -> None:
         """Addresses in the text become links."""
         end = 0
-        for found in links.BARE.finditer(text) if not self._link else ():
-            address = links.without_end(found[0])
+        for match in links.BARE.finditer(text) if not self._link else ():
+            address = links.without_end(match[0])
             if links.allowed(address):
-                out.append(text_html(text[end : found.start()]))
+                out.append(text_html(text[end : match.start()]))
                 out.append(f"{_anchor(address)}{text_html(address)}{_target(address, address)}</a>")
-                end = found.start() + len(address)
+                end = match.start() + len(address)
         out.append(text_html(text[end:]))
 
     def _image(self, source: str, alternative: str) -> str:
@@ -213,8 +221,8 @@ def _anchor(href: str, kind: str = "") -> str:
 
 
 def _target(href: str, text: str, *, whole: bool = False) -> str:
-    shown = links.target(href, text, whole=whole)
-    return f' <span class="target">{text_html(shown)}</span>' if shown else ""
+    destination = links.target(href, text, whole=whole)
+    return f' <span class="target">{text_html(destination)}</span>' if destination else ""
 
 
 def _text_of(html: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-from conductor.workers.orchard.families import ASKED, Family
+from conductor.workers.orchard.families import COUNTRY_PROPERTIES, Family
 from conductor.workers.orchard.skills import SKILLS
 from conductor.workflow.model import Step, Workflow
 
@@ -22,9 +22,9 @@ CHECK = "Check the result."
 COUNTRY = "Find the country."
 ORDINALS = ("first", "second")
 
-FIND: Mapping[str, str] = {asked: f"Find the {asked}." for asked in ASKED}
+FIND: Mapping[str, str] = {name: f"Find the {name}." for name in COUNTRY_PROPERTIES}
 FIND_OF_THAT: Mapping[str, str] = {
-    asked: f"Find the {asked} of that country." for asked in ASKED if asked != "capital"
+    name: f"Find the {name} of that country." for name in COUNTRY_PROPERTIES if name != "capital"
 }
 CAPITAL_OF = {ordinal: f"Find the capital of the {ordinal} country." for ordinal in ORDINALS}
 
@@ -89,10 +89,28 @@ def teacher_plan(
         steps = steps[:-1]
     elif roll < 0.16:
         steps.append(_step(CHECK, "checker", len(steps) - 1))
-    made = []
+    changed = []
     for at, step in enumerate(steps):
         right = step.worker in workers and rng.random() < right_worker
         worker = step.worker if right else rng.choice(workers)
         access = step.access if rng.random() < 0.93 else rng.choice([(), tuple(range(at))])
-        made.append(_step(step.instruction, worker, *access))
-    return Workflow.of(made)
+        changed.append(_step(step.instruction, worker, *access))
+    return Workflow.of(changed)
+
+
+MOST_RANDOM_STEPS = 3
+"""No question of the orchard needs more."""
+
+
+def random_plan(rng: random.Random, workers: Sequence[str]) -> Workflow:
+    """A valid plan at random: one to three steps, any instruction, any of the `workers`, any access list."""
+    return Workflow.of(
+        [
+            _step(
+                rng.choice(INSTRUCTIONS),
+                rng.choice(workers),
+                *(step for step in range(at) if rng.random() < 0.5),
+            )
+            for at in range(rng.randint(1, MOST_RANDOM_STEPS))
+        ]
+    )

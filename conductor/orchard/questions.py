@@ -12,7 +12,7 @@ from typing import Literal
 
 from conductor.orchard.plans import oracle
 from conductor.workers.orchard.families import (
-    ASKED,
+    COUNTRY_PROPERTIES,
     FAMILIES,
     STEPS,
     WORDS,
@@ -24,15 +24,17 @@ from conductor.workers.orchard.families import (
 )
 from conductor.workflow.model import Workflow
 
-Split = Literal["train", "test", "wordings", "combinations"]
-"""What a draw takes: questions to train on; others, asked in the same ways; questions in wordings that are
-held out of both; questions on countries that neither has in that family."""
+Split = Literal["train", "validation", "test", "wordings", "combinations"]
+"""What a draw takes: questions to train on; others, asked in the same ways, to choose by; yet others to
+measure with; questions in wordings that are held out of all three; questions on countries that none of them
+has in that family."""
 
 HELD_OUT = 0.2
-"""The share of wordings, of combinations of country and family, and of other questions that is held out."""
+"""The share of wordings, of combinations of country and family, and of other questions that is held out: half
+of the last for validation, half for the test."""
 
 COMBINED: tuple[Family, ...] = ("fact", "capital-letters", "hop", "capital-letters-sum", "two-capitals")
-"""The families with a country, of which combinations can be held out."""
+"""The families with a country, whose combinations can be held out."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +63,28 @@ def draw(count: int, *, seed: int, split: Split = "train") -> tuple[Question, ..
     """
     rng = random.Random(f"{seed}/{split}")  # noqa: S311 - questions that can be drawn again, not a secret
     families = COMBINED if split == "combinations" else FAMILIES
-    return tuple(_drawn(rng, families[at % len(families)], split) for at in range(count))
+    return tuple(_draw(rng, families[at % len(families)], split) for at in range(count))
 
 
-def _drawn(rng: random.Random, family: Family, split: Split) -> Question:
+def _draw(rng: random.Random, family: Family, split: Split) -> Question:
     used = wordings()[family]
-    kept = len(used) - round(len(used) * HELD_OUT)
-    wording = rng.choice(used[kept:] if split == "wordings" else used[:kept])
+    cut = len(used) - round(len(used) * HELD_OUT)
     while True:
+        # Drawn each time: what fills one wording of a family of few questions may have none in a split.
+        wording = rng.choice(used[cut:] if split == "wordings" else used[:cut])
         slots = draw_slots(rng, family)
         held = "country" in slots and _held_out(slots["country"], family)
-        found = question(wording, family, slots)
-        is_test = chance("test", found.text) < HELD_OUT
-        if held == (split == "combinations") and (
-            split not in ("train", "test") or is_test == (split == "test")
-        ):
-            return found
+        candidate = question(wording, family, slots)
+        if held == (split == "combinations") and split in ("wordings", "combinations", _part(candidate.text)):
+            return candidate
+
+
+def _part(text: str) -> Split:
+    """The split of a question whose wording and combination are not held out."""
+    place = chance("test", text)
+    if place >= HELD_OUT:
+        return "train"
+    return "validation" if place < HELD_OUT / 2 else "test"
 
 
 def question(wording: str, family: Family, slots: Mapping[str, str]) -> Question:
@@ -102,9 +110,9 @@ def draw_slots(rng: random.Random, family: Family) -> Mapping[str, str]:
         case "letters-sum":
             return {"word": rng.choice(WORDS), **_numbers(rng, "bc")}
         case "fact":
-            return {"country": country.name, "property": rng.choice(ASKED)}
+            return {"country": country.name, "property": rng.choice(COUNTRY_PROPERTIES)}
         case "hop":
-            hop = rng.choice([each for each in ASKED if each != "capital"])
+            hop = rng.choice([each for each in COUNTRY_PROPERTIES if each != "capital"])
             return {"country": country.name, "capital": country.properties["capital"], "property": hop}
         case "capital-letters":
             return {"country": country.name}

@@ -15,8 +15,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from conductor.errors import WorkflowError
-from conductor.planner.format import format_plan
-from conductor.planner.parsing.parse import parse
 from conductor.values.messages import Sampling, Value
 from conductor.values.output import WorkerKind
 from conductor.workflow.model import Step, Workflow
@@ -48,8 +46,8 @@ class Correction(Value):
     """A person's change of a Conductor's plan.
 
     `revision` is the changed state and `planned_revision` the Conductor's own; others may be equal to it
-    as plans. `current`: the session shows one of them now. `prompt` is None where the prompt was not stored;
-    a run is None where the plan was not run to an end without outputs written by hand.
+    as plans. `current`: the session shows one of them now. `prompt` is None if the prompt was not stored;
+    a run is None if the plan was not run to an end without outputs written by hand.
     """
 
     session: str
@@ -78,7 +76,7 @@ class Correction(Value):
 
     @property
     def better(self) -> Literal["edited", "planned"] | None:
-        """The plan to learn; None where the judgements favour neither."""
+        """The plan to learn; None if the judgements favour neither."""
         if self.thumbs != "down":
             return "edited"
         return "planned" if self.planned_run is not None and self.planned_run.thumbs == "up" else None
@@ -87,7 +85,7 @@ class Correction(Value):
 class JudgedPlan(Value):
     """A plan whose answer a person judged: a Conductor's own, or what a person made of it (`edited`).
 
-    `run` is the one that counts. `prompt` is None where the prompt was not stored.
+    `run` is the one that counts. `prompt` is None if the prompt was not stored.
     """
 
     session: str
@@ -160,7 +158,7 @@ def judged_row_of(judged: JudgedPlan, *, bare: bool = False) -> Row | LeftOut:
     }
     about = {name: getattr(judged, name) for name in ("session", "query", "plan", "revision", "edited")}
     pool = {"label": judged.run.pool_label, "workers": list(prompt.workers)}
-    about |= {**_asked(judged, prompt), "pool": pool, "answer": judged.run.model_dump()}
+    about |= {**_planning(judged, prompt), "pool": pool, "answer": judged.run.model_dump()}
     return row if bare else row | {"metadata": about}
 
 
@@ -185,7 +183,7 @@ def revised_row_of(revised: Revised, *, bare: bool = False) -> Row | LeftOut:
     named = ("session", "query", "change", "wish", "decision", "plan", "created_at")
     about = {name: getattr(revised, name) for name in named}
     pool = {"label": revised.pool_label, "workers": list(prompt.workers)}
-    return row if bare else row | {"metadata": {**about, **_asked(revised, prompt), "pool": pool}}
+    return row if bare else row | {"metadata": {**about, **_planning(revised, prompt), "pool": pool}}
 
 
 def row_of(
@@ -242,6 +240,10 @@ def as_plan(workflow: Workflow, *, first_round: bool) -> Workflow:
 
 def _written(workflow: Workflow, prompt: PlanPrompt, dialect: Dialect) -> str:
     """The plan's text. Raises `WorkflowError` where the prompt allows no such plan."""
+    # The store's records have these values, and who only lists sessions does not wait for the parser.
+    from conductor.planner.format import format_plan  # noqa: PLC0415
+    from conductor.planner.parsing.parse import parse  # noqa: PLC0415
+
     text = format_plan(workflow, prompt.workers, dialect=dialect, form=prompt.form, round=prompt.round)
     report = parse(
         text, workers=prompt.workers, dialect=dialect, max_steps=prompt.max_steps, round=prompt.round
@@ -258,7 +260,7 @@ _PLACE = ("session", "query", "plan", "planned_revision", "revision", "current",
 def _metadata(correction: Correction, prompt: PlanPrompt, better: str) -> Row:
     return {
         **{name: getattr(correction, name) for name in _PLACE},
-        **_asked(correction, prompt),
+        **_planning(correction, prompt),
         "pool": {"label": correction.pool_label, "workers": list(prompt.workers)},
         "reasoning": correction.reasoning,
         "better": better,
@@ -270,7 +272,7 @@ def _metadata(correction: Correction, prompt: PlanPrompt, better: str) -> Row:
     }
 
 
-def _asked(plan: Correction | JudgedPlan | Revised, prompt: PlanPrompt) -> Row:
+def _planning(plan: Correction | JudgedPlan | Revised, prompt: PlanPrompt) -> Row:
     """Who planned, and in what form it was to."""
     return {
         "planner": {"name": plan.planner, "kind": plan.planner_kind},

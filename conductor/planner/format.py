@@ -11,10 +11,13 @@ import re
 from collections.abc import Sequence
 
 from conductor.errors import WorkflowError
+from conductor.planner.parsing.quotes import decoded, literal_text
+from conductor.text.thoughts import ANY_MARK
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, Form
 
-_UNSAFE = re.compile(r"<(?=/?think>)|[\ud800-\udfff]", re.IGNORECASE)
+_UNSAFE = re.compile(rf"(?=(?:{ANY_MARK.pattern})).|[\ud800-\udfff]", re.IGNORECASE)
+_CONTROL = re.compile(r"\\(?:([bfnrt])|.)")
 
 Entry = list[int | str]
 """An access entry: numbers, or "all"."""
@@ -45,7 +48,7 @@ def format_plan(
     return write_steps(steps, form=form)
 
 
-def write_steps(steps: Sequence[tuple[int, str, Entry]], *, form: Form, reasoning: str = "") -> str:
+def write_steps(steps: Sequence[tuple[int | str, str, Entry]], *, form: Form, reasoning: str = "") -> str:
     """Steps given as worker number, instruction and access entry; `reasoning` goes before them."""
     if form == "json":
         objects = [
@@ -53,7 +56,7 @@ def write_steps(steps: Sequence[tuple[int, str, Entry]], *, form: Form, reasonin
             for number, instruction, entry in steps
         ]
         first = {"reasoning": reasoning} if reasoning else {}
-        written = json.dumps({**first, "steps": objects}, ensure_ascii=False)
+        written = _plain(json.dumps({**first, "steps": objects}, ensure_ascii=False))
         return _UNSAFE.sub(lambda unsafe: f"\\u{ord(unsafe[0]):04x}", written)
     lists = (
         f"model_id = [{', '.join(str(number) for number, _, _ in steps)}]\n"
@@ -64,10 +67,17 @@ def write_steps(steps: Sequence[tuple[int, str, Entry]], *, form: Form, reasonin
 
 
 def _quoted(text: str) -> str:
-    """A double-quoted text without line breaks, thinking tags or halves of surrogate pairs."""
-    quoted = json.dumps(text, ensure_ascii=False)
+    """A double-quoted text without line breaks, marks of thoughts or halves of surrogate pairs."""
+    quoted = _plain(json.dumps(text, ensure_ascii=False))
     # Eight digits: two four-digit halves in a row would read back as one character.
     return _UNSAFE.sub(lambda unsafe: f"\\U{ord(unsafe[0]):08x}", quoted)
+
+
+def _plain(written: str) -> str:
+    """JSON, its line breaks and tabs as numbers where a reader might take them for a command of LaTeX."""
+    if literal_text(written) == decoded(written):
+        return written
+    return _CONTROL.sub(lambda mark: f"\\u{ord(decoded(mark[0])):04x}" if mark[1] else mark[0], written)
 
 
 # -- access entries --------------------------------------------------------------------------------
@@ -96,7 +106,7 @@ def _checked(step: Step, at: int, round: int, entry: Entry | None) -> Entry:
 
 
 def _entry(step: Step, at: int, numbers: Sequence[int], dialect: Dialect) -> Entry | None:
-    """How a dialect writes what a step sees; None where it cannot."""
+    """How a dialect writes what a step sees; None if it cannot."""
     everything: Entry | None = ["all"] if len(step.access) == at else None
     if dialect == "binary":
         return everything if step.sees_previous or step.access else []
@@ -105,5 +115,5 @@ def _entry(step: Step, at: int, numbers: Sequence[int], dialect: Dialect) -> Ent
     if dialect != "worker":
         return list(step.access)
     workers = sorted({numbers[read] for read in step.access})
-    shown = tuple(earlier for earlier in range(at) if numbers[earlier] in workers)
-    return [*workers] if shown == step.access else None
+    in_view = tuple(earlier for earlier in range(at) if numbers[earlier] in workers)
+    return [*workers] if in_view == step.access else None

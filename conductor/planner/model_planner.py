@@ -11,22 +11,30 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from conductor.errors import WorkerError
+from conductor.planner.conductor import OutgoingPrompt, PlanRequest
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS, Constraint, PlanBounds
-from conductor.planner.protocol import Asked, PlanRequest
 from conductor.values.messages import CallDelta, Completion, Delta, Retried, Thought
 from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.endpoint.tokens import check_context
-from conductor.workers.pool.schema import ConductorTable
+from conductor.workers.pool.schema import ConductorTable, EmbeddedConductorTable
 from conductor.workflow.plan_report import Form
 
 _Item = Delta | Thought | Retried | Completion
+
+PLAN_TEMPERATURE = 0.2
+"""Of the same ten questions a small model planned nine well at 0 and four at its server's default of 1."""
+
+_VLLM, _LLAMA = "vllm", "llamacpp"
+_OWN_CONSTRAINTS: Mapping[str, Constraint] = {_VLLM: "regex", _LLAMA: "grammar"}
+"""The strictest constraint that a server takes, by the owner in its list of models."""
 
 _LISTING_SECONDS = 10.0
 _NO_LIST = frozenset((404, 405, 501))
 
 _REFUSED_BY_NAME: Mapping[Constraint, tuple[str, ...]] = {
     "regex": ("structured_outputs", "regex", "Regex", "grammar"),
+    "grammar": ("grammar",),
     "json": ("response_format", "json_schema", "schema", "structured"),
     "none": (),
 }
@@ -34,9 +42,14 @@ _REFUSED_BY_NAME: Mapping[Constraint, tuple[str, ...]] = {
 
 _INSTEAD: Mapping[Constraint, str] = {
     "regex": "with a regular expression",
+    "grammar": "with a grammar",
     "json": "with a JSON Schema instead, which cannot keep a step from reading a later one",
     "none": "without a constraint, so its plan may come out invalid",
 }
+
+
+_CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
+"""By these vLLM goes on with an assistant's last message; other servers refuse them or need none."""
 
 
 class ModelConductor:
@@ -47,7 +60,11 @@ class ModelConductor:
     """
 
     def __init__(
-        self, entry: ConductorTable, *, room_to_think: bool = True, max_instruction: int | None = None
+        self,
+        entry: ConductorTable | EmbeddedConductorTable,
+        *,
+        room_to_think: bool = True,
+        max_instruction: int | None = None,
     ) -> None:
         served = entry.build()
         self.client = served.client
@@ -56,7 +73,9 @@ class ModelConductor:
         self._constrain = entry.constrain
         self._room_to_think = room_to_think
         self._max_instruction = max_instruction
-        self._is_vllm: bool | None = None
+        # What serves it, "" where that is neither of those with a constraint of their own.
+        self._server: str | None = _LLAMA if isinstance(entry, EmbeddedConductorTable) else None
+        self._temperature = _temperature(entry)
         self._refused: set[Constraint] = set()
 
     def __repr__(self) -> str:
@@ -64,7 +83,7 @@ class ModelConductor:
             f"ModelConductor({self.card.name!r}, model={self.card.model!r}, endpoint={self.card.endpoint!r})"
         )
 
-    async def stream(self, request: PlanRequest) -> AsyncGenerator[Asked | _Item, None]:
+    async def stream(self, request: PlanRequest) -> AsyncGenerator[OutgoingPrompt | _Item, None]:
         """See `Conductor.stream`. A constraint that the endpoint refused is not tried again."""
         rungs, doubt = await self._rungs(request)
         attempt = 0
@@ -72,22 +91,22 @@ class ModelConductor:
             attempt += 1
             yield Retried(attempt=attempt, message=doubt, seconds=0)
         for at, constraint in enumerate(rungs):
-            shown = False
+            has_text = False
             try:
-                async with aclosing(self._asked(request, constraint)) as items:
+                async with aclosing(self._call(request, constraint)) as items:
                     async for item in items:
                         if isinstance(item, Retried):
-                            shown = shown and not item.withdrawn
+                            has_text = has_text and not item.withdrawn
                             # Attempts are counted through all constraints.
                             attempt += 1
                             yield item.model_copy(update={"attempt": attempt})
                         else:
-                            shown = shown or isinstance(item, Delta | Thought)
+                            has_text = has_text or isinstance(item, Delta | Thought)
                             yield item
                 return
             except EndpointFailure as failure:
                 if (
-                    shown
+                    has_text
                     or constraint == rungs[-1]
                     or not any(map(failure.refuses, _REFUSED_BY_NAME[constraint]))
                 ):
@@ -97,16 +116,17 @@ class ModelConductor:
                 stepped = f"{failure.reason}; asked again {_INSTEAD[rungs[at + 1]]}."
             yield Retried(attempt=attempt, message=stepped, seconds=0)
 
-    async def _asked(
+    async def _call(
         self, request: PlanRequest, constraint: Constraint
-    ) -> AsyncGenerator[Asked | _Item, None]:
-        form: Form = "json" if constraint == "json" else "lists"
+    ) -> AsyncGenerator[OutgoingPrompt | _Item, None]:
+        form: Form = "json" if constraint in ("json", "grammar") else "lists"
         messages = plan_messages(
             request,
             dialect=self.dialect,
             style=self.card.prompt_style,
             room_to_think=self._room_to_think,
             form=form,
+            wording=self.card.wording,
         )
         check_context(
             self.card,
@@ -123,10 +143,13 @@ class ModelConductor:
             room_to_think=self._room_to_think,
             max_instruction=self._max_instruction,
         )
-        yield Asked(messages=messages, form=form)
-        stream = self.client.stream(
-            messages, sampling=self.card.sampling, extra=bounds.parameters(constraint)
-        )
+        yield OutgoingPrompt(messages=messages, form=form)
+        extra = dict(bounds.parameters(constraint))
+        if self._temperature is not None and not request.varied:
+            extra["temperature"] = self._temperature
+        if messages[-1].role == "assistant" and self._server == _VLLM:
+            extra |= _CONTINUED
+        stream = self.client.stream(messages, sampling=self.card.sampling, extra=extra)
         async with aclosing(stream) as items:
             async for item in items:
                 # A planner is offered no tools, so it calls none.
@@ -141,6 +164,7 @@ class ModelConductor:
         What the pool file sets is tried alone. A checkpoint trained on the research layout thinks at length
         and in its own way, and then writes a plan: an expression would take the first and add nothing.
         """
+        prefill = self.card.prompt_style == "research"
         if self._constrain != "auto":
             if self._constrain == "regex" and request.max_steps > MAX_REGEX_STEPS:
                 raise WorkerError(
@@ -148,30 +172,40 @@ class ModelConductor:
                     f"{MAX_REGEX_STEPS} steps, and {request.max_steps} are allowed; lower that limit, or "
                     'write constrain = "auto" in the pool file.'
                 )
-            return [self._constrain], ""
-        if self.card.prompt_style == "paper":
-            return ["none"], ""
-        known: list[Constraint] = [each for each in ("json", "none") if each not in self._refused]
-        if request.max_steps > MAX_REGEX_STEPS or "regex" in self._refused:
-            return known, ""
+            rungs: list[Constraint] = [self._constrain]
+        elif prefill:
+            rungs = ["none"]
+        else:
+            rungs = [each for each in ("json", "none") if each not in self._refused]
+        if self._constrain != "auto" and not prefill:
+            return rungs, ""
         try:
-            return ["regex", *known] if await self._serves_vllm() else known, ""
+            server = await self._served_by()
         except EndpointFailure as failure:
-            return known, f"{failure.reason}, so it is not known to be vLLM; asked {_INSTEAD[known[0]]}."
+            how = "to go on with the message that begins its answer" if prefill else _INSTEAD[rungs[0]]
+            return rungs, f"{failure.reason}, so it is not known what serves it; asked {how}."
+        own = _OWN_CONSTRAINTS.get(server)
+        if prefill or own is None or own in self._refused:
+            return rungs, ""
+        if own == "regex" and request.max_steps > MAX_REGEX_STEPS:
+            return rungs, ""
+        return [own, *rungs], ""
 
-    async def _serves_vllm(self) -> bool:
-        """Whether the list of models is vLLM's. Raises `EndpointFailure` where that is unknown now."""
-        if self._is_vllm is None:
+    async def _served_by(self) -> str:
+        """The owner in the list of models: vLLM, llama.cpp, or "". Raises `EndpointFailure` where that is
+        unknown now.
+        """
+        if self._server is None:
             try:
-                self._is_vllm = await self._listed_by_vllm()
+                self._server = await self._listed_owner()
             except EndpointFailure as failure:
                 if failure.status not in _NO_LIST:
                     raise
-                # vLLM has a list.
-                self._is_vllm = False
-        return self._is_vllm
+                # Both have a list.
+                self._server = ""
+        return self._server
 
-    async def _listed_by_vllm(self) -> bool:
+    async def _listed_owner(self) -> str:
         try:
             async with asyncio.timeout(_LISTING_SECONDS):
                 served = await self.client.served()
@@ -182,4 +216,11 @@ class ModelConductor:
                 advice="see whether the server is overloaded",
             ) from None
         ours = [model for model in served if model.name == self.card.model]
-        return any(model.owner == "vllm" for model in ours or served)
+        owners = {model.owner for model in ours or served}
+        return next((owner for owner in _OWN_CONSTRAINTS if owner in owners), "")
+
+
+def _temperature(entry: ConductorTable | EmbeddedConductorTable) -> float | None:
+    """The temperature to ask for, None if the pool file sets one, or the model reasons at its own."""
+    reasons = isinstance(entry, ConductorTable) and entry.reasoning_effort is not None
+    return None if reasons or entry.temperature is not None else PLAN_TEMPERATURE

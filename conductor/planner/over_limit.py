@@ -13,8 +13,8 @@ from conductor.workflow.plan_report import PlanReport
 def over_limit(report: PlanReport | None, candidate: int | None = None) -> Workflow | None:
     """The workflow of a candidate (from 0; None: of the one that counts) that has too many steps.
 
-    None where the plan is valid or has other faults as well, has more steps than a workflow may have, or
-    where it was not stored what its Conductor was asked.
+    None if the plan is valid or has other faults as well, has more steps than a workflow may have, or
+    if the prompt of its Conductor was not stored.
     """
     at = candidate if candidate is not None or report is None else report.chosen
     if report is None or report.prompt is None or at is None or not 0 <= at < len(report.candidates):
@@ -30,5 +30,5 @@ def over_limit(report: PlanReport | None, candidate: int | None = None) -> Workf
         round=prompt.round,
         form=prompt.form,
     )
-    found = next((each for each in again.candidates if each.span == refused.span), None)
-    return None if found is None else found.workflow
+    whole = next((each for each in again.candidates if each.span == refused.span), None)
+    return None if whole is None else whole.workflow

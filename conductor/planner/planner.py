@@ -13,9 +13,9 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from conductor.errors import ConductorError, QueryError
+from conductor.planner.conductor import Conductor, OutgoingPrompt, Planned, PlanRequest
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.prompt import plan_messages
-from conductor.planner.protocol import Asked, Conductor, Planned, PlanRequest
 from conductor.runs.event_queue import Record
 from conductor.runs.events import (
     AnswerKept,
@@ -28,15 +28,13 @@ from conductor.runs.events import (
     PlanRejected,
     WorkflowPlanned,
 )
+from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import Completion, Retried, Usage
 from conductor.workers.stream import GRACE_SECONDS, read_stream
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Candidate, HandedOver, PlanPrompt, PlanReport, PromptMessage
 
 _log = logging.getLogger(__name__)
-
-MAX_QUERY = 50_000
-"""The most characters a query may have."""
 
 MAX_WISH = 4_000
 """The most characters in which a change of a plan may be asked for."""
@@ -79,9 +77,6 @@ def _stripped(text: str) -> str:
 STOPPED = "Planning was stopped"
 """How the message of a `PlanningFailed` begins where planning did not fail, but was stopped."""
 
-INTERRUPTED = "Planning was interrupted"
-"""How the failure of a plan begins whose process ended while its Conductor was called."""
-
 PlanningEnd = WorkflowPlanned | AnswerKept | PlanRejected | PlanningFailed
 """The events with which planning ends."""
 
@@ -121,8 +116,9 @@ async def plan(
     finally:
         if stop is not None:
             stop.remove_done_callback(give_up)
-        asking.cancel()
-        await asyncio.wait({asking}, timeout=GRACE_SECONDS)
+        if not asking.done():
+            asking.cancel()
+            await asyncio.wait({asking}, timeout=GRACE_SECONDS)
 
 
 async def _ask(
@@ -131,30 +127,28 @@ async def _ask(
     """Add the events of one attempt to the record."""
     card = conductor.card
     started = time.perf_counter()
-    record.add(
-        PlanningStarted(
-            **record.stamp(),
-            query=request.query,
-            planner=card.name,
-            planner_kind=card.kind,
-            round=request.round,
-            attempt=len(request.rejected) + 1,
-        )
+    record.emit(
+        PlanningStarted,
+        query=request.query,
+        planner=card.name,
+        planner_kind=card.kind,
+        round=request.round,
+        attempt=len(request.rejected) + 1,
     )
     completion: Completion | None = None
-    notes: list[Asked | Planned | HandedOver | Retried] = []
+    notes: list[OutgoingPrompt | Planned | HandedOver | Retried] = []
     failure = f"{card.name} stopped without ending its plan; ask again."
 
-    def note(item: Asked | Planned | HandedOver | Retried) -> None:
+    def note(item: OutgoingPrompt | Planned | HandedOver | Retried) -> None:
         notes.append(item)
         if isinstance(item, Retried):
-            record.add(PlanningRetried(**record.stamp(), **item.model_dump(exclude={"used"})))
+            record.emit(PlanningRetried, **item.model_dump(exclude={"used"}))
 
     try:
         completion = await read_stream(
             conductor.stream(request),
-            on_text=lambda piece: record.add(PlanningDelta(**record.stamp(), text=piece.text)),
-            on_thought=lambda text: record.add(PlanningThought(**record.stamp(), text=text)),
+            on_text=lambda piece: record.emit(PlanningDelta, text=piece.text),
+            on_thought=lambda it: record.emit(PlanningThought, text=it.text, recalls=it.recalls),
             note=note,
             count=count,
         )
@@ -170,23 +164,23 @@ async def _ask(
         _log.exception("the Conductor %s broke", card.name)
         failure = f"{card.name} broke with {type(error).__name__}, a fault of its program; ask again."
     if completion is None:
-        record.add(PlanningFailed(**record.stamp(), message=failure))
+        record.emit(PlanningFailed, message=failure)
         return
-    asked = next((item for item in reversed(notes) if isinstance(item, Asked)), None)
+    prompt = next((item for item in reversed(notes) if isinstance(item, OutgoingPrompt)), None)
     computed = next((item.workflow for item in notes if isinstance(item, Planned)), None)
     other = next((item for item in notes if isinstance(item, HandedOver)), None)
-    report = _report(request, conductor, completion, asked=asked, computed=computed, other=other)
+    report = _report(request, conductor, completion, prompt=prompt, computed=computed, other=other)
     withdrawn = any(isinstance(item, Retried) and item.withdrawn for item in notes)
     # The endpoint does not report what a withdrawn answer used.
     usage = Usage() if withdrawn else completion.usage
     spent: dict[str, Any] = {"report": report, "usage": usage, "seconds": time.perf_counter() - started}
     if not report.ok:
-        record.add(PlanRejected(**record.stamp(), **spent))
+        record.emit(PlanRejected, **spent)
     elif report.return_previous:
         reason = report.reasoning or "The Conductor gave no reason."
-        record.add(AnswerKept(**record.stamp(), **spent, reason=reason))
+        record.emit(AnswerKept, **spent, reason=reason)
     else:
-        record.add(WorkflowPlanned(**record.stamp(), **spent))
+        record.emit(WorkflowPlanned, **spent)
 
 
 def _report(
@@ -194,7 +188,7 @@ def _report(
     conductor: Conductor,
     completion: Completion,
     *,
-    asked: Asked | None,
+    prompt: OutgoingPrompt | None,
     computed: Workflow | None,
     other: HandedOver | None,
 ) -> PlanReport:
@@ -209,15 +203,17 @@ def _report(
             max_steps=request.max_steps,
             round=request.round,
             # Another planner was asked for no form.
-            form="lists" if asked is None or other is not None else asked.form,
+            form="lists" if prompt is None or other is not None else prompt.form,
+            strict=request.strict and other is None,
+            cut=completion.finish_reason == "length",
         )
     thinking = "\n\n".join(filter(None, (completion.reasoning, report.thinking)))
-    kept: dict[str, object] = {
-        "prompt": _prompt(request, conductor, asked),
+    about: dict[str, object] = {
+        "prompt": _prompt(request, conductor, prompt),
         "request_id": completion.request_id,
     }
-    kept |= {"handed_over": other}
-    return report.model_copy(update={"thinking": thinking, **kept})
+    about |= {"handed_over": other}
+    return report.model_copy(update={"thinking": thinking, **about})
 
 
 def _computed_report(text: str, workflow: Workflow, request: PlanRequest) -> PlanReport:
@@ -231,11 +227,15 @@ def _computed_report(text: str, workflow: Workflow, request: PlanRequest) -> Pla
     return PlanReport(text=text, reasoning=text.strip(), candidates=(candidate,), chosen=0)
 
 
-def _prompt(request: PlanRequest, conductor: Conductor, asked: Asked | None) -> PlanPrompt:
+def _prompt(request: PlanRequest, conductor: Conductor, prompt: OutgoingPrompt | None) -> PlanPrompt:
     """The prompt that was sent; of a Conductor that calls no model, the one that a model would have had."""
-    sent = asked or Asked(
+    sent = prompt or OutgoingPrompt(
         messages=plan_messages(
-            request, dialect=conductor.dialect, style=conductor.card.prompt_style, room_to_think=True
+            request,
+            dialect=conductor.dialect,
+            style=conductor.card.prompt_style,
+            room_to_think=True,
+            wording=conductor.card.wording,
         )
     )
     return PlanPrompt(
@@ -244,5 +244,5 @@ def _prompt(request: PlanRequest, conductor: Conductor, asked: Asked | None) -> 
         max_steps=request.max_steps,
         round=request.round,
         form=sent.form,
-        sent=asked is not None,
+        sent=prompt is not None,
     )

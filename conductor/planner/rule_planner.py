@@ -1,9 +1,8 @@
-"""The offline Conductor: rules over the query that give the shapes the paper observed.
+"""The rule planner: a few plain rules over the query that give three shapes, without a model.
 
-It computes a plan and never pretends to be a model: the rule that fired is its reasoning. It writes
-the same three lists as a model, and they are read by the same parser. Knows the built-in experts by
-their cards, and which countries the facts expert knows; in a pool without experts it hands out workers
-in turn.
+The shapes are one step, fan-out with an aggregator, and plan, execute, verify. The rule that fired is the
+reasoning. The plan has the same three lists as a model's and is read by the same parser. Knows the workers by
+their cards: a calculator takes what is a calculation, and no other step if there are other workers.
 """
 
 from __future__ import annotations
@@ -12,15 +11,14 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from conductor.errors import PlanError
+from conductor.planner.conductor import PlanRequest
 from conductor.planner.format import format_plan, write_steps
-from conductor.planner.protocol import PlanRequest
 from conductor.planner.rule_comparison import Comparison, comparison_in
+from conductor.text.final_answer import without_ask
 from conductor.values.messages import Completion, Delta
-from conductor.workers.offline.countries import named_countries
-from conductor.workers.offline.questions.reply import subject_of
+from conductor.workers.calculator.calculator_worker import MODEL, is_calculation
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect
@@ -33,19 +31,21 @@ NO_WISHES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A step before its worker is chosen: which expert, what to do, what to see (0-based)."""
+class StepDraft:
+    """A step before its worker is chosen: what to do, and which steps to see (0-based)."""
 
-    expert: str
     instruction: str
     access: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
+    """The rule that fired, why, and its steps; `calculates`: they are for a calculator."""
+
     rule: str
     why: str
-    drafts: tuple[Draft, ...]
+    drafts: tuple[StepDraft, ...]
+    calculates: bool = False
 
 
 class OfflineConductor:
@@ -79,211 +79,109 @@ class OfflineConductor:
 
 
 def plan_by_rules(request: PlanRequest) -> tuple[Ruling, Workflow]:
-    """The rule that fires for a request of a first round, and its workflow; may wait for the mathematics."""
-    experts = any(card.model.startswith("expert/") for card in request.workers)
-    subject = subject_of(request.query) if experts else None
-    ruling = rule_for(request.query, max_steps=request.max_steps, subject=subject)
-    return ruling, Workflow.of(_step(draft, at, request.workers) for at, draft in enumerate(ruling.drafts))
+    """The rule that fires for a request of a first round, and its workflow."""
+    query = without_ask(request.query)
+    ruling = rule_for(query, max_steps=request.max_steps)
+    workers = _workers(ruling, query, request.workers)
+    steps = (
+        Step(instruction=draft.instruction, worker=workers[at % len(workers)].name, access=draft.access)
+        for at, draft in enumerate(ruling.drafts)
+    )
+    return ruling, Workflow.of(steps)
 
 
-def _step(draft: Draft, at: int, workers: Sequence[WorkerCard]) -> Step:
-    expert = next((card.name for card in workers if card.model == f"expert/{draft.expert}"), None)
-    worker = workers[at % len(workers)].name if expert is None else expert
-    return Step(instruction=draft.instruction, worker=worker, access=draft.access)
+def _workers(ruling: Ruling, query: str, cards: Sequence[WorkerCard]) -> Sequence[WorkerCard]:
+    """The workers that take the steps, in turn."""
+    calculators = [card for card in cards if card.model == MODEL]
+    if ruling.calculates and calculators:
+        return calculators
+    others = [card for card in cards if card.model != MODEL] or calculators
+    if len(ruling.drafts) > 1:
+        return others
+    # The first of the workers whose strengths share most words with the query.
+    words = _words(query) | ({"compute", "sum"} if ruling.calculates else frozenset())
+    return [max(others, key=lambda card: len(words & _words(card.strengths)))]
 
 
-def rule_for(query: str, *, max_steps: int, subject: str | None = None) -> Ruling:
-    """The first rule that fits and whose plan keeps within `max_steps`; the last one always does.
-
-    `subject` is the expert that understands the whole query, None where none does.
-    """
-    rulings = chain(_understood(subject, query), _rulings(_asked(query)))
-    return next(ruling for ruling in rulings if len(ruling.drafts) <= max_steps)
+def _words(text: str) -> frozenset[str]:
+    """The longer words of a text, in lower case and without a plural s."""
+    words = re.findall(r"[^\W\d_]{3,}", text[:_EDGE].lower())
+    return frozenset(word.removesuffix("s") for word in words) - {"the", "and", "what", "one"}
 
 
-def _understood(subject: str | None, query: str) -> Iterator[Ruling]:
-    match subject:
-        case "mathematics":
-            # Here, because its grammar takes a while to build, and most programs plan nothing.
-            from conductor.workers.offline.mathematics.question import read_problem  # noqa: PLC0415
-
-            yield _CALCULATION_IN_ONE_WAY if read_problem(query) is None else _CALCULATION
-            yield _CALCULATION_IN_ONE
-        case "facts":
-            yield _FACT_RULING
-        case "text":
-            yield Ruling(
-                rule="text",
-                why="The query asks for something to be done with a text it holds; one worker does it.",
-                drafts=(Draft("text", "Do with the text of the question what it asks for."),),
-            )
+def rule_for(query: str, *, max_steps: int) -> Ruling:
+    """The first rule that fits and whose plan keeps within `max_steps`; the last one always does."""
+    return next(ruling for ruling in _rulings(query) if len(ruling.drafts) <= max_steps)
 
 
 _EDGE = 2_000
 """Characters read at either end of a query; what lies between is material, not the question."""
 
 
-def _asked(query: str) -> str:
-    """The part of a query that rules read: its two ends, one space between words, no blank lines."""
-    ends = query if len(query) <= 2 * _EDGE else f"{query[:_EDGE]}\n{query[-_EDGE:]}"
-    return "\n".join(filter(None, (" ".join(line.split()) for line in ends.splitlines())))
-
-
-# -- rules -----------------------------------------------------------------------------------------
-
-_SUMMARY = re.compile(
-    r"\b(summari[sz]e|summary|shorten|condense|tl;?dr|key (?:points|sentences)|main points|"
-    r"in (?:one|two|three) sentences?)\b",
-    re.I,
-)
-_PROOF = re.compile(r"\b(prove|proof|show that|demonstrate that|verify that)\b", re.I)
-_HARD = re.compile(
-    r"\b(step by step|maximi[sz]e|minimi[sz]e|optimi[sz]e|optimal|word problem|system of|simultaneous)\b",
-    re.I,
-)
-_STORY = re.compile(r"\b(how (?:many|much|long|far|fast|old)|average speed|altogether|in total)\b", re.I)
-_DATE = re.compile(r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b")
-_FORMULA = re.compile(
-    r"(?<![\w-])(?:\d[\d.,]*|[a-z])\s?(?:[-+*/^×÷·]|\*\*)\s?[-(]?(?:\d|[a-z]\b|\()|"
-    r"\)\s?[-+*/^×÷·]|\b[a-z]\s?(?:=|[<>]=?)\s?-?[\da-z]|[=≤≥]\s?-?\d|\d\s?%|\d!(?!\s*$)|^\d+!$|√|∫|\b(?:sqrt|log|sin|cos|tan)\b",
-    re.I,
-)
-_MATHS = re.compile(
-    r"\b(calculate|compute|evaluate|solve|integra\w+|deriv\w+|differentiat\w+|factori\w+|factors?|simplify|"
-    r"expand|limit of|sum of|product of|difference between|average|mean|median|prime|gcd|lcm|divisors?|"
-    r"divisible|multiples?|remainder|modulo|(?:square|cube) roots?|squared|cubed|percent|per cent|plus|minus|"
-    r"times|multiply|multiplied|divided?|subtract|add|power|half of|double|twice|equation|"
-    r"areas?|perimeter|circumference|hypotenuse|volume|distance|probability|chance|odds|interest|tip|tax|discount|"
-    r"costs?|convert|days?|weeks?|weekday|leap year|ways|digits|even|odd|slope|gradient|cube of|square of|"
-    r"reciprocal|decimal)\b",
-    re.I,
-)
-_QUANTITY = re.compile(
-    r"\d\s?(?:°?[cfk]|celsius|fahrenheit|[kcmd]?m|[km]?g|[cmd]?l|h|hr|min|s|ft|lbs?|oz|mph|(?:kilo|centi|milli)?"
-    r"(?:met(?:er|re)|gram|lit(?:er|re))s?|miles?|feet|inches|yards?|pounds?|ounces?|hours?|minutes?|seconds?|"
-    r"years?|months?)\b",
-    re.I,
-)
-_CALENDAR = re.compile(r"\b(?:days?|weeks?|months?|years?|weekday)\b", re.I)
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|"
-    r"seventy|eighty|ninety|hundred|thousand|million|die|dice|coin|deck)\b",
-    re.I,
-)
-_FACT = re.compile(
-    r"\b(capitals?|continents?|currency|currencies|languages?|country|countries|who|where|when)\b", re.I
-)
-_QUESTION = re.compile(
-    r"^(?:what|which|is|are|does|do|did|can|in|on|name|list|tell|give|state)\b|\?\s*$", re.I
-)
-
-
-_SOLVE_AND_CHECK = (
-    Draft("mathematics", "Solve the problem and show the working."),
-    Draft("checker", "Check the result by an independent way, and give the answer.", (0,)),
-)
-_PLAN_SOLVE_VERIFY = (
-    Draft(
-        "mathematics",
-        "Plan the solution: name the kind of problem, the unknowns and the method; do not solve.",
-    ),
-    Draft("mathematics", "Follow the plan, solve the problem and show the working.", (0,)),
-    Draft("checker", "Verify the result by substituting it back, and give the answer.", (0, 1)),
-)
-
-
-_CALCULATION = Ruling(
-    rule="calculation",
-    why="The query asks for a calculation; one worker solves it, another checks the result.",
-    drafts=_SOLVE_AND_CHECK,
-)
-_CALCULATION_IN_ONE = Ruling(
-    rule="calculation in one step",
-    why="The query asks for a calculation, and the limit leaves no step to check it.",
-    drafts=_SOLVE_AND_CHECK[:1],
-)
-_CALCULATION_IN_ONE_WAY = Ruling(
-    rule="calculation in words",
-    why="The experts know one way to the calculation that the query asks for; a check would repeat it.",
-    drafts=_SOLVE_AND_CHECK[:1],
-)
-_FACT_RULING = Ruling(
-    rule="fact",
-    why="The query asks for a fact; one step that looks it up is enough.",
-    drafts=(Draft("facts", "Look up the fact that the question asks for and state it."),),
-)
-
-
 def _rulings(query: str) -> Iterator[Ruling]:
     """What fits a query, from the most to the least particular rule."""
-    if _SUMMARY.search(query):
-        yield Ruling(
-            rule="summary",
-            why="The query asks for a shorter form of a text it holds; one worker reads it.",
-            drafts=(Draft("text", "Summarise the text of the question in its most important sentences."),),
-        )
-    compared = comparison_in(query)
-    if compared is not None:
+    if len(query) <= _EDGE and is_calculation(query):
+        yield _calculation(query)
+    ends = query if len(query) <= 2 * _EDGE else f"{query[:_EDGE]}\n{query[-_EDGE:]}"
+    text = "\n".join(filter(None, (" ".join(line.split()) for line in ends.splitlines())))
+    if (compared := comparison_in(text)) is not None:
         yield _comparison(compared)
-    if _PROOF.search(query):
-        yield Ruling(
-            rule="proof",
-            why="The query asks for a proof; one worker solves it with its working, another checks it.",
-            drafts=_SOLVE_AND_CHECK,
-        )
-    hard = _hard(query)
-    if hard:
-        yield Ruling(
-            rule="hard problem",
-            why=f"Here {hard}; one worker plans, one executes the plan, one verifies both.",
-            drafts=_PLAN_SOLVE_VERIFY,
-        )
-    if _calculates(query):
-        yield _CALCULATION
-        yield _CALCULATION_IN_ONE
-    if _FACT.search(query) or (_QUESTION.search(query) and named_countries(query)):
-        yield _FACT_RULING
-    yield Ruling(
-        rule="none fits",
-        why="No rule knows this kind of query; one worker answers as well as it can, or declines to.",
-        drafts=(Draft("text", "Answer the question from the text it holds."),),
-    )
+    story = _STORY.search(text) and len(re.findall(r"\d+", text)) >= 2
+    if story or _HARD.search(text) or text.count("=") >= 2:
+        yield _PLAN_EXECUTE_VERIFY
+    yield _one_step(query)
 
 
-def _comparison(found: Comparison) -> Ruling:
-    items, by = found.things, f" {found.criteria}" if found.criteria else ""
-    asked = ", ".join(items[:-1]) + f" and {items[-1]}{by}"
-    drafts = [Draft("facts", f"{item}: state the facts that the comparison{by} needs.") for item in items]
-    everything = tuple(range(len(items)))
-    drafts.append(Draft("text", f"Compare {asked}: merge the answers into one, point by point.", everything))
+_HARD = re.compile(
+    r"\b(?:prove|proof|show that|step by step|solve|maximi[sz]e|minimi[sz]e|optimi[sz]e|"
+    r"(?:plan|design) (?:a|an|the|my|our))\b",
+    re.IGNORECASE,
+)
+_STORY = re.compile(r"\bhow (?:many|much|long|far|fast|old)\b", re.IGNORECASE)
+"""With two numbers, a story that asks for more than one calculation."""
+
+_PLAN_EXECUTE_VERIFY = Ruling(
+    rule="hard problem",
+    why="The query asks for more than one step; one worker plans, one executes the plan, one verifies both.",
+    drafts=(
+        StepDraft("Plan the solution: name what is asked, what is known and the method; do not solve."),
+        StepDraft("Follow the plan and show the working.", (0,)),
+        StepDraft("Verify the result against the question and the plan, and give the answer.", (0, 1)),
+    ),
+)
+
+_MOST_REPEATED = 200
+"""Characters of a query that one step repeats: a tiny model answers a question that is its own task, and
+loses a task that only refers to one.
+"""
+
+
+def _whole(query: str) -> tuple[StepDraft, ...]:
+    """One step that answers a query."""
+    short = 0 < len(query) <= _MOST_REPEATED
+    return (StepDraft(" ".join(query.split()) if short else "Answer the question."),)
+
+
+def _calculation(query: str) -> Ruling:
+    why = "The query is a calculation; one exact step is enough."
+    return Ruling("calculation", why, _whole(query), calculates=True)
+
+
+def _one_step(query: str) -> Ruling:
+    return Ruling("one step", "No rule takes this query apart; one worker answers it.", _whole(query))
+
+
+def _comparison(compared: Comparison) -> Ruling:
+    things, by = compared.things, f" {compared.criteria}" if compared.criteria else ""
+    names = ", ".join(things[:-1]) + f" and {things[-1]}{by}"
+    drafts = [
+        StepDraft(f"Describe {thing}{by}." if by else f"What is {thing} known for?") for thing in things
+    ]
+    everything = tuple(range(len(things)))
+    drafts.append(StepDraft(f"Compare {names}: merge the answers into one, point by point.", everything))
     return Ruling(
         rule="comparison",
-        why=f"The query compares {asked}; independent workers look at one each, and an aggregator reads "
+        why=f"The query compares {names}; independent workers look at one each, and an aggregator reads "
         "them all.",
         drafts=tuple(drafts),
     )
-
-
-def _hard(query: str) -> str:
-    """Why a query needs a plan of its own, "" where it does not."""
-    if query.count("=") >= 2:
-        return "several equations hold at once"
-    asks_much = _HARD.search(query) and _calculates(query, anything=True)
-    story = _STORY.search(query) and len(re.findall(r"\d+", _DATE.sub("", query))) >= 2
-    several = asks_much or (story and not _FORMULA.search(query))
-    return "the query asks for more than one calculation" if several else ""
-
-
-def _calculates(query: str, *, anything: bool = False) -> bool:
-    """Whether a query can be calculated.
-
-    It holds a formula, a quantity, a date with a word of the calendar, or a word of mathematics with a
-    number (`anything`: or either).
-    """
-    undated = _DATE.sub("", query)
-    if _FORMULA.search(undated) or _QUANTITY.search(undated):
-        return True
-    if _DATE.search(query) and _CALENDAR.search(undated):
-        return True
-    words, numbers = bool(_MATHS.search(undated)), bool(_NUMBER.search(undated))
-    return (words or numbers) if anything else words and (numbers or bool(re.search(r"\b[xyz]\b", undated)))

@@ -1,24 +1,28 @@
-"""The report's text: a run in the template `page.html`.
+"""The report's text: a run in the template `page.html`, which replays it.
 
 The template engine escapes everything that a model or a person wrote but the Markdown that
-`conductor/markdown` has made harmless; the page has no script, and its own policy forbids it to run one or to
-load anything.
+`conductor/markdown` has made harmless; the page's own policy forbids it to load anything, and to run any
+script but `page.js`.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conductor.drawing.layout import layouts
 from conductor.markdown import STYLES, with_mathml
+from conductor.report.frames import frames_of
 from conductor.report.pictures import ROW_HEIGHT, chart_of, picture
 from conductor.report.steps import note_of, steps_of
-from conductor.report.words import moment, outcome, output_notes, run_facts, session_facts
+from conductor.report.words import STATUSES, moment, outcome, output_notes, run_facts, session_facts
 from conductor.runs.events import Event
+from conductor.runs.replay import first_speed, speeds_for
 from conductor.runs.state import RunState
 from conductor.runs.timeline import Moments, timeline_of
 from conductor.text.formatting import percent
@@ -30,7 +34,7 @@ from conductor.values.total import Total
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Who planned a workflow, and the text that Conductor wrote in addition to the plan, "" where none.
+    """Who planned a workflow, and the text that Conductor wrote in addition to the plan, or "".
 
     `edited`: people changed the plan before the run.
     """
@@ -47,8 +51,12 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_TEMPLATES.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
 _TEMPLATES.filters["percent"] = percent
 _TEMPLATES.filters["with_mathml"] = with_mathml
+
+_SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+_SCRIPT_HASH = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
 
 
 def run_report(
@@ -61,12 +69,15 @@ def run_report(
     used: Total | None = None,
     planning: Planning | None = None,
     notes: Sequence[Note] = (),
+    session: str | None = None,
 ) -> str:
-    """The HTML of a run that has started; `events` give the moments that its state does not hold.
+    """The HTML of a run that has started; `events` give the moments that its state does not hold, and the
+    replay.
 
-    `title` is its session's; `used` is the session's usage with planning and all runs, None where unknown;
-    `pool_label` is set where no model answered, `written_at` is in Unix seconds; `planning` is None where
+    `title` is its session's; `used` is the session's usage with planning and all runs, None if unknown;
+    `pool_label` is set where no model answered, `written_at` is in Unix seconds; `planning` is None if
     no Conductor planned the workflow. `notes` are people's, on the question and on the steps of this run.
+    `session` are the lines of a session file, from which the page is imported; "" where they are too many.
     """
     timeline = timeline_of(state, now=written_at, moments=Moments.of(events))
     html = _TEMPLATES.get_template("page.html").render(
@@ -86,9 +97,23 @@ def run_report(
         row_height=ROW_HEIGHT,
         steps=steps_of(state, notes),
         notes=[note_of(note) for note in notes if note.step is None],
+        replay=_replay(state, events, timeline.seconds),
+        script=_SCRIPT,
+        script_hash=_SCRIPT_HASH,
+        # No text may end the element that holds it: in JSON, "<" stands in texts only.
+        session=session and session.replace("<", "\\u003c"),
     )
     # A file can hold neither half a surrogate pair nor NUL.
     return joined(html).replace("\x00", "\ufffd")
+
+
+def _replay(state: RunState, events: Sequence[Event], seconds: float) -> dict[str, object] | None:
+    """What `page.js` reads; None for a run that goes on, took no time or has no events."""
+    frames = () if state.live else frames_of(events, seconds=seconds)
+    if not frames or not seconds:
+        return None
+    speeds = {"speeds": speeds_for(seconds), "speed": first_speed(seconds)}
+    return {"seconds": seconds, **speeds, "words": STATUSES, "frames": frames}
 
 
 def _answer_notes(state: RunState) -> list[str]:

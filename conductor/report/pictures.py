@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import floor, log10
 
 from conductor.drawing.layout import MARGIN, Card, Layout, Point
-from conductor.runs.timeline import Row, Timeline
+from conductor.runs.timeline import Timeline, TimelineRow
 
 _ARROW = 8.0
 """Length of an arrow's head."""
@@ -34,7 +34,8 @@ _TICKS = 5
 class Picture:
     """One drawing of the graph, to be shown where there are `least_width` pixels; a narrower one follows.
 
-    `cards` lie at their upper left corners; `edges` are paths of SVG, a line and the head of its arrow each.
+    `cards` lie at their upper left corners; `edges` have the reading step (from 0) and two paths of SVG each,
+    a line and the head of its arrow.
     `letter` is the size of a title's letters: where the picture is as small as it may be, they can be read.
     """
 
@@ -45,7 +46,7 @@ class Picture:
     least_width: int
     letter: float
     cards: tuple[Card, ...]
-    edges: tuple[tuple[str, str], ...]
+    edges: tuple[tuple[int, str, str], ...]
 
 
 def picture(layout: Layout) -> Picture:
@@ -58,7 +59,7 @@ def picture(layout: Layout) -> Picture:
         least_width=layout.least_width,
         letter=max(_LETTER, _READABLE / layout.readable),
         cards=layout.cards,
-        edges=tuple(_edge(route) for route in layout.routes.values()),
+        edges=tuple((reader, *_edge(route)) for (_, reader), route in layout.routes.items()),
     )
 
 
@@ -66,16 +67,16 @@ def _edge(route: tuple[Point, ...]) -> tuple[str, str]:
     """The line of a route that runs downwards, with round corners, and the head of its arrow."""
     *corners, (x, y) = route
     points = [*corners, (x, y - _ARROW * 0.8)]
-    line = [f"M{_at(points[0])}"]
+    line = [f"M{_xy(points[0])}"]
     for i, (before, at, after) in enumerate(zip(points, points[1:], points[2:], strict=False)):
         room = min(
             _apart(before, at) / (2 if i else 1), _apart(at, after) / (2 if i + 3 < len(points) else 1)
         )
         radius = min(_CORNER, room)
-        line.append(f"L{_at(_towards(at, before, radius))}Q{_at(at)} {_at(_towards(at, after, radius))}")
-    line.append(f"L{_at(points[-1])}")
+        line.append(f"L{_xy(_towards(at, before, radius))}Q{_xy(at)} {_xy(_towards(at, after, radius))}")
+    line.append(f"L{_xy(points[-1])}")
     half = _ARROW * 0.48
-    head = f"M{_at((x, y))}L{_at((x - half, y - _ARROW))}L{_at((x + half, y - _ARROW))}Z"
+    head = f"M{_xy((x, y))}L{_xy((x - half, y - _ARROW))}L{_xy((x + half, y - _ARROW))}Z"
     return "".join(line), head
 
 
@@ -89,7 +90,7 @@ def _towards(start: Point, end: Point, distance: float) -> Point:
     return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
 
 
-def _at(point: Point) -> str:
+def _xy(point: Point) -> str:
     return f"{point[0]:.1f} {point[1]:.1f}"
 
 
@@ -100,7 +101,7 @@ def _at(point: Point) -> str:
 class Lane:
     """A step's lane: where its bar begins and how long it is, in percent; a bar without length is a mark.
 
-    `start` is None where the step has no place in time. `critical`: the run was as long as it was because of
+    `start` is None if the step has no place in time. `critical`: the run was as long as it was because of
     this step, too.
     """
 
@@ -130,7 +131,7 @@ def chart_of(timeline: Timeline) -> Chart:
     )
 
 
-def _lane(row: Row, timeline: Timeline, whole: float) -> Lane:
+def _lane(row: TimelineRow, timeline: Timeline, whole: float) -> Lane:
     end = timeline.seconds if row.end is None else row.end
     length = 0.0 if row.start is None else max(0.0, end - row.start)
     return Lane(

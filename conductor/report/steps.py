@@ -9,7 +9,7 @@ from conductor.drawing.network import title_of
 from conductor.report.words import STATUSES, mark, moment, output_notes, step_facts
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.messages import Request
 from conductor.values.note import Note
 from conductor.values.provenance import Share, Shares, Source, SourceKind, source_of
@@ -71,7 +71,7 @@ class ReportStep:
 
 @dataclass(frozen=True, slots=True)
 class ReportNote:
-    """A person's note: on which words of which text, and who wrote it when."""
+    """A person's note: the words of a text that it is on, its author, and when it was written."""
 
     part: str
     quote: str
@@ -134,7 +134,10 @@ def _problem(own: StepState) -> str:
         return own.message
     if own.status == "blocked":
         return f"It did not run, because it reads step {', '.join(str(by + 1) for by in own.blocked_by)}."
-    return "The worker answered with nothing; nothing was passed on." if own.status == "empty" else ""
+    if own.status != "empty":
+        return ""
+    why = "" if own.output is None else own.output.silence
+    return f"{why} Nothing was passed on.".lstrip()
 
 
 # -- the request -----------------------------------------------------------------------------------
@@ -176,7 +179,7 @@ def _name(source: Source) -> str:
 
 
 def _size(shares: Shares) -> str:
-    total = counted(shares.total, shares.unit.removesuffix("s"))
+    total = quantity(shares.total, shares.unit.removesuffix("s"))
     if shares.exact:
         return total
     return f"~{total}, estimated by length" if shares.reported is None else f"{total}, as the worker counted"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from conductor.runs.state import RunState, RunStatus
 from conductor.runs.step_state import StepState, StepStatus
-from conductor.text.formatting import counted, dollars, duration, tokens
-from conductor.values.output import CUT_OFF, NO_ANSWER, Output
+from conductor.text.calendar_time import utc_time
+from conductor.text.formatting import dollars, duration, quantity, tokens
+from conductor.values.output import CUT_OFF, KIND_LABELS, NO_ANSWER, Output
 from conductor.values.total import Total
 from conductor.workflow.model import Step
 
@@ -48,7 +48,7 @@ _PARTIAL: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")
 
 def moment(at: float | None) -> str:
     """A time (Unix seconds) for readers anywhere; "-" where it is unknown."""
-    return "-" if at is None else datetime.fromtimestamp(at, tz=UTC).strftime("%d %b %Y, %H:%M UTC")
+    return "-" if at is None else f"{utc_time(at):%d %b %Y, %H:%M} UTC"
 
 
 def run_facts(state: RunState) -> list[tuple[str, str]]:
@@ -56,13 +56,13 @@ def run_facts(state: RunState) -> list[tuple[str, str]]:
     counts = state.counts
     facts = [
         ("Time", duration(state.seconds)),
-        ("Steps", f"{len(state.steps)}, of which {counts['ran']} ran"),
+        ("Steps", f"{len(state.steps)} ({counts['ran']} ran)"),
         ("Calls", f"{state.calls:,}"),
         ("Tokens", tokens(state.usage.total).removesuffix(" tokens").removesuffix(" token")),
         ("Cost", dollars(state.usage.cost)),
     ]
     for what in ("reused", "pinned"):
-        facts += [(what.capitalize(), counted(counts[what], "step"))] if counts[what] else []
+        facts += [(what.capitalize(), quantity(counts[what], "step"))] if counts[what] else []
     facts += [("Round", f"{state.round}")] if state.round > 1 else []
     if state.crossing is not None:
         facts.append(("Budget", state.crossing.words))
@@ -80,16 +80,17 @@ def session_facts(used: Total | None) -> list[tuple[str, str]]:
 def output_notes(step: Step, state: StepState) -> list[str]:
     """Notes on a step's output: how it came to be and what is wrong with it."""
     notes = ["reused"] if state.reused else []
-    notes += ["pinned"] if state.kept == "pinned" else []
-    notes += ["as it was before"] if state.kept == "preloaded" else []
+    notes += ["pinned"] if state.kept_because == "pinned" else []
+    notes += ["as it was before"] if state.kept_because == "preloaded" else []
     if state.output is not None and state.output.hand is not None:
         return [*notes, *by_hand(state.output)]
     notes += ["partial, not passed on"] if state.status in _PARTIAL and state.text else []
-    notes += [] if state.worker_kind in (None, "model") else [f"{state.worker_kind}: no model was called"]
+    notes += filter(None, [KIND_LABELS.get(state.worker_kind or "model")])
     stood_in = state.answered_by(step.worker)
     notes += [f"answered by {stood_in} in place of {step.worker}"] if stood_in != step.worker else []
     if state.output is not None and state.output.cut_off:
         notes.append(CUT_OFF)
+    notes += [state.output.loss] if state.output is not None and state.output.loss else []
     return notes
 
 
@@ -103,9 +104,9 @@ def by_hand(output: Output) -> list[str]:
 
 def step_facts(state: StepState) -> list[str]:
     """What a step's call took; where its output was made, if it took none."""
-    if state.reused or state.kept:
-        made = [] if state.output is None else [f"made in run {state.output.run[:8] or '-'}"]
-        return [*made, *_request_name(state)]
+    if state.reused or state.kept_because:
+        origin = [] if state.output is None else [f"made in run {state.output.run[:8] or '-'}"]
+        return [*origin, *_request_name(state)]
     if state.started_at is None:
         return []
     cost = state.usage.cost
@@ -129,8 +130,8 @@ def mark(state: StepState) -> str:
         return STATUSES[state.status]
     if state.reused:
         return "reused"
-    if state.kept is not None:
-        return "pinned" if state.kept == "pinned" else "as before"
+    if state.kept_because is not None:
+        return "pinned" if state.kept_because == "pinned" else "as before"
     if state.status == "finished":
         return duration(state.seconds)
     return STATUSES[state.status]

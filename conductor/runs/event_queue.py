@@ -8,21 +8,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import TypedDict
+from typing import Any, TypeVar
 
 from conductor.runs.events import Event
 
-
-class Stamp(TypedDict):
-    """What every event of a run begins with."""
-
-    run: str
-    seq: int
-    at: float
+E = TypeVar("E", bound=Event)
 
 
 class Record:
-    """Filled and read in one event loop. Every stamp must be used: numbers have no gaps."""
+    """Filled and read in one event loop. The events are numbered from 0, without gaps."""
 
     def __init__(self, run: str) -> None:
         self._run = run
@@ -33,16 +27,18 @@ class Record:
         # Monotonic between events, and still Unix time.
         self._epoch = time.time() - time.perf_counter()
 
-    def stamp(self) -> Stamp:
-        """The next event's number, and the time now."""
-        self._seq += 1
-        return {"run": self._run, "seq": self._seq, "at": self._epoch + time.perf_counter()}
+    def now(self) -> float:
+        """Unix time that never goes back."""
+        return self._epoch + time.perf_counter()
 
-    def add(self, event: Event) -> None:
-        """Add it behind all others."""
+    def emit(self, kind: type[E], *, at: float | None = None, **fields: Any) -> E:
+        """Add the next event, of `kind`, which happens now or at `at`; returns it."""
+        self._seq += 1
+        event = kind(run=self._run, seq=self._seq, at=self.now() if at is None else at, **fields)
         self._unread.append(event)
         if self._reader is not None:
             self._wake()
+        return event
 
     def close(self) -> None:
         """Nothing more is added: a waiting reader continues."""
@@ -56,7 +52,7 @@ class Record:
             reader.set_result(None)
 
     def take(self) -> Event | None:
-        """The oldest event that was not read yet, None where all were."""
+        """The oldest event that was not read yet, or None."""
         return self._unread.popleft() if self._unread else None
 
     async def more(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
@@ -25,18 +25,25 @@ class _Event(Value):
     run: str
     """Id of the run, or of the planning attempt, whose stream this belongs to."""
     seq: int
+    """Its position in the stream, from 0, without gaps."""
     at: float
+    """When it happened, in Unix seconds."""
 
 
 class PlanningStarted(_Event):
-    """A Conductor was called for a workflow, for the `attempt`-th time in that `round` (both from 1)."""
+    """A Conductor was called for a workflow."""
 
     type: Literal["planning_started"] = "planning_started"
     query: str
+    """What the workflow is to answer."""
     planner: str
+    """The name of the Conductor."""
     planner_kind: WorkerKind
+    """Who writes the plan."""
     round: int = 1
+    """From 1."""
     attempt: int = 1
+    """How often it was called in that round, from 1."""
 
 
 class PlanningDelta(_Event):
@@ -44,6 +51,7 @@ class PlanningDelta(_Event):
 
     type: Literal["planning_delta"] = "planning_delta"
     text: str
+    """The piece that was written."""
 
 
 class PlanningThought(_Event):
@@ -51,19 +59,23 @@ class PlanningThought(_Event):
 
     type: Literal["planning_thought"] = "planning_thought"
     text: str
+    """The piece that was thought."""
+    recalls: int = 0
+    """How many characters at the end of the deltas before it were thoughts, too."""
 
 
 class PlanningRetried(_Event):
-    """The Conductor gave no plan at the `attempt`-th try of one call, and is called again after `seconds`.
-
-    `withdrawn` is how many characters of the deltas and thoughts before no longer count: all of them, or 0.
-    """
+    """The Conductor gave no plan at one try of a call, and is called again."""
 
     type: Literal["planning_retried"] = "planning_retried"
     attempt: int
+    """The try that failed, from 1."""
     message: str
+    """Why it gave no plan."""
     seconds: float
+    """The pause before the next try."""
     withdrawn: int = 0
+    """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
 
 
 class WorkflowPlanned(_Event):
@@ -71,27 +83,37 @@ class WorkflowPlanned(_Event):
 
     type: Literal["workflow_planned"] = "workflow_planned"
     report: PlanReport
+    """The plan, and how its text was read."""
     usage: Usage
+    """The tokens of the call."""
     seconds: float
+    """The time of the call."""
 
 
 class AnswerKept(_Event):
-    """The Conductor looked at the previous round and returns its answer as it is; `reason` is its own."""
+    """The Conductor looked at the previous round and returns its answer as it is."""
 
     type: Literal["answer_kept"] = "answer_kept"
     report: PlanReport
+    """How its text was read."""
     reason: str
+    """In the words of the Conductor."""
     usage: Usage
+    """The tokens of the call."""
     seconds: float
+    """The time of the call."""
 
 
 class PlanRejected(_Event):
-    """The completion holds no valid plan; the report gives the reasons."""
+    """The completion holds no valid plan."""
 
     type: Literal["plan_rejected"] = "plan_rejected"
     report: PlanReport
+    """The reasons, and what was read."""
     usage: Usage
+    """The tokens of the call."""
     seconds: float
+    """The time of the call."""
 
 
 class PlanningFailed(_Event):
@@ -99,28 +121,35 @@ class PlanningFailed(_Event):
 
     type: Literal["planning_failed"] = "planning_failed"
     message: str
+    """Why there is none."""
+    stopped: bool = False
+    """On request, so that nothing failed."""
 
 
 class RunStarted(_Event):
-    """A workflow began to run. `parent` is the run whose edited plan, or whose next round, this is.
-
-    `previous` holds the responses of the previous round's steps, for steps that may see them. `used` is what
-    planning and earlier rounds have taken of the `budget` that they share with this run. `covers` are the
-    steps (0-based, ascending) that the run is to give an output, None for all of them. `conversation` holds
-    the messages before the query. `scope` is what the run was to do.
-    """
+    """A workflow began to run."""
 
     type: Literal["run_started"] = "run_started"
     query: str
+    """What it answers."""
     workflow: Workflow
+    """With its pins, gates and rules."""
     parent: str | None = None
+    """The run whose edited plan, or whose next round, this is."""
     round: int = 1
+    """From 1."""
     previous: tuple[SeenResponse, ...] = ()
+    """The responses of the previous round's steps, for steps that may see them."""
     budget: Budget = NO_BUDGET
+    """What the run may take."""
     used: Used = Used()
+    """What planning and earlier rounds have taken of the budget that they share with this run."""
     covers: tuple[int, ...] | None = None
+    """The steps (from 0, ascending) that the run is to give an output, None for all of them."""
     conversation: Conversation = NO_CONVERSATION
+    """The messages before the query."""
     scope: RunScope = EDITED
+    """What the run was to do."""
 
 
 KeptBecause = Literal["pinned", "preloaded"]
@@ -133,8 +162,11 @@ class StepKept(_Event):
 
     type: Literal["step_kept"] = "step_kept"
     step: int
+    """Its position in the workflow, from 0."""
     output: Output
+    """What counts."""
     because: KeptBecause
+    """Why it counts whatever its inputs are."""
 
 
 class StepReused(_Event):
@@ -142,8 +174,11 @@ class StepReused(_Event):
 
     type: Literal["step_reused"] = "step_reused"
     step: int
+    """Its position in the workflow, from 0."""
     output: Output
+    """What is reused, from the run that it names."""
     request: Request
+    """What the worker would have been sent."""
 
 
 class StepStarted(_Event):
@@ -151,22 +186,27 @@ class StepStarted(_Event):
 
     type: Literal["step_started"] = "step_started"
     step: int
+    """Its position in the workflow, from 0."""
     worker: str
+    """Its name in the pool."""
     worker_kind: WorkerKind
+    """Who answers."""
     fingerprint: str
+    """The key under which the output is stored."""
     request: Request
+    """What the worker is sent, whole."""
 
 
 class StepDelta(_Event):
-    """A step's worker wrote some more; only the step's end may have the last of it.
-
-    `logprobs` are those of the tokens that came with it, where they were asked for.
-    """
+    """A step's worker wrote some more; only the step's end may have the last of it."""
 
     type: Literal["step_delta"] = "step_delta"
     step: int
+    """Its position in the workflow, from 0."""
     text: str
+    """The piece that was written."""
     logprobs: tuple[TokenLogprob, ...] = Field(default=(), exclude_if=lambda logprobs: not logprobs)
+    """Those of the tokens that came with it, if they were requested."""
 
 
 class StepThought(_Event):
@@ -174,46 +214,57 @@ class StepThought(_Event):
 
     type: Literal["step_thought"] = "step_thought"
     step: int
+    """Its position in the workflow, from 0."""
     text: str
+    """The piece that was thought."""
+    recalls: int = 0
+    """How many characters at the end of the deltas before it were thoughts, too."""
 
 
 class StepCallDelta(_Event):
-    """A step's worker wrote more of a call of a tool: `text` belongs to the arguments of the call at `index`.
-
-    The first piece of a call has its id and its name, which the others lack; the last of it as with
-    `StepDelta`.
-    """
+    """A step's worker wrote more of a call of a tool; the last of it as with `StepDelta`."""
 
     type: Literal["step_call_delta"] = "step_call_delta"
     step: int
+    """Its position in the workflow, from 0."""
     index: int
+    """Which call of the step, from 0."""
     text: str
+    """A piece of the arguments, which are JSON."""
     id: str | None = None
+    """Of the call; only its first piece has it."""
     name: str | None = None
+    """Of the tool; only the first piece of a call has it."""
 
 
 class StepRetried(_Event):
-    """A step's worker gave no answer at its `attempt`-th try (from 1), and is called again after `seconds`.
-
-    `withdrawn` is how many characters of the deltas and thoughts before no longer count: all of them, or 0.
-    """
+    """A step's worker gave no answer at one try, and is called again."""
 
     type: Literal["step_retried"] = "step_retried"
     step: int
+    """Its position in the workflow, from 0."""
     attempt: int
+    """The try that failed, from 1."""
     message: str
+    """Why it gave no answer."""
     seconds: float
+    """The pause before the next try."""
     withdrawn: int = 0
+    """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
 
 
 class StepFellBack(_Event):
-    """A step's worker could not answer, and `worker` answers in its place."""
+    """A step's worker could not answer, and another answers in its place."""
 
     type: Literal["step_fell_back"] = "step_fell_back"
     step: int
+    """Its position in the workflow, from 0."""
     worker: str
+    """The one that answers."""
     worker_kind: WorkerKind
+    """Who answers."""
     message: str
+    """Why the step's own worker could not."""
 
 
 class StepInner(_Event):
@@ -221,7 +272,9 @@ class StepInner(_Event):
 
     type: Literal["step_inner"] = "step_inner"
     step: int
+    """Its position in the workflow, from 0."""
     event: Event
+    """Of the stream of the workflow inside."""
 
 
 class StepFinished(_Event):
@@ -229,7 +282,9 @@ class StepFinished(_Event):
 
     type: Literal["step_finished"] = "step_finished"
     step: int
+    """Its position in the workflow, from 0."""
     output: Output
+    """What it answered."""
 
 
 class StepFailed(_Event):
@@ -237,17 +292,23 @@ class StepFailed(_Event):
 
     type: Literal["step_failed"] = "step_failed"
     step: int
+    """Its position in the workflow, from 0."""
     message: str
+    """Why it could not."""
     usage: Usage
+    """The tokens that the calls took."""
     seconds: float
+    """From its start to its end."""
 
 
 class StepBlocked(_Event):
-    """A step never started, because steps it reads (`by`) failed or were blocked."""
+    """A step never started, because steps that it reads failed or were blocked."""
 
     type: Literal["step_blocked"] = "step_blocked"
     step: int
+    """Its position in the workflow, from 0."""
     by: tuple[int, ...]
+    """Those steps."""
 
 
 class StepPaused(_Event):
@@ -255,10 +316,15 @@ class StepPaused(_Event):
 
     type: Literal["step_paused"] = "step_paused"
     step: int
+    """Its position in the workflow, from 0."""
     worker: str
+    """The one that would be called."""
     worker_kind: WorkerKind
+    """Who would answer."""
     fingerprint: str
+    """The key under which the output would be stored."""
     request: Request
+    """What the worker would be sent."""
 
 
 class StepCancelled(_Event):
@@ -266,21 +332,19 @@ class StepCancelled(_Event):
 
     type: Literal["step_cancelled"] = "step_cancelled"
     step: int
+    """Its position in the workflow, from 0."""
     usage: Usage
+    """The tokens that the calls took."""
     seconds: float
+    """From its start to its end."""
 
 
 class BudgetExceeded(Crossing, _Event):
-    """A limit of the budget was reached: no new call is made.
-
-    `used`, `allowed` and `needed` are in the unit of `limit`: tokens, US dollars, seconds or calls.
-    `refused`: a call had no room, and those under way continue; `needed` is what it takes at least, None for
-    calls. Otherwise more was used than allowed, and calls under way are stopped. `estimated`: a part of
-    `used` is not an endpoint's own count. `stopped` is False where the run had nothing left to do.
-    """
+    """A limit of the budget was reached: no new call is made."""
 
     type: Literal["budget_exceeded"] = "budget_exceeded"
     stopped: bool = True
+    """False where the run had nothing left to do."""
 
 
 RunOutcome = Literal["finished", "failed", "cancelled", "interrupted", "over_budget", "paused"]
@@ -289,19 +353,21 @@ RunOutcome = Literal["finished", "failed", "cancelled", "interrupted", "over_bud
 class RunFinished(_Event):
     """The run is over.
 
-    `answer` is the response of step `answer_step` as people read it, None when no step has a response.
-    `warning` is the reason why the answer is not the final step's response. The outcome `interrupted` is
-    written by the process that finds a run whose own process died. `answered` is False where the step that
-    the run was for declined to answer, or gave nothing. `paused`: nothing is left to do but what a gate holds
-    back; where a person stops such a run, a second end follows, which is `cancelled`.
+    `interrupted` is written by the process that finds a run whose own process died. `paused`: nothing is left
+    to do but what a gate holds back; where a person stops such a run, a second end follows: `cancelled`.
     """
 
     type: Literal["run_finished"] = "run_finished"
     outcome: RunOutcome
+    """How it ended."""
     answer: str | None
+    """The response of `answer_step` as people read it, None when no step has a response."""
     answer_step: int | None
+    """The step that answers, from 0."""
     warning: str | None = None
+    """Why the answer is not the final step's response."""
     answered: bool = True
+    """False where the step that the run was for declined to answer, or gave nothing."""
 
 
 Event = Annotated[
@@ -336,7 +402,5 @@ Event = Annotated[
 TextPiece = PlanningDelta | PlanningThought | StepDelta | StepThought | StepCallDelta
 """Events that carry a piece of a text; the end of its call carries the whole text."""
 
-StepInner.model_rebuild()
-
-EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 """Validates and serialises any event."""

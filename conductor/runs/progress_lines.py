@@ -18,7 +18,7 @@ class ProgressLines:
         self._steps = 0
 
     def line(self, event: Event) -> str | None:
-        """The line about the event, None where there is nothing to be known."""
+        """The line about the event, or None if it has none."""
         match event:
             case events.PlanningStarted():
                 return f"{event.planner} plans"
@@ -35,8 +35,8 @@ class ProgressLines:
             case events.BudgetExceeded():
                 begins = "stopped at the budget" if event.stopped else "the budget is used up"
                 return f"{begins}: {event.words}"
-        found = _of_step(event)
-        return None if found is None else f"[{found[0] + 1}/{self._steps}] {found[1]}"
+        step_line = _of_step(event)
+        return None if step_line is None else f"[{step_line[0] + 1}/{self._steps}] {step_line[1]}"
 
 
 def _of_step(event: Event) -> tuple[int, str] | None:
@@ -44,9 +44,9 @@ def _of_step(event: Event) -> tuple[int, str] | None:
         case events.StepStarted():
             return event.step, f"{event.worker} works"
         case events.StepFinished():
-            given = event.output.stand_in
-            if given is not None and given.text:
-                return event.step, f"failed, its own text takes the place of the output: {given.reason}"
+            stand_in = event.output.stand_in
+            if stand_in is not None and stand_in.text:
+                return event.step, f"failed, its own text takes the place of the output: {stand_in.reason}"
             done = f"has {NO_ANSWER}" if event.output.refused else "is done"
             return event.step, f"{event.output.worker} {done}, {event.output.seconds:.1f} s"
         case events.StepReused():

@@ -63,7 +63,7 @@ class Recording:
 
     @property
     def began(self) -> float:
-        """Unix seconds of the first event; 0 where there is none."""
+        """Unix seconds of the first event, 0 if it has none."""
         return self.events[0].at if self.events else 0.0
 
     @property

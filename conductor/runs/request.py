@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from conductor.runs.events import BudgetExceeded, Event
-from conductor.runs.state import RunState, advance_rounds, counted
+from conductor.runs.state import RunState, advance_rounds, lower_bound
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.message_parts.tools import ToolOffer
 from conductor.values.messages import NOTHING_USED, Usage
@@ -29,7 +29,8 @@ class RunRequest:
     `change` as is asked for there, whose own settings stay. `finish` is pure and
     returns what is stored and run instead of a planned workflow, in each round; what it raises ends the
     request. `tools` are those that a planned workflow's final step may call, by which `finish` has it call
-    them. `sent_on`: the answer is sent on while it is written, so no part of it can be withdrawn.
+    them. `sent_on`: the answer is sent on while it is written, so no part of it can be withdrawn. `may_call`
+    are the pool's workers that it may call at all, None for all: a workflow with another one does not run.
     """
 
     query: str
@@ -40,6 +41,7 @@ class RunRequest:
     finish: Callable[[Workflow], Workflow] | None = None
     tools: ToolOffer | None = None
     sent_on: bool = False
+    may_call: frozenset[str] | None = None
 
     def runnable(self, planned: Workflow) -> Workflow:
         """The workflow that is stored and run where the Conductor wrote `planned`."""
@@ -74,7 +76,7 @@ class RequestState:
 
     @property
     def answer(self) -> str | None:
-        """The answer of `run`, None where it has none or did not finish."""
+        """The answer of `run`, or None if it has none or did not finish."""
         run = self.run
         return None if run is None or run.status != "finished" else run.answer
 
@@ -91,7 +93,7 @@ class RequestState:
 
     @property
     def failure(self) -> str | None:
-        """Why the last attempt gave no plan; None where it gave one, or keeps the answer."""
+        """Why the last attempt gave no plan; None if it gave one, or keeps the answer."""
         return self.attempts[-1].no_plan if self.attempts else None
 
     @property
@@ -115,7 +117,7 @@ class RequestState:
     @property
     def known_usage(self) -> Usage:
         """What these calls used at least."""
-        return sum((counted(usage) for state in self.attempts for usage in _ended(state)), NOTHING_USED)
+        return sum((lower_bound(usage) for state in self.attempts for usage in _ended(state)), NOTHING_USED)
 
 
 def _ended(state: RunState) -> Iterator[Usage]:

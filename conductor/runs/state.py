@@ -49,6 +49,7 @@ from conductor.runs.step_state import (
     StepStatus,
     advance_step,
     fast_replace,
+    parted,
     retry,
 )
 from conductor.values.budget import NO_BUDGET, Budget, Used
@@ -63,47 +64,68 @@ RunStatus = Literal["running"] | RunOutcome
 
 @dataclass(frozen=True)
 class RunState:
-    """A run so far. `workflow` is None until the run itself started; `report` until a plan was read.
-
-    `conversation` holds the messages before the query. `round` counts from 1; `previous` holds the responses
-    of the previous round's steps. `planner_kind` is None where no Conductor was called. `kept_reason` is why
-    the Conductor returned the previous answer as it is. `crossing` is the limit of the `budget` that was
-    crossed, `used_before` what of it was taken before the run. `covers` are the steps that the run is to give
-    an output, None for all; the others stay waiting to the end. `scope` is what the run was to do. A `paused`
-    run is over, and waits at the gates of its `held` steps for a person. `answered`: a finished run gave what
-    it was for; False where the worker declined to answer, or wrote nothing.
-    """
+    """A run so far."""
 
     run: str = ""
+    """Its id."""
     query: str = ""
+    """What it answers."""
     conversation: Conversation = NO_CONVERSATION
+    """The messages before the query."""
     parent: str | None = None
+    """The run whose edited plan, or whose next round, this is."""
     round: int = 1
+    """From 1."""
     attempt: int = 1
+    """How often the Conductor was called in this round, from 1."""
     previous: tuple[SeenResponse, ...] = ()
+    """The responses of the previous round's steps."""
     budget: Budget = NO_BUDGET
+    """What it may take."""
     used_before: Used = Used()
+    """What of the budget was taken before the run."""
     crossing: BudgetExceeded | None = None
+    """The limit that was crossed, or None."""
     status: RunStatus = "running"
+    """A `paused` run is over, and waits at the gates of its `held` steps for a person."""
     planning_text: str = ""
+    """What the Conductor wrote."""
     planning_thought: str = ""
+    """What the Conductor thought."""
     planning_retries: tuple[Retry, ...] = ()
+    """Its calls that gave no plan and were made again."""
     planning_usage: Usage = NOTHING_USED
+    """The tokens of planning."""
     planner_kind: WorkerKind | None = None
+    """None if no Conductor was called."""
     kept_reason: str | None = None
+    """Why the Conductor returned the previous answer as it is."""
     report: PlanReport | None = None
+    """None until a plan was read."""
     planning_failure: str | None = None
+    """Why there is no completion of the Conductor."""
     workflow: Workflow | None = None
+    """None until the run itself started."""
     steps: tuple[StepState, ...] = ()
+    """One for each step of the workflow."""
     covers: tuple[int, ...] | None = None
+    """The steps that are to have an output, None for all; the others stay waiting to the end."""
     scope: RunScope = EDITED
+    """What the run was to do."""
     answer: str | None = None
+    """The response of `answer_step` as people read it."""
     answer_step: int | None = None
+    """The step that answers, from 0."""
     answered: bool = False
+    """False where the worker declined to answer or wrote nothing, and before the end."""
     warning: str | None = None
+    """Why the answer is not the final step's response."""
     started_at: float | None = None
+    """In Unix seconds."""
     finished_at: float | None = None
+    """In Unix seconds."""
     seq: int = -1
+    """Of the newest event, -1 before the first."""
 
     @property
     def live(self) -> bool:
@@ -112,7 +134,7 @@ class RunState:
 
     @property
     def no_plan(self) -> str | None:
-        """Why planning gave no plan; None where it gave one, or is under way."""
+        """Why planning gave no plan; None if it gave one, or is under way."""
         if self.planning_failure is not None or self.report is None or self.report.ok:
             return self.planning_failure
         return " ".join(problem.message for problem in self.report.problems)
@@ -156,11 +178,11 @@ class RunState:
 
     def covered(self, step: int) -> bool:
         """Whether the run is to give `step` an output, or has kept one for it."""
-        return self.covers is None or step in self.covers or self.steps[step].kept is not None
+        return self.covers is None or step in self.covers or self.steps[step].kept_because is not None
 
     def is_run_of(self, workflow: Workflow) -> bool:
-        """Whether this is a run of `workflow`, be it that it has other gates by now, other rules for
-        failures where it needed none, or was pinned meanwhile at just what it gave.
+        """Whether this is a run of `workflow`, which may have other gates by now, other rules for failures
+        that did not apply, or pins of just what the run gave.
         """
         if self.workflow is None:
             return False
@@ -178,7 +200,7 @@ class RunState:
         return {
             "ran": sum(step.output is not None and step.started_at is not None for step in self.steps),
             "reused": sum(step.reused for step in self.steps),
-            "pinned": sum(step.kept == "pinned" for step in self.steps),
+            "pinned": sum(step.kept_because == "pinned" for step in self.steps),
             "failed": sum(step.status == "failed" for step in self.steps),
             "blocked": sum(step.status == "blocked" for step in self.steps),
         }
@@ -192,7 +214,7 @@ class RunState:
     @property
     def known_usage(self) -> Usage:
         """What is known to be used, also inside of steps that still run: a lower bound of `usage`."""
-        return sum((_known(step) for step in self.steps), counted(self.planning_usage))
+        return sum((_lower_bound_of(step) for step in self.steps), lower_bound(self.planning_usage))
 
     @property
     def calls(self) -> int:
@@ -229,7 +251,7 @@ def _same_calls(old: Workflow, new: Workflow, outputs: Mapping[int, Output]) -> 
     )
 
 
-def counted(usage: Usage) -> Usage:
+def lower_bound(usage: Usage) -> Usage:
     """The usage with 0 for what is unknown: a lower bound."""
     return Usage(
         prompt_tokens=usage.prompt_tokens or 0,
@@ -238,12 +260,12 @@ def counted(usage: Usage) -> Usage:
     )
 
 
-def _known(step: StepState) -> Usage:
-    if step.reused or step.kept:
+def _lower_bound_of(step: StepState) -> Usage:
+    if step.reused or step.kept_because:
         return NOTHING_USED
     if step.inner:
         return sum((inner.known_usage for inner in step.inner), NOTHING_USED)
-    return counted(step.usage)
+    return lower_bound(step.usage)
 
 
 class _Place(TypedDict):
@@ -265,7 +287,7 @@ def joined(events: Iterable[Event]) -> Iterator[Event]:
     """
     pieces: dict[tuple[type[Event], int | None], list[TextPiece]] = {}
     for event in events:
-        if isinstance(event, TextPiece):
+        if isinstance(event, TextPiece) and not getattr(event, "recalls", 0):
             step = event.step if isinstance(event, StepDelta | StepThought | StepCallDelta) else None
             pieces.setdefault((type(event), step), []).append(event)
         else:
@@ -324,7 +346,9 @@ def advance(state: RunState, event: Event) -> RunState:
         case PlanningDelta():
             return fast_replace(state, **place, planning_text=state.planning_text + event.text)
         case PlanningThought():
-            return fast_replace(state, **place, planning_thought=state.planning_thought + event.text)
+            text, recalled = parted(state.planning_text, event.recalls)
+            thought = state.planning_thought + recalled + event.text
+            return fast_replace(state, **place, planning_text=text, planning_thought=thought)
         case PlanningRetried():
             before = fast_replace(state, planning_text="", planning_thought="") if event.withdrawn else state
             return fast_replace(before, **place, planning_retries=(*state.planning_retries, retry(event)))

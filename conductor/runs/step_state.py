@@ -25,7 +25,7 @@ from conductor.runs.events import (
     StepStarted,
     StepThought,
 )
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
 
@@ -44,53 +44,65 @@ worker declines to answer, or nothing. `paused`: the run waits at its gate."""
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A call that gave no answer at its `attempt`-th try, and was made again after `seconds`.
-
-    `at` is when it had failed, in Unix seconds. `withdrawn` is how many characters that it had given count no
-    more.
-    """
+    """A call that gave no answer at one try, and was made again."""
 
     attempt: int
+    """The try that failed, from 1."""
     message: str
+    """Why it gave no answer."""
     seconds: float
+    """The pause before the next try."""
     at: float
+    """When it had failed, in Unix seconds."""
     withdrawn: int = 0
+    """How many characters that it had given count no more."""
 
     @property
     def reason(self) -> str:
         """Why there was no answer, and how much was withdrawn."""
         if not self.withdrawn:
             return self.message
-        return f"{self.message.rstrip('.')}; {counted(self.withdrawn, 'character')} withdrawn."
+        return f"{self.message.rstrip('.')}; {quantity(self.withdrawn, 'character')} withdrawn."
 
 
 @dataclass(frozen=True)
 class StepState:
-    """One step of a run. `text` grows while it streams; `output` is set when it is done.
-
-    `reused` is True when no call was made because the output was already known; `kept` is the reason why an
-    output counts that may not fit its inputs. `reasoning` is what a model thought apart from its answer.
-    `stand_in` is the worker that answers in the place of the step's own, for the reason in `stand_in_reason`.
-    `inner` are the rounds of the workflow inside a step that a Conductor does. Times are Unix seconds.
-    """
+    """One step of a run so far. Times are Unix seconds."""
 
     status: StepStatus = "waiting"
+    """Where it is."""
     text: str = ""
+    """What its worker wrote; it grows while it streams."""
     reasoning: str = ""
+    """What a model thought before its answer."""
     retries: tuple[Retry, ...] = ()
+    """Its calls that gave no answer and were made again."""
     stand_in: str | None = None
+    """The worker that answers in the place of the step's own."""
     stand_in_reason: str | None = None
+    """Why the step's own does not."""
     inner: tuple[RunState, ...] = ()
+    """The rounds of the workflow inside a step that a Conductor does."""
     output: Output | None = None
+    """Set when it is done."""
     reused: bool = False
-    kept: KeptBecause | None = None
+    """No call was made because the output was already known."""
+    kept_because: KeptBecause | None = None
+    """Why an output counts that may not fit its inputs."""
     worker_kind: WorkerKind | None = None
+    """Who answers, once it is known."""
     request: Request | None = None
+    """What its worker was sent, None before."""
     message: str | None = None
+    """Why it has no answer."""
     blocked_by: tuple[int, ...] = ()
+    """The steps that it reads and that have no output."""
     started_at: float | None = None
+    """None for a step without a call."""
     finished_at: float | None = None
+    """None while it waits or runs."""
     usage: Usage = Usage()
+    """The tokens of its calls."""
 
     @property
     def seconds(self) -> float | None:
@@ -117,8 +129,8 @@ class StepState:
     @property
     def failure(self) -> str | None:
         """Why its own worker gave no answer, where the step's rule for failures gave the output."""
-        given = None if self.output is None else self.output.stand_in
-        return None if given is None else given.reason
+        stand_in = None if self.output is None else self.output.stand_in
+        return None if stand_in is None else stand_in.reason
 
     def answered_by(self, worker: str) -> str:
         """The worker that answers this step, which was given to `worker`."""
@@ -157,7 +169,8 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
         case StepDelta():
             return fast_replace(step, text=step.text + event.text)
         case StepThought():
-            return fast_replace(step, reasoning=step.reasoning + event.text)
+            text, recalled = parted(step.text, event.recalls)
+            return fast_replace(step, text=text, reasoning=step.reasoning + recalled + event.text)
         case StepCallDelta():
             # Half a call can neither be made nor read: the output shows the whole one.
             return step
@@ -176,7 +189,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 step, event.output, reused=True, request=event.request, **_worker_of(event.output)
             )
         case StepKept():
-            return _with_output(step, event.output, kept=event.because, **_worker_of(event.output))
+            return _with_output(step, event.output, kept_because=event.because, **_worker_of(event.output))
         case StepStarted():
             return fast_replace(
                 step,
@@ -206,7 +219,7 @@ def _with_output(step: StepState, output: Output, **changes: Any) -> StepState:
     return fast_replace(
         step,
         status=status_of(output),
-        text=output.shown,
+        text=output.display_text,
         reasoning=output.reasoning,
         output=output,
         usage=output.usage,
@@ -220,6 +233,11 @@ def _worker_of(output: Output) -> dict[str, Any]:
         "stand_in": output.worker if output.instead_of else None,
         "worker_kind": output.worker_kind,
     }
+
+
+def parted(text: str, last: int) -> tuple[str, str]:
+    """A text without its last characters, and those."""
+    return text[: len(text) - last], text[len(text) - last :]
 
 
 def retry(event: StepRetried | PlanningRetried) -> Retry:

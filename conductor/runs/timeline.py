@@ -23,6 +23,7 @@ from conductor.runs.events import (
     StepKept,
     StepRetried,
     StepReused,
+    StepThought,
 )
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepStatus
@@ -57,6 +58,8 @@ class Moments:
                     first_words.setdefault(event.step, event.at)
                 case StepRetried() if event.withdrawn:
                     first_words.pop(event.step, None)
+                case StepThought() if event.recalls:
+                    first_words.pop(event.step, None)
                 case StepReused() | StepKept() | StepBlocked():
                     settled[event.step] = event.at
             if not (isinstance(event, RunFinished) and event.outcome == "interrupted"):
@@ -65,13 +68,13 @@ class Moments:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One step (0-based) of a timeline. Times are seconds since the run began, None where there is none.
+class TimelineRow:
+    """One step (0-based) of a timeline. Times are seconds since the run began, or None.
 
     `ready`: when the last step it reads was done, 0 where it waits for none. `start` and `end` are those of
     its call; a step that counted without a call has both at the moment it counted. `end` is None while it
     runs, and where the process died. `waited_for` is the step that was done last of those it reads, None
-    where it waited for no call.
+    if it waited for no call.
     """
 
     step: int
@@ -86,7 +89,7 @@ class Row:
 
     @property
     def seconds(self) -> float | None:
-        """How long its call took; None where there was none, or it has no end."""
+        """How long its call took; None if no call was made, or if it has no end."""
         if self.part != "called" or self.start is None or self.end is None:
             return None
         return self.end - self.start
@@ -105,7 +108,7 @@ class Timeline:
     in the order in which they ran. It is empty while the run is live and where no call was made.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[TimelineRow, ...]
     seconds: float
     live: bool
     path: tuple[int, ...]
@@ -123,7 +126,7 @@ NOTHING = Moments()
 def timeline_of(state: RunState, *, now: float, moments: Moments = NOTHING) -> Timeline:
     """The timeline of a run that has started. `now` (Unix seconds) is the end so far of a live one."""
     began = state.started_at or 0.0
-    rows: list[Row] = []
+    rows: list[TimelineRow] = []
     for step in range(len(state.steps)):
         rows.append(_row(state, step, rows, began=began, moments=moments))
     return Timeline(
@@ -134,7 +137,9 @@ def timeline_of(state: RunState, *, now: float, moments: Moments = NOTHING) -> T
     )
 
 
-def _row(state: RunState, step: int, above: list[Row], *, began: float, moments: Moments) -> Row:
+def _row(
+    state: RunState, step: int, above: list[TimelineRow], *, began: float, moments: Moments
+) -> TimelineRow:
     own = state.steps[step]
     part = _part(state, step)
     # What is pinned or preloaded counts from the start, whatever it reads.
@@ -143,7 +148,7 @@ def _row(state: RunState, step: int, above: list[Row], *, began: float, moments:
     last = _last_done(inputs)
     ready = 0.0 if last is None or last.end is None else last.end
     waited_for = last.step if last is not None and _kept_waiting(last) else None
-    row = partial(Row, step=step, part=part, status=own.status)
+    row = partial(TimelineRow, step=step, part=part, status=own.status)
     match part:
         case "called":
             return row(
@@ -164,8 +169,8 @@ def _row(state: RunState, step: int, above: list[Row], *, began: float, moments:
 
 def _part(state: RunState, step: int) -> Part:
     own = state.steps[step]
-    if own.kept is not None:
-        return own.kept
+    if own.kept_because is not None:
+        return own.kept_because
     if own.reused:
         return "reused"
     if own.status == "blocked":
@@ -180,18 +185,18 @@ def _since(began: float, at: float | None) -> float | None:
     return None if at is None else max(0.0, at - began)
 
 
-def _last_done(inputs: list[Row]) -> Row | None:
+def _last_done(inputs: list[TimelineRow]) -> TimelineRow | None:
     """Of the steps that are done the one that was so last; of equals the later step."""
     done = [row for row in inputs if row.end is not None]
     return max(done, key=lambda row: (row.end, row.step), default=None)
 
 
-def _kept_waiting(row: Row) -> bool:
+def _kept_waiting(row: TimelineRow) -> bool:
     """Whether a call lies behind this row's end; what counted from the start delayed no step."""
     return row.part == "called" or row.waited_for is not None
 
 
-def _critical_path(rows: list[Row]) -> tuple[int, ...]:
+def _critical_path(rows: list[TimelineRow]) -> tuple[int, ...]:
     last = _last_done([row for row in rows if _kept_waiting(row)])
     path: list[int] = []
     while last is not None:
@@ -200,7 +205,9 @@ def _critical_path(rows: list[Row]) -> tuple[int, ...]:
     return tuple(reversed(path))
 
 
-def _seconds(state: RunState, rows: list[Row], *, began: float, now: float, moments: Moments) -> float:
+def _seconds(
+    state: RunState, rows: list[TimelineRow], *, began: float, now: float, moments: Moments
+) -> float:
     if state.live:
         return max(0.0, now - began)
     if state.status != "interrupted" and state.finished_at is not None:
@@ -208,8 +215,8 @@ def _seconds(state: RunState, rows: list[Row], *, began: float, now: float, mome
     # Found long after the process had died; its last event is the last known time.
     if moments.last is not None:
         return max(0.0, moments.last - began)
-    known = [at for row in rows for at in (row.start, row.end, *row.retries) if at is not None]
-    return max(known, default=0.0)
+    times = [at for row in rows for at in (row.start, row.end, *row.retries) if at is not None]
+    return max(times, default=0.0)
 
 
 # -- with one edge less ----------------------------------------------------------------------------
@@ -220,9 +227,9 @@ No such call was measured."""
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutEdge:
+class EdgeSaving:
     """The run without `reader` reading `read` (0-based). `seconds` is what it would have taken, `saved` how
-    much less that is; both None where that is unknown, and then `unknown` is the reason.
+    much less that is; both are None if that is unknown, and then `unknown` is the reason.
     """
 
     read: int
@@ -232,7 +239,7 @@ class WithoutEdge:
     unknown: Unknown | None = None
 
 
-def without_edges(state: RunState, timeline: Timeline) -> tuple[WithoutEdge, ...]:
+def without_edges(state: RunState, timeline: Timeline) -> tuple[EdgeSaving, ...]:
     """One for every edge of the run's workflow, the most seconds saved first; the unknown ones last.
 
     Empty where the run did not come to its own end: what it would still have taken is not known. Edges to and
@@ -261,7 +268,7 @@ def seconds_of(timeline: Timeline, access: list[tuple[int, ...]]) -> float:
     return max((at for at in done if at is not None), default=0.0) + timeline.tail
 
 
-def _done(row: Row, inputs: list[float | None]) -> float | None:
+def _done(row: TimelineRow, inputs: list[float | None]) -> float | None:
     match row.part:
         case "called" | "reused":
             ready = max((at for at in inputs if at is not None), default=0.0)
@@ -272,29 +279,29 @@ def _done(row: Row, inputs: list[float | None]) -> float | None:
             return None
 
 
-def _without(timeline: Timeline, access: list[tuple[int, ...]], *, read: int, reader: int) -> WithoutEdge:
+def _without(timeline: Timeline, access: list[tuple[int, ...]], *, read: int, reader: int) -> EdgeSaving:
     row = timeline.rows[reader]
     unknown = _unknown(timeline, access[reader], read=read, row=row)
     if unknown is not None:
-        return WithoutEdge(read=read, reader=reader, seconds=None, saved=None, unknown=unknown)
+        return EdgeSaving(read=read, reader=reader, seconds=None, saved=None, unknown=unknown)
     if row.waited_for != read:
-        return WithoutEdge(read=read, reader=reader, seconds=timeline.seconds, saved=0.0)
+        return EdgeSaving(read=read, reader=reader, seconds=timeline.seconds, saved=0.0)
     fewer = list(access)
     fewer[reader] = tuple(other for other in access[reader] if other != read)
     seconds = min(timeline.seconds, seconds_of(timeline, fewer))
-    return WithoutEdge(read=read, reader=reader, seconds=seconds, saved=timeline.seconds - seconds)
+    return EdgeSaving(read=read, reader=reader, seconds=seconds, saved=timeline.seconds - seconds)
 
 
-def _unknown(timeline: Timeline, reads: tuple[int, ...], *, read: int, row: Row) -> Unknown | None:
+def _unknown(timeline: Timeline, reads: tuple[int, ...], *, read: int, row: TimelineRow) -> Unknown | None:
     if row.part == "reused":
         return "reused"
     lost = {other for other in reads if timeline.rows[other].status in ("failed", "blocked")}
     return "blocked" if row.part == "blocked" and lost == {read} else None
 
 
-def _took_part(row: Row) -> bool:
+def _took_part(row: TimelineRow) -> bool:
     return row.part not in ("left out", "not reached")
 
 
-def _rank(edge: WithoutEdge) -> tuple[bool, float, int, int]:
+def _rank(edge: EdgeSaving) -> tuple[bool, float, int, int]:
     return (edge.saved is None, -(edge.saved or 0.0), edge.reader, edge.read)

@@ -1,1 +1,1 @@
-"""Text and files of text: differences of words, formatted figures, bounded reading, strict JSON."""
+"""Text: thoughts and answers in it, differences of words, formatted figures, bounded reading, strict JSON."""

@@ -33,12 +33,12 @@ def aligned(old: Sequence[str], new: Sequence[str]) -> Alignment:
     """The most pairs there can be, where the sequences are short; long ones are held together at runs of
     items that both have only once.
     """
-    search = _Search(old, new)
+    search = _AlignmentSearch(old, new)
     pairs = list(search.between(0, len(old), 0, len(new), _SHINGLES))
     return Alignment(pairs, search.whole)
 
 
-class _Search:
+class _AlignmentSearch:
     """The search for one alignment, which counts its steps."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
@@ -83,8 +83,8 @@ class _Search:
 
     def _anchors(self, i: int, i_end: int, j: int, j_end: int, size: int) -> list[tuple[int, int]]:
         """The places of `size` words in a row that both have exactly once; the longest ascending choice."""
-        at_old = _once(self._old, i, i_end, size)
-        at_new = _once(self._new, j, j_end, size)
+        at_old = _unique_runs(self._old, i, i_end, size)
+        at_new = _unique_runs(self._new, j, j_end, size)
         return longest_ascending(
             [(place, at_new[words]) for words, place in at_old.items() if words in at_new]
         )
@@ -137,7 +137,7 @@ def _way_back(trace: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int
     return pairs[::-1]
 
 
-def _once(words: Sequence[str], start: int, end: int, size: int) -> dict[tuple[str, ...], int]:
+def _unique_runs(words: Sequence[str], start: int, end: int, size: int) -> dict[tuple[str, ...], int]:
     """The places of runs of `size` words that occur only once in words[start:end]."""
     runs = [tuple(words[at : at + size]) for at in range(start, end - size + 1)]
     count = Counter(runs)

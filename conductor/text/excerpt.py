@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 EXCERPT_LENGTH = 90
 """Characters that a card shows of an output at most."""
@@ -22,13 +24,18 @@ _READ = 600
 _ENDS = ".!?:;,…。！？：；，、،؛؟"
 """After these, the next paragraph or item follows without a sign of its own."""
 
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-
 _LOOSE_MARK = re.compile(r"(?<!\S)(?:\*{1,3}|_{2,3}|`{1,3}|~~)(?=\w)|(?<=\w)(?:\*{2,3}|`{3})(?!\S)")
 """A mark whose partner lies beyond what was looked at, or was not written yet."""
 
 _RULE = re.compile(r"[\s|:=+*_`~#>-]*")
 """A line of nothing but marks: a fence, a rule, the line below a table's head."""
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - a command that draws no card needs none
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
 @lru_cache(maxsize=1024)
@@ -54,7 +61,7 @@ def last_line(text: str, length: int = EXCERPT_LENGTH) -> str:
 
 def _plain(text: str) -> str:
     parts: list[str] = []
-    for block in _blocks(_PARSER.parse(text)):
+    for block in _blocks(_parser().parse(text)):
         if part := " ".join(_LOOSE_MARK.sub("", block).split()):
             parts += [part] if not parts or parts[-1][-1] in _ENDS else ["·", part]
     return " ".join(parts)

@@ -9,7 +9,7 @@ LISTED = 6
 
 
 def tokens(total: int | None) -> str:
-    return "- tokens" if total is None else counted(total, "token")
+    return "- tokens" if total is None else quantity(total, "token")
 
 
 def dollars(cost: float | None) -> str:
@@ -21,7 +21,7 @@ def dollars(cost: float | None) -> str:
     return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 
-def counted(number: int, noun: str) -> str:
+def quantity(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -30,7 +30,7 @@ def estimated(number: int | None, noun: str) -> str:
     if number is None:
         return f"- {noun}s"
     rounded = round(number, 2 - len(str(number))) if number >= 100 else number
-    return f"~{counted(rounded, noun)}"
+    return f"~{quantity(rounded, noun)}"
 
 
 def named(names: Sequence[str]) -> str:
@@ -42,7 +42,7 @@ def named(names: Sequence[str]) -> str:
 
 def size(bytes: int) -> str:
     if bytes < 1000:
-        return counted(bytes, "byte")
+        return quantity(bytes, "byte")
     return f"{bytes / 1000:,.1f} kB" if bytes < 1_000_000 else f"{bytes / 1_000_000:,.1f} MB"
 
 

@@ -1,4 +1,4 @@
-"""JSON text of which nothing is lost: each name is there once, every number is one, characters are whole.
+"""JSON text that loses nothing: each name is there once, every number is one, characters are whole.
 
 Python's `json` keeps the last of two members of one name, and reads NaN. JSON can escape one half of a
 character, one of the two surrogates with which UTF-16 writes it, alone or in another piece of a stream than
@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from math import isfinite
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from conductor.errors import FormatError
+from conductor.text.bounded_value import BoundsError, json_value
 
 
 class _Lossy(ValueError):
@@ -21,48 +22,37 @@ class _Lossy(ValueError):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
         raise _Lossy(f"names {name[:60]!r} twice in one object, so it has two values; take one out.")
-    return found
+    return members
 
 
 def _no_number(name: str) -> NoReturn:
     raise _Lossy(f"has {name} in the place of a number.")
 
 
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not isfinite(number):
-        raise _Lossy(f"has the number {digits[:40]}, which is too large.")
-    return number
+def parsed(data: str | bytes, *, where: str, parse_constant: Callable[[str], Any] = _no_number) -> Any:
+    """The value of JSON from outside, without any loss. `where` names it for errors.
 
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
-
-
-def parsed(data: str | bytes, *, where: str) -> Any:
-    """The value of JSON from outside, of which nothing is lost. `where` names it for errors.
-
-    Raises `FormatError`; only halves of characters that are written as escapes pass.
+    `parse_constant` gives what NaN and the like become. Raises `FormatError`; only halves of characters that
+    are written as escapes pass.
     """
     try:
         # Strictly, where `json.loads` would let halves of characters pass.
         text = data if isinstance(data, str) else data.decode(json.detect_encoding(data))
-        return _DECODER.decode(text)
+        return json_value(text, object_pairs_hook=_unique, parse_constant=parse_constant)
     except json.JSONDecodeError as error:
-        place = f"at line {error.lineno:,}, column {error.colno:,}"
+        line = f"line {error.lineno:,}, " if "\n" in error.doc.strip() else ""
+        place = f"at {line}column {error.colno:,}"
         raise FormatError(f"{where} is not JSON: {error.msg} {place}.") from error
     except _Lossy as error:
         raise FormatError(f"{where} {error}") from error
     except UnicodeDecodeError as error:
         raise FormatError(f"{where} is not text in UTF-8; save it as such, or export it again.") from error
-    except RecursionError as error:
-        raise FormatError(f"{where} is nested too deeply to be read.") from error
-    except ValueError as error:
-        # Python refuses to read whole numbers of thousands of digits.
-        raise FormatError(f"{where} has a number that is too long.") from error
+    except BoundsError as error:
+        raise FormatError(f"{where} cannot be read: {error}.") from error
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -13,7 +13,7 @@ _BETWEEN = r"[\W_]+"
 
 
 def located(text: str, quote: str, *, near: int = 0) -> tuple[int, int] | None:
-    """The start and end of the words in `text`; None where they are not there.
+    """The start and end of the words in `text`, or None if they are not there.
 
     Of several places it is the one that begins nearest to the character `near`.
     """

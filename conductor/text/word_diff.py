@@ -25,7 +25,7 @@ _LINE = re.compile(r"([^\n]*)(\n|\Z)")
 _Token = tuple[str, str]
 
 
-class Piece(NamedTuple):
+class DiffPiece(NamedTuple):
     """A stretch of text that both have, or only the old one, or only the new one."""
 
     kind: Kind
@@ -40,7 +40,7 @@ class TextDiff:
     `grain` is the smallest thing that was compared; "whole" where that left nothing in common.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DiffPiece, ...]
     grain: Grain = "words"
 
     @property
@@ -58,7 +58,7 @@ class TextDiff:
 def compare_texts(old: str, new: str) -> TextDiff:
     """How `new` differs from `old`. White space counts, but never holds two texts together."""
     if old == new:
-        return TextDiff((Piece("same", old),) if old else ())
+        return TextDiff((DiffPiece("same", old),) if old else ())
     by_word = _compared(_WORD, old, new)
     if by_word is not None:
         return TextDiff(by_word)
@@ -69,8 +69,8 @@ def compare_texts(old: str, new: str) -> TextDiff:
 
 def _compared(
     pattern: re.Pattern[str], old: str, new: str, *, needs_all: bool = True
-) -> tuple[Piece, ...] | None:
-    """The pieces; None where not all could be compared in time."""
+) -> tuple[DiffPiece, ...] | None:
+    """The pieces, or None if not all could be compared in time."""
     olds, news = _tokens(pattern, old), _tokens(pattern, new)
     pairs, whole = aligned([word for word, _ in olds], [word for word, _ in news])
     if needs_all and not whole:
@@ -82,32 +82,38 @@ def _tokens(pattern: re.Pattern[str], text: str) -> list[_Token]:
     return [(word, space) for word, space in pattern.findall(text) if word or space]
 
 
-def _parts(old: Sequence[_Token], new: Sequence[_Token], pairs: Iterable[tuple[int, int]]) -> Iterator[Piece]:
+def _parts(
+    old: Sequence[_Token], new: Sequence[_Token], pairs: Iterable[tuple[int, int]]
+) -> Iterator[DiffPiece]:
     """Pieces of single words, from the pairs of words that are the same, in order."""
     i = j = 0
     for same_old, same_new in (*pairs, (len(old), len(new))):
-        yield from (Piece("removed", word + space) for word, space in old[i:same_old])
-        yield from (Piece("added", word + space) for word, space in new[j:same_new])
+        yield from (DiffPiece("removed", word + space) for word, space in old[i:same_old])
+        yield from (DiffPiece("added", word + space) for word, space in new[j:same_new])
         i, j = same_old + 1, same_new + 1
         if same_old == len(old):
             return
         (word, old_space), (_, new_space) = old[same_old], new[same_new]
         if old_space == new_space:
-            yield Piece("same", word + old_space)
+            yield DiffPiece("same", word + old_space)
         else:
-            yield from (Piece("same", word), Piece("removed", old_space), Piece("added", new_space))
+            yield from (
+                DiffPiece("same", word),
+                DiffPiece("removed", old_space),
+                DiffPiece("added", new_space),
+            )
 
 
-def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _merged(pieces: Iterable[DiffPiece]) -> Iterator[DiffPiece]:
     """Neighbours of one kind as one piece, removed before added, none empty."""
     texts: dict[Kind, list[str]] = {"same": [], "removed": [], "added": []}
 
-    def flush() -> Iterator[Piece]:
+    def flush() -> Iterator[DiffPiece]:
         for kind, parts in texts.items():
             text = "".join(parts)
             parts.clear()
             if text:
-                yield Piece(kind, text)
+                yield DiffPiece(kind, text)
 
     last: Kind = "same"
     for piece in pieces:
@@ -118,7 +124,7 @@ def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
     yield from flush()
 
 
-def _readable(pieces: list[Piece]) -> Iterator[Piece]:
+def _readable(pieces: list[DiffPiece]) -> Iterator[DiffPiece]:
     """Without the odd word in common inside a long change, which only makes it hard to read."""
     changed = [0]
     for piece in pieces:
@@ -134,6 +140,6 @@ def _readable(pieces: list[Piece]) -> Iterator[Piece]:
         before, after = changed[seen], changed[seen + 1]
         seen += 1
         if 3 * len(piece.text) < min(before, after):
-            yield from (Piece("removed", piece.text), Piece("added", piece.text))
+            yield from (DiffPiece("removed", piece.text), DiffPiece("added", piece.text))
         else:
             yield piece

@@ -29,7 +29,7 @@ class Budget(Value):
 
 
 NO_BUDGET = Budget()
-"""The budget of a run where none is set: no limits."""
+"""The budget of a run unless one is set: no limits."""
 
 
 class Used(Value):
@@ -42,14 +42,20 @@ class Used(Value):
 
 
 class Crossing(Value):
-    """A limit that was reached; `conductor.runs.events.BudgetExceeded` has the meaning of its fields."""
+    """A limit that was reached; the figures are in its unit: tokens, US dollars, seconds or calls."""
 
     limit: Limit
+    """Which one."""
     used: float
+    """What was taken."""
     allowed: float
+    """What the budget gives."""
     needed: float | None = None
+    """What a refused call takes at least, None for calls."""
     refused: bool = False
+    """A call had no room, and those under way continue; otherwise these are stopped."""
     estimated: bool = False
+    """A part of `used` is not an endpoint's own count."""
 
     @property
     def words(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Literal
@@ -13,8 +14,13 @@ from conductor.values.message_parts.images import Image
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Message, Part, PartKind, Value
 
+MAX_QUERY = 50_000
+"""The most characters a query may have."""
+
 MAX_CONVERSATION = 1_000_000
 """The most characters a conversation may have."""
+
+_PLAIN_TAG = re.compile(r"<(?=/?(?:instructions|conversation|question|user|assistant|tool)\b)")
 
 
 class Turn(Value):
@@ -33,17 +39,17 @@ class Turn(Value):
     files: tuple[AttachedFile, ...] = Field(default=(), exclude_if=lambda files: not files)
 
     @property
-    def shown(self) -> str:
+    def display_text(self) -> str:
         """The text, its files, and the calls of tools in words."""
         if not (self.files or self.tool_calls):
             return self.text
-        beside = (*(file.shown for file in self.files), *(call.words for call in self.tool_calls))
+        beside = (*(file.display_text for file in self.files), *(call.words for call in self.tool_calls))
         return "\n\n".join(text for text in (self.text, *beside) if text.strip())
 
     def parts(self, written: Callable[[str], str] = str) -> list[Part]:
         """The same in the parts of a message, its texts as `written` gives them."""
         if not self.files:
-            return [Part("turn", written(self.shown))]
+            return [Part("turn", written(self.display_text))]
         own = [Part("turn", written(self.text))] if self.text.strip() else []
         return [*own, *file_parts(self.files, written, behind=bool(own))]
 
@@ -129,16 +135,16 @@ class Conversation(Value):
     def exchange(self) -> tuple[Turn, ...]:
         """The messages of the user and the assistant; the files of the query come last, as a message."""
         own = (Turn(role="user", text="", files=self.files),) if self.files else ()
-        turns = (turn for turn in self.turns if turn.role != "system" and turn.shown.strip())
+        turns = (turn for turn in self.turns if turn.role != "system" and turn.display_text.strip())
         return (*turns, *own)
 
     def after(self, query: str, answer: str) -> Conversation:
         """This conversation with a question and its answer at its end."""
-        asked, answered = (
+        question, reply = (
             Turn(role="user", text=query, name=self.speaker, images=self.images, files=self.files),
             Turn(role="assistant", text=answer),
         )
-        turns = (*self.turns, asked, *self.following, answered)
+        turns = (*self.turns, question, *self.following, reply)
         return self.model_copy(
             update={"turns": turns, "following": (), "speaker": None, "images": (), "files": ()}
         )
@@ -147,6 +153,15 @@ class Conversation(Value):
     def characters(self) -> int:
         messages = sum(turn.characters for turn in (*self.turns, *self.following))
         return len(self.instructions) + messages + _length(self.files)
+
+    @property
+    def spoken(self) -> bool:
+        """Whether there are instructions or earlier messages to show."""
+        return bool(self.system or self.exchange)
+
+    def defused(self, text: str) -> str:
+        """`text` in which none of the plain tags can open or close that show this conversation."""
+        return _PLAIN_TAG.sub("<\u200b", text) if self.spoken else text
 
     def opening(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from conductor.values.message_parts.images import Image
 from conductor.values.message_parts.response_format import ResponseFormat
@@ -19,9 +19,9 @@ from conductor.values.message_parts.tools import ToolCall, ToolOffer
 
 
 class Value(BaseModel):
-    """A frozen, validated value; unknown fields are refused."""
+    """A frozen, validated value; unknown fields are refused. Its schema is built when it is first used."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 Number = TypeVar("Number", int, float)
@@ -65,7 +65,7 @@ class Sampling(Value):
         return all(value is None for value in self.__dict__.values())
 
     @property
-    def given(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """The parameters that are set, by name."""
         return {name: value for name, value in self if value is not None}
 
@@ -73,29 +73,40 @@ class Sampling(Value):
     def words(self) -> tuple[str, ...]:
         """The parameters that are set, for people."""
         rest = tuple(value.words for value in (self.response_format, self.tools) if value is not None)
-        numbers = {name: value for name, value in self.given.items() if isinstance(value, int | float)}
-        asked = () if numbers.pop("logprobs", None) is None else ("log probabilities",)
+        numbers = {name: value for name, value in self.parameters.items() if isinstance(value, int | float)}
+        logprob_words = () if numbers.pop("logprobs", None) is None else ("log probabilities",)
         named = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in numbers.items())
-        return (*named, *rest, *asked)
+        return (*named, *rest, *logprob_words)
 
     def over(self, defaults: Sampling) -> Sampling:
         """These parameters, and `defaults` where they leave one open."""
         if self.unset:
             return defaults
-        return defaults.model_copy(update=self.given)
+        return defaults.model_copy(update=self.parameters)
 
 
-RequestStyle = Literal["ours", "paper", "moa"]
+def _renamed(style: object) -> object:
+    return "research" if style == "paper" else style
+
+
+ONCE_PAPER = BeforeValidator(_renamed)
+"""Reads the name that stored workflows and older pool files have for the style `research`."""
+
+RequestStyle = Annotated[Literal["ours", "research", "moa"], ONCE_PAPER]
 """How a step's request is laid out: ours; as in the research code, for checkpoints trained on that; or as in
 Mixture-of-Agents, the question as it is, and what the step sees as a numbered list in the system message."""
 
 
 class Usage(Value):
-    """Tokens of one call and what they cost in US dollars. None means unknown, which is not zero."""
+    """Tokens of one call and what they cost in US dollars. None means unknown, which is not zero.
+
+    `cached_tokens` are those of the prompt that the provider read from its cache.
+    """
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
+    cached_tokens: int | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def total(self) -> int | None:
@@ -111,6 +122,7 @@ class Usage(Value):
             prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
             completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
             cost=_sum(self.cost, other.cost),
+            cached_tokens=_sum(self.cached_tokens, other.cached_tokens),
         )
 
 
@@ -282,16 +294,20 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A piece of a model's reasoning, separate from its answer. Pieces joined give `reasoning`."""
+    """A piece of a model's reasoning, separate from its answer. Pieces joined give `reasoning`.
+
+    `recalls`: so many characters that came last as the answer were reasoning, too, and come before it.
+    """
 
     text: str
+    recalls: int = 0
 
 
 class Retried(Value):
     """Attempt `attempt` (from 1) gave no answer, for the reason in `message`; called again after `seconds`.
 
     `withdrawn` is how many characters of text and reasoning it had given: they no longer count. `used` is
-    what a withdrawn answer that was whole had cost, None where none had come to its end.
+    what a withdrawn answer that was whole had cost, None if none had come to its end.
     """
 
     attempt: int
@@ -310,8 +326,9 @@ whose results its worker is to be sent, or unknown."""
 class Completion:
     """The end of a stream: the whole text, the reasoning separate from it, and what it cost.
 
-    `request_id` is the provider's name of the call, None where it has none. `tool_calls` are those that the
+    `request_id` is the provider's name of the call, or None. `tool_calls` are those that the
     client is to make. `logprobs` are those of the text's tokens, where they were asked for and given.
+    `left_out` are the parameters that were set, and that the endpoint was asked without.
     """
 
     text: str
@@ -321,6 +338,7 @@ class Completion:
     request_id: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     logprobs: tuple[TokenLogprob, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def written(self) -> str:

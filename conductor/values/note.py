@@ -24,9 +24,9 @@ class Note(Value):
     """A person's `text` about the words `quote` of a text; "" where it is about all of it.
 
     `step` counts from 0 and is None on the question. `start` is where the words begin in the text, in
-    characters from 0 and for all marks of Markdown; None where they did not stand there, as those of a drawn
+    characters from 0 and for all marks of Markdown; None if they did not stand there, as those of a drawn
     formula.
-    `author` is None where unknown. All three texts are a person's or a model's: untrusted.
+    `author` is None if unknown. All three texts are a person's or a model's: untrusted.
     """
 
     id: str

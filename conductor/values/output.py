@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field
@@ -10,12 +12,21 @@ from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import FinishReason, Usage, Value
 
-WorkerKind = Literal["model", "offline", "simulated"]
-"""Who answers: a language model, a built-in expert that computes, or a simulated worker."""
+WorkerKind = Literal["model", "embedded", "offline", "simulated"]
+"""Who answers: a served language model, a small one in a process of this program, a worker that computes, or
+a simulated worker.
+"""
+
+EMBEDDED_LABEL = "tiny, on this machine, often wrong"
 
 OFFLINE_LABEL = "offline, no model is called"
 SIMULATED_LABEL = "simulated, no model is called"
-"""The label of all output of a pool in which no model answers."""
+"""The label of all output of a pool in which no served model answers."""
+
+KIND_LABELS: Mapping[WorkerKind, str] = MappingProxyType(
+    {"embedded": EMBEDDED_LABEL, "offline": OFFLINE_LABEL, "simulated": SIMULATED_LABEL}
+)
+"""What stands beside all words of a kind of worker; a served model has no label."""
 
 CUT_OFF = "cut off at the token limit"
 """The mark of an answer that ended where its worker had no tokens left."""
@@ -25,51 +36,62 @@ NO_ANSWER = "no answer"
 
 
 class HandEdit(Value):
-    """That a person wrote an output's text: when (Unix seconds), and the author's name where it is known."""
+    """That a person wrote an output's text."""
 
     at: float
+    """When, in Unix seconds."""
     by: str = "a person"
+    """The author's name, if it is known."""
 
 
 class StandIn(Value):
-    """That a step's own worker gave no answer, for the `reason`, and its rule for failures gave this output.
-
-    `fallback` is the worker that the rule names, None where it names none. `text`: the output is the rule's
-    own text, because the fallback, too, gave no answer.
-    """
+    """That a step's own worker gave no answer, and its rule for failures gave this output."""
 
     reason: str
+    """Why the worker gave none."""
     fallback: str | None = None
+    """The worker that the rule names, or None."""
     text: bool = False
+    """The output is the rule's own text, because the fallback, too, gave no answer."""
 
 
 class Output(Value):
-    """What a worker answered under a fingerprint, or what a person wrote in its place (`hand`).
-
-    `seconds` is the time from start to end; `run` and `step` (0-based) name where it was first made.
-    `reasoning` is what a model thought before it answered; no other step is shown it. `instead_of` is the
-    worker that was called first, where `worker` answered in its place. `request_id` is the provider's name of
-    the call, None where it has none. `tool_calls` are those that the client is to make. `stand_in` is set
-    where the step's rule for failures gave the output. `logprobs` are those of the text's tokens, where they
-    were asked for and given.
-    """
+    """What a worker answered under a fingerprint, or what a person wrote in its place."""
 
     fingerprint: str
+    """The key of all that the answer depends on."""
     text: str
+    """The answer."""
     reasoning: str = ""
+    """What a model thought before it answered; no other step is shown it."""
     worker: str
+    """The one that answered."""
     worker_kind: WorkerKind
+    """Who answered."""
     usage: Usage = Usage()
+    """The tokens that it took."""
     seconds: float
+    """From the start of the call to its end."""
     finish_reason: FinishReason = "stop"
+    """Why the text ends."""
     instead_of: str | None = None
+    """The worker that was called first, where `worker` answered in its place."""
     request_id: str | None = None
+    """The provider's name of the call, or None."""
     hand: HandEdit | None = None
+    """The edit by a person whose text this is, or None."""
     tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
+    """Those that the client is to make."""
     stand_in: StandIn | None = Field(default=None, exclude_if=lambda stand_in: stand_in is None)
+    """Set where the step's rule for failures gave the output."""
     logprobs: tuple[TokenLogprob, ...] = Field(default=(), exclude_if=lambda logprobs: not logprobs)
+    """Those of the text's tokens, if they were requested and given."""
+    left_out: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """The parameters that its worker's endpoint was called without."""
     run: str
+    """The run in which it was first made."""
     step: int
+    """Its step there, from 0."""
 
     @property
     def empty(self) -> bool:
@@ -77,12 +99,27 @@ class Output(Value):
         return not self.tool_calls and not self.text.strip()
 
     @property
-    def shown(self) -> str:
+    def silence(self) -> str:
+        """Why an empty output has no text, as a sentence or two; thoughts without an answer are counted."""
+        limit = " Its tokens were used up (finish reason length); raise max_tokens." if self.cut_off else ""
+        tokens = self.usage.completion_tokens
+        if not self.reasoning and not (self.cut_off and tokens):
+            return f"Its worker answered with nothing.{limit}"
+        size = f"{len(self.reasoning):,} characters" if tokens is None else f"{tokens:,} tokens"
+        return f"Its worker only thought, {size} long, and gave no answer.{limit}"
+
+    @property
+    def display_text(self) -> str:
         """The text, and the calls of tools in words (Markdown), for people."""
         if not self.tool_calls:
             return self.text
         texts = (self.text, *(call.words for call in self.tool_calls))
         return "\n\n".join(text for text in texts if text.strip())
+
+    @property
+    def loss(self) -> str:
+        """The parameters in `left_out`, for people; "" without any."""
+        return f"asked without {', '.join(self.left_out)}, as its endpoint requires" if self.left_out else ""
 
     @property
     def cut_off(self) -> bool:
@@ -110,6 +147,7 @@ class Output(Value):
                 "tool_calls": (),
                 "stand_in": None,
                 "logprobs": (),
+                "left_out": (),
                 "hand": edit,
             }
         )

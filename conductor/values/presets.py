@@ -25,7 +25,8 @@ class Settings(Value):
     `workers` are the pool's workers that it may use, in the order in which they are numbered (None: all, in
     the pool's order). `attempts` is how often a round's plan is requested where no person decides.
     `economical` leaves the Conductor only the workers of the lowest known price. `planner` names a baseline
-    that plans in the place of the pool's Conductor (`conductor.baselines`).
+    that plans in the place of the pool's Conductor (`conductor.baselines`). `strict_form`: plans are read as
+    the research code reads them, and never repaired.
     """
 
     max_steps: int = Field(default=5, ge=1)
@@ -35,6 +36,7 @@ class Settings(Value):
     economical: bool = False
     planner: str | None = None
     budget: Budget = NO_BUDGET
+    strict_form: bool = Field(default=False, exclude_if=lambda strict: not strict)
 
 
 MODES: Mapping[Mode, Settings] = {

@@ -69,7 +69,7 @@ class Shares:
     """A request by its sources: the query, earlier steps in the order sent, the own task, our wording.
 
     `exact`: the amounts are counted, not estimated. `reported` is how many tokens the endpoint reports to
-    have read, with those that its chat format adds; None where it reports nothing.
+    have read, with those that its chat format adds; None if it reports nothing.
     """
 
     shares: tuple[Share, ...]
@@ -89,7 +89,7 @@ def source_of(part: Part) -> Source:
     return Source("step", step=part.step, round=part.round, worker=part.worker)
 
 
-def counted(request: Request, count: Count, *, reported: int | None = None) -> Shares:
+def exact_shares(request: Request, count: Count, *, reported: int | None = None) -> Shares:
     """The shares in tokens, as `count` counts them."""
     amounts: list[int] = []
     for message in request.messages:
@@ -152,7 +152,7 @@ def _apportioned(total: int, weights: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a source between two requests: `old` is None where it is new, `new` where it is gone.
+    """What became of a source between two requests: `old` is None if it is new, `new` if it is gone.
 
     `changed` are the kinds of its parts whose words differ, `same` those whose words do not.
     """
@@ -175,18 +175,18 @@ def changes(old: Request, new: Request, *, places: Mapping[int, int] | None = No
     """
     before = {_key(source, places): (source, texts) for source, texts in _texts(old).items()}
     after = {_key(source, None): (source, texts) for source, texts in _texts(new).items()}
-    found = []
+    differences = []
     for key in (*after, *(key for key in before if key not in after)):
         was, old_texts = before.get(key, (None, {}))
         now, new_texts = after.get(key, (None, {}))
         kinds = dict.fromkeys((*new_texts, *old_texts))
         changed = tuple(kind for kind in kinds if old_texts.get(kind) != new_texts.get(kind))
         same = tuple(kind for kind in kinds if kind not in changed)
-        found.append(Change(old=was, new=now, changed=changed, same=same))
-    if not any(change.any for change in found) and comparable(old) != comparable(new):
+        differences.append(Change(old=was, new=now, changed=changed, same=same))
+    if not any(change.any for change in differences) and comparable(old) != comparable(new):
         frame = Source("frame")
-        found.append(Change(old=frame, new=frame, changed=("frame",)))
-    return tuple(found)
+        differences.append(Change(old=frame, new=frame, changed=("frame",)))
+    return tuple(differences)
 
 
 def comparable(request: Request) -> str:
@@ -206,9 +206,9 @@ def _key(source: Source, places: Mapping[int, int] | None) -> tuple[object, ...]
 
 
 def _texts(request: Request) -> dict[Source, dict[PartKind, str]]:
-    found: dict[Source, dict[PartKind, str]] = {}
+    by_source: dict[Source, dict[PartKind, str]] = {}
     for part in _parts(request):
         if part.kind != "frame":
-            texts = found.setdefault(source_of(part), {})
+            texts = by_source.setdefault(source_of(part), {})
             texts[part.kind] = texts.get(part.kind, "") + part.text
-    return found
+    return by_source

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from conductor.text.formatting import counted, dollars
+from conductor.text.formatting import dollars, quantity
 from conductor.values.messages import Usage, Value
 
 
 class Total(Value):
-    """Tokens and US dollars: the sum of what is known, None where nothing is.
+    """Tokens and US dollars: the sum of what is known, None if nothing is.
 
     `tokens_at_least` and `cost_at_least`: a part of the sum is unknown, so that it is a lower bound.
     """
@@ -47,7 +47,7 @@ class Total(Value):
         """The tokens for people; "- tokens" where unknown."""
         if self.tokens is None:
             return "- tokens"
-        return f"{'at least ' * self.tokens_at_least}{counted(self.tokens, 'token')}"
+        return f"{'at least ' * self.tokens_at_least}{quantity(self.tokens, 'token')}"
 
     @property
     def cost_words(self) -> str:
@@ -57,5 +57,5 @@ class Total(Value):
     @property
     def known_words(self) -> list[str]:
         """Tokens and dollars for people, without what is unknown."""
-        found = [] if self.tokens is None else [self.token_words]
-        return found if self.cost is None else [*found, self.cost_words]
+        parts = [] if self.tokens is None else [self.token_words]
+        return parts if self.cost is None else [*parts, self.cost_words]

@@ -84,7 +84,7 @@ class Server:
     def wait_until_ready(self, model: str, *, every: float = 0.25) -> int | None:
         """Wait until the server is healthy and serves `model`.
 
-        Returns how many tokens a call may hold, None where the server does not report it. A model may take
+        Returns how many tokens a call may hold, None if the server does not report it. A model may take
         an hour to download, so there is no limit. Raises `ServeError` when the server ends before it is
         ready, or serves something else.
         """
@@ -143,7 +143,7 @@ def _signal(group: int, number: int) -> bool:
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
-        # macOS answers "permission" for a group of which only ended processes are left.
+        # macOS answers "permission" for a group that has only ended processes left.
         return False
     return True
 

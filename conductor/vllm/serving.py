@@ -8,7 +8,7 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal
 
 import tomlkit
 
@@ -17,7 +17,7 @@ from conductor.values.messages import Value
 
 # -- the installed vLLM ------------------------------------------------------------------------------
 
-_PROBE = Path(__file__).with_name("probe.py")
+_PROBE = Path(__file__).with_name("version_probe.py")
 _OLDEST = (0, 12)
 """The first vLLM with `structured_outputs`; before it, a constraint would be ignored in silence."""
 
@@ -42,8 +42,8 @@ def installed(python: str) -> Installed:
             f"{python} cannot be run: {error.strerror}. Name the Python that has vLLM by --python."
         ) from error
     try:
-        found = json.loads(probe.stdout)
-        server, version, cpu = found["server"], found["version"], found["cpu"]
+        answer = json.loads(probe.stdout)
+        server, version, cpu = answer["server"], answer["version"], answer["cpu"]
     except (ValueError, KeyError, TypeError) as error:
         lines = (probe.stderr or probe.stdout).strip().splitlines()
         why = lines[-1] if lines else f"exit code {probe.returncode}"
@@ -78,7 +78,7 @@ _OPTIONS["--served-model-name"] = "--served-name"
 """vLLM's flags that have an option of their own here, because the pool lines need their values."""
 
 
-class Card(Value):
+class GraphicsCard(Value):
     """What a server of a 7B model in 16 bits is started with on a card: how many tokens a call may hold, how
     many calls are computed at once, and which part of the card's memory is the server's.
 
@@ -91,11 +91,14 @@ class Card(Value):
     memory: float
 
 
-CARDS: Mapping[int, Card] = {
-    24: Card(max_model_len=16_384, max_num_seqs=32, memory=0.90),
-    80: Card(max_model_len=32_768, max_num_seqs=256, memory=0.92),
+CARDS: Mapping[int, GraphicsCard] = {
+    24: GraphicsCard(max_model_len=16_384, max_num_seqs=32, memory=0.90),
+    80: GraphicsCard(max_model_len=32_768, max_num_seqs=256, memory=0.92),
 }
 """Cards by their memory in GB."""
+
+TRAINED_TOKENS = 1024
+"""The longest completion of the published training."""
 
 _STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -107,8 +110,9 @@ class Serving(Value):
 
     `key_env` names the variable that holds the API key, None for a server without one. `card` is the memory
     of the card in GB, one of `CARDS`; None leaves lengths and memory to vLLM. `reasoning_parser` and
-    `tool_call_parser` are vLLM's names of how a model writes its thoughts and its calls of tools, None where
+    `tool_call_parser` are vLLM's names of how a model writes its thoughts and its calls of tools, None if
     it does neither. `extra` are vLLM flags that `extra_flags` accepts; they come last, so they win over ours.
+    `prompt` and `prompt_from` are for the lines of the pool file.
     """
 
     model: str
@@ -120,6 +124,8 @@ class Serving(Value):
     reasoning_parser: str | None = None
     tool_call_parser: str | None = None
     key_env: str | None = None
+    prompt: Literal["ours", "research"] = "ours"
+    prompt_from: str | None = None
     extra: tuple[str, ...] = ()
 
     @property
@@ -172,16 +178,21 @@ class Serving(Value):
     def pool_lines(self, *, context: int | None) -> str:
         """The `[conductor]` and `[[worker]]` tables of a pool file that uses this server, as TOML.
 
-        `context` is how many tokens a call may hold, None where the server does not report it.
+        `context` is how many tokens a call may hold, None if the server does not report it.
         """
         shared: dict[str, Any] = {"base_url": f"{self.url}/v1", "model": self.served_name}
         if self.key_env is not None:
             shared["api_key_env"] = self.key_env
+        planning: dict[str, Any] = {}
+        if self.prompt == "research":
+            planning = {"prompt_style": "research", "dialect": "binary", "max_tokens": TRAINED_TOKENS}
+            if self.prompt_from is not None:
+                planning["prompt_from"] = self.prompt_from
         name = PurePath(self.model).name or self.model
         worker = {"name": name, **shared, "strengths": "general questions"}
         if context is not None:
             worker["context"] = context
-        return tomlkit.dumps({"conductor": shared, "worker": [worker]})
+        return tomlkit.dumps({"conductor": {**shared, **planning}, "worker": [worker]})
 
 
 def open_to_others(host: str) -> bool:

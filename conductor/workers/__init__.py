@@ -1,1 +1,1 @@
-"""The workers: their protocol, the built-in experts, the simulated worker, language models, and the pool."""
+"""The workers: their protocol, the built-in workers, the simulated worker, language models, and the pool."""

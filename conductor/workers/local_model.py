@@ -15,7 +15,7 @@ from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.protocol import WorkerCard
 
 if TYPE_CHECKING:
-    from conductor.llama.model import Llama, Written
+    from conductor.llama.numpy_llama import Llama, Written
 
 SHIPPED: Mapping[str, Path] = {"orchard": Path(__file__).parents[1] / "llama" / "shipped" / "orchard"}
 """The folders of the models that come with the program, by the names that a pool file gives them."""
@@ -31,7 +31,7 @@ class LocalModel:
 
     def __init__(self, folder: Path, *, name: str) -> None:
         # Here, because most pools have no local model and need not wait for numpy.
-        from conductor.llama.model import read_llama  # noqa: PLC0415
+        from conductor.llama.numpy_llama import read_llama  # noqa: PLC0415
 
         self.folder = folder
         self.llama: Llama = read_llama(folder)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
+from conductor.drawing.marks import Colour
 from conductor.runs.events import Event
 from conductor.values.messages import (
+    ONCE_PAPER,
     CallDelta,
     Completion,
     Delta,
@@ -23,24 +25,38 @@ from conductor.values.messages import (
     Value,
 )
 from conductor.values.output import WorkerKind
+from conductor.workers.wording.wording import Wording
 
-PromptStyle = Literal["ours", "paper"]
+PromptStyle = Annotated[Literal["ours", "research"], ONCE_PAPER]
 """How a request is laid out: ours, or as in the research code, for checkpoints trained on that."""
 
 _MILLION = 1_000_000
 
 
 class Price(Value):
-    """US dollars a million tokens."""
+    """US dollars a million tokens; `cached` for those of a prompt that the provider reads from its cache."""
 
     prompt: float
     completion: float
+    cached: float | None = None
+
+    def times(self, share: float) -> Price:
+        """The price of calls that cost this share of it."""
+        return Price(
+            prompt=share * self.prompt,
+            completion=share * self.completion,
+            cached=None if self.cached is None else share * self.cached,
+        )
 
     def of(self, usage: Usage) -> float | None:
-        """What a call cost; None when its tokens are unknown."""
+        """What a call cost; None when its tokens are unknown. Cached tokens of unknown number or price cost
+        what others of the prompt do.
+        """
         if usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
         spent = usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion
+        if self.cached is not None and usage.cached_tokens is not None:
+            spent -= min(usage.cached_tokens, usage.prompt_tokens) * (self.prompt - self.cached)
         return spent / _MILLION
 
 
@@ -51,11 +67,12 @@ class WorkerCard(Value):
     fake its kind of skill. `takes_sampling`: sampling parameters have an effect. `takes_form`: it answers in
     the form that a request's sampling names, or fails. `takes_tools`: it may call the tools of a request's
     sampling. `takes_logprobs`: it may give the log probabilities of its tokens. `vision`: it sees the images
-    of a request. `context` is how many tokens a call may hold, `endpoint` the base URL of a served model
-    (never with a key in it), `fallback` the worker that answers where it fails. `tokenizer` is the path of
-    its `tokenizer.json`, where that is known. `parameters` is what else decides its answers. `unusable` is
-    the reason why it cannot be called with the present settings, None where none is known. `nested` workers
-    do a step by an inner workflow, whose calls are counted one by one.
+    of a request. `wording` holds the texts of the style `research`, where they are not ours. `context` is
+    how many tokens a call may hold, `endpoint` the base URL of a served model (never with a key in it),
+    `fallback` the worker that answers where it fails. `tokenizer` is the path of its `tokenizer.json`, where
+    that is known. `parameters` is what else decides its answers. `unusable` is the reason why it cannot be
+    called with the present settings, None if none is known. `nested` workers do a step by an inner
+    workflow, whose calls are counted one by one. `colour` is the one that was chosen for its mark.
     """
 
     name: str
@@ -69,6 +86,7 @@ class WorkerCard(Value):
     takes_logprobs: bool = False
     vision: bool = False
     prompt_style: PromptStyle = "ours"
+    wording: Wording | None = None
     price: Price | None = None
     context: int | None = None
     endpoint: str | None = None
@@ -76,11 +94,12 @@ class WorkerCard(Value):
     tokenizer: str | None = None
     parameters: str = ""
     nested: bool = False
+    colour: Colour | None = None
     unusable: str | None = None
 
     def refusal(self, sampling: Sampling) -> str | None:
         """Why it cannot answer in the form, call the tools or give the log probabilities that are asked for,
-        without a full stop; None where it can.
+        without a full stop; None if it can.
         """
         what = "is simulated and calls no model" if self.kind == "simulated" else "is no model of an endpoint"
         if sampling.response_format is not None and not self.takes_form:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -26,9 +27,10 @@ _WORDS = (
 class SimulatedWorker:
     """Answers after `latency` seconds with `tokens` words at `tokens_per_second` (None: all at once).
 
-    `answer` replaces the made-up text by a fixed one or by a function of the request. Calls whose number
-    (from 0) is in `fail_calls`, and requests whose instruction contains `fail_on`, raise `WorkerError`
-    after half of the text was streamed. `requests` remembers everything it was sent, in order.
+    `answer` replaces the made-up text by a fixed one or by a function of the request; texts that `enqueue`
+    adds come before it. Calls whose number (from 0) is in `fail_calls`, and requests whose instruction
+    contains `fail_on`, raise `WorkerError` after half of the text was streamed. `requests` remembers
+    everything it was sent, in order.
     """
 
     name: str
@@ -41,6 +43,7 @@ class SimulatedWorker:
     fail_calls: frozenset[int] = frozenset()
     fail_on: str | None = None
     requests: list[Request] = field(default_factory=list, repr=False)
+    queue: deque[str] = field(default_factory=deque, repr=False)
     card: WorkerCard = field(init=False)
 
     def __post_init__(self) -> None:
@@ -48,12 +51,16 @@ class SimulatedWorker:
             name=self.name, kind="simulated", strengths=self.strengths, model=f"simulated-{self._mark()}"
         )
 
+    def enqueue(self, *answers: str) -> None:
+        """Answer the next calls with these texts, one each, in this order."""
+        self.queue.extend(answers)
+
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
         call = len(self.requests)
         self.requests.append(request)
         await asyncio.sleep(self.latency)
-        asked = [message.content for message in request.messages]
-        text = self._text(request, asked)
+        contents = [message.content for message in request.messages]
+        text = self.queue.popleft() if self.queue else self._text(request, contents)
         fails = call in self.fail_calls or (self.fail_on is not None and self.fail_on in request.instruction)
         pieces = [text] if self.tokens_per_second is None else _words(text)
         for piece in pieces[: len(pieces) // 2] if fails else pieces:
@@ -62,7 +69,7 @@ class SimulatedWorker:
             yield Delta(text=piece)
         if fails:
             raise WorkerError(f"{self.name} was set to fail on this call.")
-        sent = sum(map(count_tokens, asked))
+        sent = sum(map(count_tokens, contents))
         yield Completion(text=text, usage=Usage(prompt_tokens=sent, completion_tokens=count_tokens(text)))
 
     def _mark(self) -> str:
@@ -72,12 +79,12 @@ class SimulatedWorker:
         deciding = repr((answering, self.tokens, self.fail_on))
         return f"{self.seed}-{sha256(deciding.encode()).hexdigest()[:6]}"
 
-    def _text(self, request: Request, asked: Sequence[str]) -> str:
+    def _text(self, request: Request, contents: Sequence[str]) -> str:
         if isinstance(self.answer, str):
             return self.answer
         if self.answer is not None:
             return self.answer(request)
-        key = "\x1f".join((str(self.seed), self.name, *asked))
+        key = "\x1f".join((str(self.seed), self.name, *contents))
         seed = int.from_bytes(sha256(key.encode("utf-8", "surrogatepass")).digest())
         words = random.Random(seed)  # noqa: S311 - made-up text, not a secret
         return " ".join(words.choice(_WORDS) for _ in range(self.tokens))

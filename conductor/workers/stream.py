@@ -41,7 +41,7 @@ class Opened(AbstractAsyncContextManager[AsyncIterator[T]]):
 
 
 async def whole_answer(worker: Worker, request: Request) -> Completion:
-    """The worker's completion; its pieces are left out. Raises `WorkerError` where there is none."""
+    """The worker's completion; its pieces are left out. Raises `WorkerError` if the stream has none."""
     async with Opened(worker.stream(request)) as items:
         async for item in items:
             if isinstance(item, Completion):
@@ -83,7 +83,7 @@ class DeltaBatch:
 
     __slots__ = ("_emit", "_first", "_pieces", "_timer")
 
-    def __init__(self, emit: Callable[[str], None]) -> None:
+    def __init__(self, emit: Callable[[str], object]) -> None:
         self._emit = emit
         self._pieces: list[str] = []
         self._timer: asyncio.Handle | None = None
@@ -148,19 +148,19 @@ class CallBatches:
 
 
 def _no_calls(_: CallDelta) -> None:
-    """For a stream of which no calls of tools are expected."""
+    """For a stream that is not expected to call tools."""
 
 
 async def read_stream(
     stream: AsyncIterable[object],
     *,
-    on_text: Callable[[Delta], None],
-    on_thought: Callable[[str], None],
+    on_text: Callable[[Delta], object],
+    on_thought: Callable[[Thought], object],
     on_call: Callable[[CallDelta], None] = _no_calls,
     note: Callable[[Any], None],
     count: Callable[[str], None],
 ) -> Completion | None:
-    """The completion of a stream, None where it ends without one. Raises what the stream raises.
+    """The completion of a stream, or None if it ends without one. Raises what the stream raises.
 
     `on_text`, `on_thought` and `on_call` are called with batches of text, of thoughts and of calls of tools,
     except for the end that the completion holds as well: of an answer that comes whole they
@@ -173,7 +173,10 @@ async def read_stream(
         on_text(Delta(text, tuple(logprobs)))
         logprobs.clear()
 
-    answer, thought, calls = DeltaBatch(emit), DeltaBatch(on_thought), CallBatches(on_call)
+    def think(text: str) -> None:
+        on_thought(Thought(text))
+
+    answer, thought, calls = DeltaBatch(emit), DeltaBatch(think), CallBatches(on_call)
     # Without `Opened`, which would cost as much as a twentieth of a whole step.
     items = aiter(stream)
     try:
@@ -188,6 +191,12 @@ async def read_stream(
                 calls.drop()
                 return item
             elif isinstance(item, Thought):
+                if item.recalls:
+                    answer.flush()
+                    thought.flush()
+                    logprobs.clear()
+                    on_thought(item)
+                    continue
                 thought.add(item.text)
                 count(item.text)
             elif isinstance(item, CallDelta):

@@ -99,13 +99,13 @@ def _order(workflow: Workflow) -> list[str]:
 
 
 def _diff(old: Workflow, new: Workflow) -> PlanDiff:
-    known = matching(old, new)
+    matches = matching(old, new)
     # A largest set of steps in unchanged order stayed; the others moved.
-    stayed = {at for at, _ in longest_ascending(sorted(known.items()))}
-    came_from = {to: at for at, to in known.items()}
+    stayed = {at for at, _ in longest_ascending(sorted(matches.items()))}
+    came_from = {to: at for at, to in matches.items()}
     pairs = []
-    for at, to in sorted(known.items(), key=lambda pair: pair[1]):
-        lost = tuple(read for read in old.steps[at].access if known.get(read) not in new.steps[to].access)
+    for at, to in sorted(matches.items(), key=lambda pair: pair[1]):
+        lost = tuple(read for read in old.steps[at].access if matches.get(read) not in new.steps[to].access)
         gained = tuple(
             read for read in new.steps[to].access if came_from.get(read) not in old.steps[at].access
         )
@@ -118,7 +118,7 @@ def _diff(old: Workflow, new: Workflow) -> PlanDiff:
         old,
         new,
         pairs=tuple(pairs),
-        removed=tuple(at for at in range(len(old)) if at not in known),
+        removed=tuple(at for at in range(len(old)) if at not in matches),
         added=tuple(at for at in range(len(new)) if at not in came_from),
     )
 
@@ -126,13 +126,13 @@ def _diff(old: Workflow, new: Workflow) -> PlanDiff:
 # -- as planned, as edited and as run --------------------------------------------------------------
 
 Row = tuple[int | None, int | None, int | None]
-"""A step's positions as planned, as edited, as run; None where it is not there."""
+"""A step's positions as planned, as edited, as run; None if it is not there."""
 
 
 @dataclass(frozen=True)
 class ThreeWay:
     """Three states of a workflow. `planned` is how the edited one differs from the planned one, `run` how the
-    one last run differs from the edited one, None where none was run.
+    one last run differs from the edited one, None before any run.
 
     Every step of every state is in exactly one of the `rows`.
     """

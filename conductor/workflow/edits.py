@@ -68,7 +68,9 @@ class WithoutStep(Value):
 
 
 class WorkerReplaced(Value):
-    """Every step of `worker` is done by `by`; no change where it has none."""
+    """Every step of `worker` is done by `by`, which is also the fallback in its place; no change where it
+    has none.
+    """
 
     kind: Literal["replaced"] = "replaced"
     worker: str
@@ -79,10 +81,7 @@ class WorkerReplaced(Value):
         return f"{self.by} for {self.worker}"
 
     def of(self, workflow: Workflow) -> Workflow:
-        return Workflow.of(
-            step.model_copy(update={"worker": self.by}) if step.worker == self.worker else step
-            for step in workflow.steps
-        )
+        return workflow.with_workers({self.worker: self.by})
 
 
 class WithoutAccess(Value):
@@ -164,32 +163,32 @@ def single_edits(
 
     A workflow of one step has neither an edge nor a step to leave out.
     """
-    found: list[Edit] = []
+    edits: list[Edit] = []
     if edges:
-        found += [
+        edits += [
             WithoutEdge(read=read, reader=reader)
             for reader, step in enumerate(workflow.steps)
             for read in step.access
         ]
     if steps and len(workflow) > 1:
-        found += [WithoutStep(step=step) for step in range(len(workflow))]
+        edits += [WithoutStep(step=step) for step in range(len(workflow))]
     if swaps:
-        found += [
+        edits += [
             OtherWorker(step=at, worker=worker)
             for at, step in enumerate(workflow.steps)
             for worker in workers
             if worker != step.worker
         ]
-    return tuple(found)
+    return tuple(edits)
 
 
 def plan_edits(workers: Sequence[str], *, access: bool, swaps: bool) -> tuple[Edit, ...]:
     """Edits that fit any plan: each kind of access left out, each of `workers` replaced by each other one."""
-    found: list[Edit] = []
+    edits: list[Edit] = []
     if access:
-        found += [WithoutAccess(which="all"), WithoutAccess(which="final"), WithoutAccess(which="repeated")]
+        edits += [WithoutAccess(which="all"), WithoutAccess(which="final"), WithoutAccess(which="repeated")]
     if swaps:
-        found += [
+        edits += [
             WorkerReplaced(worker=worker, by=by) for worker in workers for by in workers if by != worker
         ]
-    return tuple(found)
+    return tuple(edits)

@@ -24,9 +24,9 @@ MAX_BYTES = 5_000_000
 """Larger files are refused before they are read as JSON."""
 
 # Such a file has many lines of JSON, so that it cannot be read as one document.
-_SESSIONS = re.compile(r'\ufeff?\s*\{\s*"format"\s*:\s*"conductor-sessions?"')
+_SESSIONS = re.compile(r'\ufeff?\s*\{\s*"format"\s*:\s*"conductor-session"')
 
-_WANTED = {
+_REQUIREMENTS = {
     "tuple_type": "it must be a list",
     "model_type": "it must be an object",
     "string_type": "it must be a text",
@@ -170,4 +170,4 @@ def _sentence(error: ValidationError) -> str:
         return "The file has no steps; a workflow needs at least one."
     if reason["type"] == "extra_forbidden":
         return f"The file has an unknown field {where!r}; remove it."
-    return f"The file's field {where!r} is wrong: {_WANTED.get(reason['type'], reason['msg'])}."
+    return f"The file's field {where!r} is wrong: {_REQUIREMENTS.get(reason['type'], reason['msg'])}."

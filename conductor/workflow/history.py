@@ -1,6 +1,6 @@
 """A session's revisions as a tree to look at: a row each, newest first, with the lines that lead past it.
 
-Pure. Knows which revision was made of which, nothing of what they hold.
+Pure. Knows each revision's parent, nothing of what the revisions hold.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def history(parents: Mapping[str, str | None], head: str | None) -> tuple[Histor
 
     A parent precedes its children; a parent that is not among the revisions counts as none.
     """
-    known = {id: parent if parent in parents else None for id, parent in parents.items()}
+    parent_of = {id: parent if parent in parents else None for id, parent in parents.items()}
     # Redo leads to the newest child, again and again.
-    newest = {parent: id for id, parent in known.items() if parent is not None}
-    current = _way(known, head) if head in known else set()
+    newest = {parent: id for id, parent in parent_of.items() if parent is not None}
+    current = _way(parent_of, head) if head in parent_of else set()
     main = current | _way(newest, newest.get(head) if head else None)
     rows: list[HistoryRow] = []
     waiting: dict[int, str] = {}
-    for id in reversed(known):
+    for id in reversed(parent_of):
         come = sorted(lane for lane, awaited in waiting.items() if awaited == id)
         for lane in come:
             del waiting[lane]
@@ -50,7 +50,7 @@ def history(parents: Mapping[str, str | None], head: str | None) -> tuple[Histor
             lane = 0
         else:
             lane = come[0] if come else next(free for free in count(1) if free not in waiting)
-        parent = known[id]
+        parent = parent_of[id]
         rows.append(
             HistoryRow(
                 id=id,
@@ -68,8 +68,8 @@ def history(parents: Mapping[str, str | None], head: str | None) -> tuple[Histor
 
 
 def _way(following: Mapping[str, str | None], start: str | None) -> set[str]:
-    found: set[str] = set()
+    way: set[str] = set()
     while start is not None:
-        found.add(start)
+        way.add(start)
         start = following.get(start)
-    return found
+    return way

@@ -47,8 +47,8 @@ def matching(old: Workflow, new: Workflow) -> Matching:
     in_old, in_new = _only(old), _only(new)
     sure = {at: in_new[instruction] for instruction, at in in_old.items() if instruction in in_new}
     left_old = [at for at in range(len(old)) if at not in sure]
-    taken = set(sure.values())
-    left_new = [at for at in range(len(new)) if at not in taken]
+    partners = set(sure.values())
+    left_new = [at for at in range(len(new)) if at not in partners]
     if not left_old or not left_new:
         return sure
     old_words, new_words = (list(map(_words, workflow.steps)) for workflow in (old, new))
@@ -57,13 +57,13 @@ def matching(old: Workflow, new: Workflow) -> Matching:
         for i in left_old
         for j in left_new
     }
-    known = sure | _likest_pairs(alike)
-    alone = _alone(known, len(old), len(new))
+    likely = sure | _likest_pairs(alike)
+    alone = _alone(likely, len(old), len(new))
 
     def around(i: int, j: int) -> int:
         """Points for what surrounds the two steps, as far as the first matching knows."""
-        reads = _common(old.steps[i].access, new.steps[j].access, known)
-        readers = _common(old.readers[i], new.readers[j], known)
+        reads = _common(old.steps[i].access, new.steps[j].access, likely)
+        readers = _common(old.readers[i], new.readers[j], likely)
         return int(_READS * reads + _READERS * readers) + _ALONE * ((i, j) in alone)
 
     return sure | _likest_pairs({(i, j): points + around(i, j) for (i, j), points in alike.items()})
@@ -108,17 +108,17 @@ def _place(i: int, old_steps: int, j: int, new_steps: int) -> int:
     return _PLACE - _PLACE * (i - j) ** 2 // most**2
 
 
-def _common(old: Sequence[int], new: Sequence[int], known: Mapping[int, int]) -> float:
+def _common(old: Sequence[int], new: Sequence[int], pairs: Mapping[int, int]) -> float:
     """How much two lists of steps agree, from 0 to 1; lists without entries agree by 0."""
     if not old or not new:
         return 0.0
-    agreed = len({known.get(at) for at in old} & set(new))
+    agreed = len({pairs.get(at) for at in old} & set(new))
     return 2 * agreed / (len(old) + len(new))
 
 
-def _alone(known: Matching, old_steps: int, new_steps: int) -> frozenset[tuple[int, int]]:
+def _alone(pairs: Matching, old_steps: int, new_steps: int) -> frozenset[tuple[int, int]]:
     """Pairs of unmatched steps, each the only one between two neighbours that are matched."""
-    ends = known | {-1: -1, old_steps: new_steps}
+    ends = pairs | {-1: -1, old_steps: new_steps}
     came_from = {to: at for at, to in ends.items()}
     return frozenset(
         (i, j + 1)

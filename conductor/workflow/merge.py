@@ -46,7 +46,7 @@ class Clash:
 
 @dataclass(frozen=True, slots=True)
 class Rebased:
-    """What both edits make together; `workflow` is None where there are clashes, and only there."""
+    """What both edits make together; `workflow` is None if there are clashes, and only then."""
 
     workflow: Workflow | None
     clashes: tuple[Clash, ...] = ()
@@ -60,7 +60,7 @@ def rebase(base: Workflow, mine: Workflow, theirs: Workflow) -> Rebased:
         return Rebased(mine)
     merge = _Merge(base, mine, theirs)
     clashes = tuple(dict.fromkeys(merge.clashes()))
-    return Rebased(None, clashes) if clashes else merge.made()
+    return Rebased(None, clashes) if clashes else merge.result()
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class _Side:
 
 
 class _Merge:
-    """Two edits of one base, neither of which is the base."""
+    """Two edits of one base; neither is the base."""
 
     def __init__(self, base: Workflow, mine: Workflow, theirs: Workflow) -> None:
         self.sides = (
@@ -132,13 +132,13 @@ class _Merge:
     def _lost_reads(self, side: _Side, other: _Side, kind: Kind) -> Iterator[Clash]:
         """What one edit newly lets read, and the other removed."""
         for node in side.order:
-            known = self.base.reads(node) if node in self.base.place else frozenset()
-            gained = sorted(at for home, at in side.reads(node) - known if home == "base")
+            before = self.base.reads(node) if node in self.base.place else frozenset()
+            gained = sorted(at for home, at in side.reads(node) - before if home == "base")
             yield from (Clash(kind, at) for at in gained if ("base", at) not in other.place)
 
     # -- what they make together -----------------------------------------------------------------------
 
-    def made(self) -> Rebased:
+    def result(self) -> Rebased:
         """The merged workflow; clashes of order are found on the way."""
         orders = (tuple(node for node in side.order if node in self.common) for side in self.sides)
         common = _three_way(*orders)
@@ -177,23 +177,23 @@ class _Merge:
         return [added for side in in_order for added in self._group(side, node)]
 
     def _group(self, side: _Side, after: _Node | None) -> list[_Node]:
-        found: list[_Node] = []
+        group: list[_Node] = []
         behind: _Node | None = None
         for node in side.order:
             if node in self.common:
                 behind = node
             elif node[0] != "base" and behind == after:
-                found.append(node)
-        return found
+                group.append(node)
+        return group
 
     def _reads(self, node: _Node) -> set[_Node]:
         """The reads of the merged step: those that no edit removed, and those that an edit added."""
         if node[0] != "base":
-            return self._kept(self._home(node).reads(node))
+            return self._remaining(self._home(node).reads(node))
         before, mine, theirs = (side.reads(node) for side in self.sides)
-        return self._kept((before & mine & theirs) | (mine - before) | (theirs - before))
+        return self._remaining((before & mine & theirs) | (mine - before) | (theirs - before))
 
-    def _kept(self, nodes: frozenset[_Node]) -> set[_Node]:
+    def _remaining(self, nodes: frozenset[_Node]) -> set[_Node]:
         """Those that neither edit removed."""
         return {node for node in nodes if node in self.common or node[0] != "base"}
 
@@ -215,7 +215,7 @@ class _Merge:
 
 
 def _three_way(before: T, mine: T, theirs: T) -> T | None:
-    """What was changed on one side, or alike on both; None where each side changed it its own way."""
+    """What was changed on one side, or alike on both; None if each side changed it its own way."""
     if mine in (before, theirs):
         return theirs
     return mine if theirs == before else None

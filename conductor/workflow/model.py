@@ -115,15 +115,19 @@ class Workflow(Value):
 
     def ancestors(self, step: int) -> frozenset[int]:
         """Steps whose work reaches `step`, directly or through others."""
-        import networkx as nx  # noqa: PLC0415 - see above
-
-        return frozenset(nx.ancestors(self.graph, step))
+        reached = set(self.steps[step].access)
+        for earlier in reversed(range(step)):
+            if earlier in reached:
+                reached.update(self.steps[earlier].access)
+        return frozenset(reached)
 
     def descendants(self, step: int) -> frozenset[int]:
         """Steps that `step`'s work reaches, directly or through others."""
-        import networkx as nx  # noqa: PLC0415 - see above
-
-        return frozenset(nx.descendants(self.graph, step))
+        reached = {step}
+        for later in range(step + 1, len(self.steps)):
+            if not reached.isdisjoint(self.steps[later].access):
+                reached.add(later)
+        return frozenset(reached - {step})
 
     @cached_property
     def topology(self) -> Topology:
@@ -150,23 +154,25 @@ class Workflow(Value):
         return "general"
 
     def workers(self) -> tuple[str, ...]:
-        """Names of the workers used, in order of first use."""
-        return tuple(dict.fromkeys(step.worker for step in self.steps))
+        """Names of the workers that a run may call, also as fallbacks, in order of first use."""
+        rules = ((step.worker, step.on_failure) for step in self.steps)
+        named = (name for worker, rule in rules for name in (worker, None if rule is None else rule.fallback))
+        return tuple(dict.fromkeys(name for name in named if name is not None))
 
-    def check_workers(self, known: Collection[str]) -> None:
-        """Raise `WorkflowError` for the first step whose worker or fallback is not in `known`."""
+    def check_workers(self, names: Collection[str]) -> None:
+        """Raise `WorkflowError` for the first step whose worker or fallback is not in `names`."""
         for i, step in enumerate(self.steps):
-            if step.worker not in known:
+            if step.worker not in names:
                 raise WorkflowError(
                     f"Step {i + 1} names the worker {step.worker!r}, which the pool does not have; "
-                    f"choose one of: {', '.join(known)}.",
+                    f"choose one of: {', '.join(names)}.",
                     step=i,
                 )
             fallback = None if step.on_failure is None else step.on_failure.fallback
-            if fallback is not None and fallback not in known:
+            if fallback is not None and fallback not in names:
                 raise WorkflowError(
                     f"Step {i + 1} has the fallback {fallback!r}, which the pool does not have; "
-                    f"choose one of: {', '.join(known)}.",
+                    f"choose one of: {', '.join(names)}.",
                     step=i,
                 )
 
@@ -197,9 +203,20 @@ class Workflow(Value):
 
     def with_worker(self, step: int, worker: str) -> Workflow:
         """Give `step` to another worker; its rule for failures loses a fallback that is this one."""
-        self._known(step)
+        self._check_place(step)
         rule = self.steps[step].on_failure
         return self._replace(step, worker=worker, on_failure=rule and rule.of_worker(worker))
+
+    def with_workers(self, instead: Mapping[str, str]) -> Workflow:
+        """Give the steps of each worker that `instead` names, and what has it as its fallback, to another."""
+
+        def moved(step: Step) -> Step:
+            worker, rule = instead.get(step.worker, step.worker), step.on_failure
+            if rule is not None and rule.fallback is not None:
+                rule = rule.model_copy(update={"fallback": instead.get(rule.fallback, rule.fallback)})
+            return step.model_copy(update={"worker": worker, "on_failure": rule and rule.of_worker(worker)})
+
+        return Workflow.of(moved(step) for step in self.steps)
 
     def with_instruction(self, step: int, instruction: str) -> Workflow:
         return self._replace(step, instruction=instruction)
@@ -249,7 +266,7 @@ class Workflow(Value):
 
         Raises `WorkflowError` for the only step.
         """
-        self._known(step)
+        self._check_place(step)
         if len(self.steps) == 1:
             raise WorkflowError("The only step cannot be removed; a workflow needs one step.", step=step)
         return self._reordered([i for i in range(len(self.steps)) if i != step])
@@ -259,8 +276,8 @@ class Workflow(Value):
 
         Raises `WorkflowError` where a step would come before one it reads.
         """
-        self._known(step)
-        self._known(to)
+        self._check_place(step)
+        self._check_place(to)
         order: list[int | None] = [i for i in range(len(self.steps)) if i != step]
         order.insert(to, step)
         place = {old: new for new, old in enumerate(order)}
@@ -275,7 +292,7 @@ class Workflow(Value):
         return self._reordered(order)
 
     def _replace(self, step: int, **fields: object) -> Workflow:
-        self._known(step)
+        self._check_place(step)
         changed = self.steps[step].model_copy(update=fields)
         return Workflow.of((*self.steps[:step], changed, *self.steps[step + 1 :]))
 
@@ -293,7 +310,7 @@ class Workflow(Value):
         sources = (new if old is None else self.steps[old] for old in order)
         return Workflow.of(moved(source) for source in sources if source is not None)
 
-    def _known(self, step: int) -> None:
+    def _check_place(self, step: int) -> None:
         if not 0 <= step < len(self.steps):
             raise WorkflowError(f"There is no step {step + 1}; this workflow has {len(self.steps)}.")
 

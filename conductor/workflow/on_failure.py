@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.messages import Value
 
 MAX_RETRIES = 10
@@ -43,7 +43,7 @@ class OnFailure(Value):
         return not self.retries and self.fallback is None and self.output is None
 
     def of_worker(self, worker: str) -> OnFailure | None:
-        """The rule for a step of `worker`, which cannot be its own fallback; None where nothing is left."""
+        """The rule for a step of `worker`, which cannot be its own fallback; None if nothing is left."""
         if self.fallback != worker:
             return self
         left = self.model_copy(update={"fallback": None})
@@ -52,7 +52,7 @@ class OnFailure(Value):
     @property
     def words(self) -> str:
         """The rule in words, without a full stop."""
-        parts = [f"{counted(self.retries, 'more call')}"] if self.retries else []
+        parts = [f"{quantity(self.retries, 'more call')}"] if self.retries else []
         parts += [] if self.fallback is None else [f"{self.fallback} answers in its place"]
         if self.output is not None:
             parts += ["a text takes its place" if self.output.strip() else "the step is skipped"]

@@ -22,6 +22,9 @@ model_id holds names instead of numbers.
 
 Span = tuple[int, int]
 
+INTERRUPTED = "Planning was interrupted"
+"""How the failure of a plan begins whose process ended while its Conductor was called."""
+
 
 class PromptMessage(Value):
     """One chat message of a prompt, as sent."""
@@ -96,8 +99,8 @@ class PlanReport(Value):
     `text` is the completion as it came. `thinking` is the text of its `<think>` blocks, `reasoning` the
     rest of the text outside the chosen plan. `chosen` is the index of the candidate that counts: the
     last valid one, else the last one, None when no complete plan was found; then `problems` give the reasons.
-    `prompt` is what the Conductor was sent, None where that was not stored. `request_id` is the provider's
-    name of the call, None where it has none. `handed_over` is set where another planner wrote the text.
+    `prompt` is what the Conductor was sent, None if that was not stored. `request_id` is the provider's
+    name of the call, None if it has no name. `handed_over` is set where another planner wrote the text.
     """
 
     text: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from conductor.errors import WorkflowError
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.model import Step, Workflow
 
@@ -23,13 +23,13 @@ def take_rows(diff: PlanDiff, rows: Collection[int]) -> Workflow:
     """
     if beyond := sorted(row for row in rows if not 0 <= row < len(diff.rows)):
         raise WorkflowError(
-            f"There is no row {beyond[0] + 1}; this comparison has {counted(len(diff.rows), 'row')}."
+            f"There is no row {beyond[0] + 1}; this comparison has {quantity(len(diff.rows), 'row')}."
         )
     order = _order(diff, rows)
     if not order:
         raise WorkflowError("These rows leave no step; take a step that is added, or leave one as it is.")
     place = {row: at for at, row in enumerate(order)}
-    return Workflow.of(_step(diff, row, place, taken=row in rows) for row in order)
+    return Workflow.of(_step(diff, row, place, of_new=row in rows) for row in order)
 
 
 def _order(diff: PlanDiff, rows: Collection[int]) -> list[int]:
@@ -39,11 +39,11 @@ def _order(diff: PlanDiff, rows: Collection[int]) -> list[int]:
     left: list[int] = []
     order: list[int] = []
     for row, (old, new) in enumerate(diff.rows):
-        taken = row in rows
+        of_new = row in rows
         moved = new is not None and old is not None and "moved" in diff.of_new[new].changes
-        if not taken and old is not None and (new is None or moved):
+        if not of_new and old is not None and (new is None or moved):
             left.append(row)
-        elif new is not None and (taken or old is not None):
+        elif new is not None and (of_new or old is not None):
             order.append(row)
 
     def old_place(row: int) -> int:
@@ -56,22 +56,22 @@ def _order(diff: PlanDiff, rows: Collection[int]) -> list[int]:
     return order
 
 
-def _step(diff: PlanDiff, row: int, place: dict[int, int], *, taken: bool) -> Step:
+def _step(diff: PlanDiff, row: int, place: dict[int, int], *, of_new: bool) -> Step:
     """The step of a row as it is on its side, its reads at their places in the result."""
     old, new = diff.rows[row]
-    at = new if taken else old
+    at = new if of_new else old
     assert at is not None, "a row in the order has a step on its side"
-    step = (diff.new if taken else diff.old).steps[at]
-    row_of = {(after if taken else before): other for other, (before, after) in enumerate(diff.rows)}
-    access = [_read(diff, row, row_of[read], place, taken=taken) for read in step.access]
+    step = (diff.new if of_new else diff.old).steps[at]
+    row_of = {(after if of_new else before): other for other, (before, after) in enumerate(diff.rows)}
+    access = [_read(diff, row, row_of[read], place, of_new=of_new) for read in step.access]
     return step.model_copy(update={"access": tuple(access)})
 
 
-def _read(diff: PlanDiff, row: int, read: int, place: dict[int, int], *, taken: bool) -> int:
+def _read(diff: PlanDiff, row: int, read: int, place: dict[int, int], *, of_new: bool) -> int:
     """The place of the row `read`. Raises `WorkflowError` where the row's step cannot read it."""
     if place.get(read, len(place)) < place[row]:
         return place[read]
-    how = "as it is changed" if taken else "as it was"
+    how = "as it is changed" if of_new else "as it was"
     if read not in place:
         what = "would be removed" if diff.rows[read][1] is None else "would not be added"
         raise WorkflowError(
@@ -97,7 +97,7 @@ def _settled(step: Step, before: Step | None) -> Step:
     if before is None or (step.worker != before.worker and step.instruction != before.instruction):
         return step
     same = (step.worker, step.instruction) == (before.worker, before.instruction)
-    kept: dict[str, object] = {
+    fields: dict[str, object] = {
         "sampling": before.sampling,
         "prompt_style": before.prompt_style,
         "sees_previous": before.sees_previous,
@@ -106,4 +106,4 @@ def _settled(step: Step, before: Step | None) -> Step:
         "gate": before.gate,
         "on_failure": before.on_failure and before.on_failure.of_worker(step.worker),
     }
-    return step.model_copy(update=kept)
+    return step.model_copy(update=fields)

@@ -30,9 +30,9 @@ def fork(connection: Connection, now: float, session: str, revision: str) -> Ses
     `forked_from` is that revision.
     """
     parent = sessions.find(connection, session)
-    begun = revisions.find(connection, revision)
-    check_belongs(session, revision=begun)
-    made = sessions.create(
+    base = revisions.find(connection, revision)
+    check_belongs(session, revision=base)
+    copy = sessions.create(
         connection,
         now,
         parent.query,
@@ -42,16 +42,16 @@ def fork(connection: Connection, now: float, session: str, revision: str) -> Ses
         forked_from=revision,
         conversation=parent.conversation,
     )
-    known = select(literal(made.id), OUTPUTS.c.fingerprint, OUTPUTS.c.output)
+    outputs = select(literal(copy.id), OUTPUTS.c.fingerprint, OUTPUTS.c.output)
     connection.execute(
-        OUTPUTS.insert().from_select(OUTPUTS.c.keys(), known.where(OUTPUTS.c.session == session))
+        OUTPUTS.insert().from_select(OUTPUTS.c.keys(), outputs.where(OUTPUTS.c.session == session))
     )
     stored = connection.scalars(select(OUTPUTS.c.output).where(OUTPUTS.c.session == session)).all()
-    _take_along(connection, stored, session=session, into=made.id)
-    note = f"Forked from revision {begun.number} of {parent.title}"
-    head, _ = _revision(connection, revision, into=made.id, note=note, now=now)
-    sessions.change(connection, made.id, head=head, state="planned", settings=parent.settings)
-    return sessions.find(connection, made.id)
+    _take_along(connection, stored, session=session, into=copy.id)
+    note = f"Forked from revision {base.number} of {parent.title}"
+    head, _ = _revision(connection, revision, into=copy.id, note=note, now=now)
+    sessions.change(connection, copy.id, head=head, state="planned", settings=parent.settings)
+    return sessions.find(connection, copy.id)
 
 
 def _revision(

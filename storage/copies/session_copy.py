@@ -98,10 +98,10 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
 
     Raises `StorageError` for an unknown session, and at an entry that cannot be read.
     """
-    found = sessions.find(connection, session)
+    session_record = sessions.find(connection, session)
     row = connection.execute(select(SESSIONS).where(SESSIONS.c.id == session)).mappings().one()
     own = {name: row[name] for name in SessionEntry.model_fields if name != "tags"}
-    own["conversation"] = found.conversation
+    own["conversation"] = session_record.conversation
     yield "session", SessionEntry(**own, tags=sessions.tags_of(connection, session))
     forms: list[tuple[Kind, type[Any], Select[Any]]] = []
     for kind, numbered in _NUMBERED.items():
@@ -156,18 +156,18 @@ def insert_all(connection: Connection, now: float, entries: Callable[[], Entries
     the transaction.
     """
     titles = FreeTitles(is_taken=partial(is_taken, connection))
-    made: list[Session] = []
+    copies: list[Session] = []
     session: _NewSession | None = None
     for kind, entry in entries():
         if isinstance(entry, SessionEntry):
-            made += [] if session is None else [session.finish(now=now)]
+            copies += [] if session is None else [session.finish(now=now)]
             title = titles.give(entry.title)
             session = _NewSession(connection, entry, title=title, now=now)
         else:
             assert session is not None
             session.add(kind, entry)
-    made += [] if session is None else [session.finish(now=now)]
-    return tuple(made)
+    copies += [] if session is None else [session.finish(now=now)]
+    return tuple(copies)
 
 
 class _NewSession:
@@ -229,8 +229,8 @@ class _NewSession:
         self._connection.execute(_TABLES[self._kind].insert(), rows)
         shared.keep(self._connection, session=self.id)
         if self._kind == "event":
-            known = {event.run: self._used[event.run] for event in waiting if event.run in self._used}
-            self._used |= tokens_of(waiting, before=known)
+            used_before = {event.run: self._used[event.run] for event in waiting if event.run in self._used}
+            self._used |= tokens_of(waiting, before=used_before)
 
     def _row(self, entry: Entry, shared: Fragments) -> dict[str, Any]:
         match entry:
@@ -278,26 +278,26 @@ class FreeTitles:
 
     def __init__(self, *, is_taken: Callable[[str], bool]) -> None:
         self._is_taken = is_taken
-        self._kept: set[str] = set()
+        self._titles: set[str] = set()
         self._numbered: set[str] = set()
         # By title without a number: all up to this one are taken, so that no title is looked up twice.
         self._numbers: dict[str, int] = {}
 
     def give(self, title: str) -> str:
         """The title, with the next free number behind it where it is taken."""
-        if title in self._kept or not self._is_another(title):
-            self._kept.add(title)
+        if title in self._titles or not self._is_another(title):
+            self._titles.add(title)
             return title
         bare = _NUMBER.sub("", title)
         number = self._numbers.get(bare, 1)
-        found = title
-        while found == title or found in self._kept or self._is_another(found):
+        candidate = title
+        while candidate == title or candidate in self._titles or self._is_another(candidate):
             number += 1
             mark = f" ({number})"
-            found = f"{bare[: sessions.MAX_TITLE - len(mark)]}{mark}"
+            candidate = f"{bare[: sessions.MAX_TITLE - len(mark)]}{mark}"
         self._numbers[bare] = number
-        self._numbered.add(found)
-        return found
+        self._numbered.add(candidate)
+        return candidate
 
     def _is_another(self, title: str) -> bool:
         return title in self._numbered or self._is_taken(title)

@@ -8,17 +8,21 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Dialect, Table, bindparam
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
 
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
+
 
 @dataclass(frozen=True)
 class _Compiled:
-    """`names` is the order of the parameters, None where the driver takes them by name."""
+    """`names` is the order of the parameters, None if the driver takes them by name."""
 
     text: str
     names: Sequence[str] | None
@@ -40,12 +44,12 @@ class Statement:
         if not rows:
             return 0
         compiled = self._compiled_for(connection.dialect)
-        given: Any = [{**compiled.constants, **row} for row in rows] if compiled.constants else rows
+        values: Any = [{**compiled.constants, **row} for row in rows] if compiled.constants else rows
         if compiled.names is not None:
-            given = [tuple([row[name] for name in compiled.names]) for row in given]
+            values = [tuple([row[name] for name in compiled.names]) for row in values]
         if connection.dialect.name == "sqlite":
-            return by_driver(connection, compiled.text, given)
-        return connection.exec_driver_sql(compiled.text, given).rowcount
+            return by_driver(connection, compiled.text, values)
+        return connection.exec_driver_sql(compiled.text, values).rowcount
 
     def _compiled_for(self, dialect: Dialect) -> _Compiled:
         compiled = self._compiled.get(dialect.name)
@@ -58,18 +62,24 @@ class Statement:
         return compiled
 
 
-def by_driver(connection: Connection, text: str, given: Sequence[Any] = ((),)) -> int:
+def by_driver(connection: Connection, text: str, parameters: Sequence[Any] = ((),)) -> int:
     """As `exec_driver_sql` on SQLite, whose own work takes as long as the statement does in a file."""
     driver = connection.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)
     try:
-        if len(given) == 1:
-            return driver.execute(text, given[0]).rowcount
-        return driver.executemany(text, given).rowcount
+        if len(parameters) == 1:
+            return driver.execute(text, parameters[0]).rowcount
+        return driver.executemany(text, parameters).rowcount
     except sqlite3.Error as error:
         raise DBAPIError.instance(
             text, None, error, sqlite3.Error, hide_parameters=True, dialect=connection.dialect
         ) from error
+
+
+def insert_into(table: Table, dialect: str) -> postgresql.Insert | sqlite.Insert:
+    """An INSERT that can name what happens on a conflict; loads no other dialect."""
+    insert: postgresql.Insert | sqlite.Insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
+    return insert
 
 
 class Insertion:
@@ -94,9 +104,9 @@ class Insertion:
         self._statement.execute(connection, [stored])
 
     def _processors_for(self, dialect: Dialect) -> Mapping[str, Callable[[Any], Any] | None]:
-        found = self._processors.get(dialect.name)
-        if found is None:
+        processors = self._processors.get(dialect.name)
+        if processors is None:
             impls = {name: kind.dialect_impl(dialect) for name, kind in self._columns.items()}
-            found = {name: impl.bind_processor(dialect) for name, impl in impls.items()}
-            self._processors[dialect.name] = found
-        return found
+            processors = {name: impl.bind_processor(dialect) for name, impl in impls.items()}
+            self._processors[dialect.name] = processors
+        return processors

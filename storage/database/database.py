@@ -5,17 +5,19 @@ Everything that differs between SQLite and PostgreSQL is here. Knows no table.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from tenacity import (
     retry,
     retry_if_exception,
@@ -28,11 +30,17 @@ from tenacity import (
 from conductor.errors import StorageError
 from storage.database.compiled_statement import by_driver
 from storage.database.error_messages import explanation
+from storage.database.write_ahead_log import WriteAheadLog
 
 PATIENCE_SECONDS = 10.0
 """How long a write waits: for a lock that another program holds, and for a server that was there before."""
 
 _PATIENCE, _LEFT = int(PATIENCE_SECONDS * 1000), "milliseconds_to_wait"
+
+_LOG_PAGES = 4000
+"""Of the write-ahead log, after which they are copied into the file: 16.5 MB with the header of each page. A
+longer log is cut to that once it has no reader.
+"""
 
 _READER_PRAGMAS = (f"busy_timeout={_PATIENCE}", "temp_store=MEMORY", "query_only=ON")
 _WRITER_PRAGMAS = (
@@ -41,7 +49,8 @@ _WRITER_PRAGMAS = (
     "synchronous=NORMAL",
     "foreign_keys=ON",
     "temp_store=MEMORY",
-    "wal_autocheckpoint=16000",
+    f"wal_autocheckpoint={_LOG_PAGES}",
+    f"journal_size_limit={_LOG_PAGES * 4120}",
 )
 
 _DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
@@ -86,6 +95,33 @@ _REACH: Mapping[str, int] = {
 """How soon a broken connection is detected (seconds; the last in milliseconds); the URL overrides each."""
 
 
+# A pipe would wait for a reader. Windows has none among its files.
+_NONBLOCK: int = getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The file at a path, which is absolute, as the operating system identifies it."""
+
+    path: str
+    device: int
+    inode: int
+
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        """The file that is there now. Raises `OSError`."""
+        status = path.stat()
+        return cls(str(path.absolute()), status.st_dev, status.st_ino)
+
+    def is_in_place(self) -> bool:
+        """Whether it is still at its path."""
+        try:
+            status = os.stat(self.path)  # noqa: PTH116 - called with each transaction: a path takes twice as long
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == (self.device, self.inode)
+
+
 class Database:
     """The two engines of one URL. `place` is what messages call it; it never holds a password."""
 
@@ -93,6 +129,7 @@ class Database:
         """Raises `StorageError` for a URL that names no database, or whose driver is missing."""
         self._url = _parsed(url)
         self.path = _sqlite_path(self._url)
+        self._log = None if self.path is None else WriteAheadLog(self.path)
         # A query of PostgreSQL's may hold a password, too.
         self.place = str(self.path or self._url.set(query={}).render_as_string(hide_password=True))
         try:
@@ -103,6 +140,7 @@ class Database:
                 f"The store {self.place} needs the Python package {package!r}, which is not installed; "
                 f"install it with: pip install '{package}'."
             ) from error
+        self._file: _File | None = None
         self._version_lock = Lock()
         self._version_connection: Any = None
         self._version_connections = 0
@@ -143,22 +181,42 @@ class Database:
         return create_engine(self._url, pool_size=connections, max_overflow=0, hide_parameters=True, **own)
 
     def create_folder(self) -> None:
-        """Make the folder of a SQLite file. Raises `StorageError`."""
+        """Make the folder of a SQLite file, and the file its owner's alone. Raises `StorageError`."""
         if self.path is None:
             return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise StorageError(
                 f"The folder of the store {self.place} cannot be made: {error.strerror}. Nothing was "
                 "changed; name another file in CONDUCTOR_DATABASE_URL."
             ) from error
+        # What cannot be done here, as in a folder that may not be written to, SQLite reports.
+        with suppress(OSError):
+            # SQLite gives the files beside it, such as its log, the same permissions.
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | _NONBLOCK, 0o600))
+            for file in (self.path, *(Path(f"{self.path}{ending}") for ending in ("-wal", "-shm"))):
+                if file.exists() and file.stat().st_mode & 0o077:
+                    file.chmod(0o600)
+            self._file = _File.at(self.path)
+
+    def _check_in_place(self) -> None:
+        """Raise `OperationalError` where the file of `create_folder` is no longer at its path.
+
+        SQLite itself would go on in the file that it has open, which no other program finds, and make an
+        empty one for each new connection.
+        """
+        if self._file is not None and not self._file.is_in_place():
+            moved = sqlite3.OperationalError("the file was removed, moved or replaced")
+            moved.sqlite_errorcode = sqlite3.SQLITE_READONLY_DBMOVED
+            raise OperationalError(None, None, moved)
 
     @contextmanager
     def transaction(self, *, to: Literal["read", "write"]) -> Iterator[Connection]:
         """A connection in a transaction; reads see one state. Raises no error but `StorageError`."""
         engine = self.reader if to == "read" else self.writer
         try:
+            self._check_in_place()
             with engine.begin() as connection:
                 yield connection
         except SQLAlchemyError as error:
@@ -172,11 +230,17 @@ class Database:
         """
         # Setting another limit costs more than a short wait would save.
         left = _PATIENCE if waited < 0.1 else max(1, _PATIENCE - int(waited * 1000))
+        self._check_in_place()
         with self.writer.connect() as connection:
             if left != _PATIENCE:
                 connection.execution_options(**{_LEFT: left})
             with connection.begin():
                 yield connection
+                self._check_in_place()
+            if self._log is not None:
+                driver = connection.connection.driver_connection
+                assert isinstance(driver, sqlite3.Connection)
+                self._log.bound(driver)
 
     def explain(self, error: Exception) -> StorageError:
         """The error that names the fault, what is still stored and what to do."""
@@ -223,17 +287,18 @@ class Database:
             driver.execute(f"{_SQLITE_COUNT} = {(count + 1) % _LARGEST_COUNT}")
 
     def version(self, *, quiet: bool = True) -> Hashable:
-        """A value that changes with every write, also of another process; None where the database cannot be
+        """A value that changes with every write, also of another process; None if the database cannot be
         reached. Cheaper than reading any row. Without `quiet`, on SQLite, only with those that are counted.
         """
         query = (_SQLITE_VERSION if quiet else _SQLITE_COUNTED) if self.path else _SERVER_VERSION
         with self._version_lock:
             try:
+                self._check_in_place()
                 if self._version_connection is None:
                     self._version_connection = self._unpooled()
                     self._version_connections += 1
-                found = self._version_connection.execute(query)
-                return (self._version_connections, found.fetchone()[0])
+                cursor = self._version_connection.execute(query)
+                return (self._version_connections, cursor.fetchone()[0])
             except (SQLAlchemyError, self.reader.dialect.loaded_dbapi.Error):
                 # The next read raises the error; the next check makes a new connection.
                 self._close_version()
@@ -322,7 +387,7 @@ def _prepare(
         connection.commit()
 
     @event.listens_for(engine, "begin")
-    def _begun(connection: Connection) -> None:
+    def _begin_transaction(connection: Connection) -> None:
         if wait is not None:
             left = connection.get_execution_options().get(_LEFT, _PATIENCE)
             if left != connection.info.get(_LEFT, _PATIENCE):

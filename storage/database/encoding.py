@@ -67,7 +67,10 @@ class JsonMembers:
         if self._sqlite:
             whole = case((func.json_valid(self._text) == 1, self._text), else_=null())
             return func.json_extract(whole, f"$.{'.'.join(path)}")
-        return func.json_extract_path_text(cast(self._text, JSON), *path)
+        # PostgreSQL reads no text with this character, which JSON may have.
+        readable = func.regexp_replace(self._text, r"(?<!\\)((\\\\)*)\\u0000", r"\1", "g")
+        whole = case((func.strpos(self._text, r"\u0000") > 0, readable), else_=self._text)
+        return func.json_extract_path_text(cast(whole, JSON), *path)
 
     def number(self, *path: str) -> ColumnElement[Any]:
         """The member at `path` as a number."""

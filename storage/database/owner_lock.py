@@ -19,7 +19,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from conductor.errors import StorageError
-from conductor.text.file_lock import is_at, is_free, locked_file
+from conductor.files.file_lock import is_at, is_free, locked_file
 from storage.database.database import Database
 
 _HELD = """SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks
@@ -132,6 +132,10 @@ class ServerLock:
     def release(self) -> None:
         """See `FileLock.release`."""
         with self._mutex:
+            if self._connection is not None:
+                # The server notices the end of a connection a moment later.
+                with suppress(SQLAlchemyError):
+                    self._connection.execute(text(f"SELECT pg_advisory_unlock_shared({self._key})"))
             self._drop()
 
     def _drop(self) -> None:

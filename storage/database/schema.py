@@ -1,4 +1,4 @@
-"""The tables as queries see them; `migrations` makes and changes them.
+"""The tables: a new store is made of them, queries are written with them. `migrations` changes older stores.
 
 Values are JSON text written and read by pydantic. Everything that has a `number` is counted from 1
 within its session, so that "newest" does not depend on a clock.
@@ -15,11 +15,14 @@ from sqlalchemy import (
     Dialect,
     Double,
     ForeignKey,
+    Identity,
     Integer,
     MetaData,
     Table,
     Text,
+    UniqueConstraint,
     literal_column,
+    text,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -96,24 +99,44 @@ _REFERS = {
     "run": "runs.id",
     "base": "runs.id",
     "looks_back": "runs.id",
+    "experiment": "experiments.id",
     "revision": "revisions.id",
     "planned": "revisions.id",
     "chosen": "revisions.id",
     "plan": "plans.id",
     "evaluation": "evaluations.id",
+    "token": "api_tokens.id",
 }
-"""Columns that refer to a row of another table."""
+"""Columns that refer to a row of another table; a `parent` is a row of its own table."""
 
 
-def _table(name: str, *, key: str, required: str = "", optional: str = "", **types: TypeEngine[Any]) -> Table:
-    """A table with these columns: its key, those that every row has, and those that may be empty."""
+def _table(
+    name: str,
+    *,
+    key: str,
+    required: str = "",
+    optional: str = "",
+    goes_with: str = "",
+    loose: str = "",
+    unique: str = "",
+    **types: TypeEngine[Any],
+) -> Table:
+    """A table with these columns: its key, those that every row has, and those that may be empty.
+
+    A row goes with the row that its column `goes_with` refers to. A `loose` column refers to nothing that has
+    to be there. No two rows have the same values in the `unique` columns.
+    """
 
     def column(column: str, **own: Any) -> Column[Any]:
         kind = (
             types.get(column) or _TYPES.get(column) or (Double() if column.endswith("_at") else PlainText())
         )
-        refers = [ForeignKey(_REFERS[column])] if column in _REFERS else []
-        return Column(column, kind, *refers, **own)
+        target = None if column in loose.split() or column in types else _REFERS.get(column)
+        target = f"{name}.id" if column == "parent" else target
+        gone = "CASCADE" if column == goes_with else None
+        refers = [] if target is None else [ForeignKey(target, ondelete=gone)]
+        default = text("1") if column in ("round", "attempt") else None
+        return Column(column, kind, *refers, server_default=default, **own)
 
     return Table(
         name,
@@ -121,6 +144,7 @@ def _table(name: str, *, key: str, required: str = "", optional: str = "", **typ
         *(column(each, primary_key=True, autoincrement=False) for each in key.split()),
         *(column(each, nullable=False) for each in required.split()),
         *(column(each) for each in optional.split()),
+        *([UniqueConstraint(*unique.split())] if unique else []),
     )
 
 
@@ -137,13 +161,14 @@ SESSIONS = _table(
     conversation=Json(TypeAdapter(Conversation)),
 )
 
-TAGS = _table("tags", key="session tag")
+TAGS = _table("tags", key="session tag", goes_with="session")
 
 PLANS = _table(
     "plans",
     key="id",
     required="session number created_at planner planner_kind usage round attempt",
     optional="report failure seconds looks_back alternative",
+    unique="session number",
     report=Json(TypeAdapter(PlanReport)),
     usage=Json(TypeAdapter(Usage)),
 )
@@ -154,11 +179,12 @@ REVISIONS = _table(
     key="id",
     required="session number origin note created_at workflow topology steps",
     optional="parent plan looks_back author",
+    unique="session number",
     workflow=Stored(WORKFLOW),
 )
 
 # Kept by triggers, as the texts below are.
-REVISION_WORKERS = _table("revision_workers", key="revision worker")
+REVISION_WORKERS = _table("revision_workers", key="revision worker", goes_with="revision")
 
 # `tokens` is what the calls that ended took together, so that a list of sessions reads no event;
 # `stop_asked_at` is when another process asked the run's owner to stop it.
@@ -167,6 +193,7 @@ RUNS = _table(
     key="id",
     required="session number revision status started_at owner round",
     optional="parent finished_at answer pool_label experiment trial tokens stop_asked_at",
+    unique="session number",
 )
 
 RUNNING = RUNS.c.status == literal_column("'running'")
@@ -177,6 +204,7 @@ EXPERIMENTS = _table(
     "experiments",
     key="id",
     required="session number created_at base experiment",
+    unique="session number",
     experiment=Json(TypeAdapter(Experiment)),
 )
 
@@ -217,8 +245,8 @@ OUTPUTS = _table("outputs", key="session fingerprint", required="output", output
 
 # What a session's events, outputs and revisions refer to, by digest: texts, and JSON that may refer to more.
 # Apart, because rows of some hundred bytes between those of many thousand leave pages half empty.
-LONG_TEXTS = _table("long_texts", key="session digest", required="text")
-FRAGMENTS = _table("fragments", key="session digest", required="text")
+LONG_TEXTS = _table("long_texts", key="session digest", required="text", goes_with="session")
+FRAGMENTS = _table("fragments", key="session digest", required="text", goes_with="session")
 
 API_TOKENS = _table(
     "api_tokens",
@@ -241,13 +269,23 @@ API_SPENDING = _table(
 
 # By the sessions that requests to the API began. The token's row is never removed; it is empty where no token
 # was needed. The response is its body as it was sent, which is JSON in ASCII.
-API_REQUESTS = _table("api_requests", key="session", optional="token response")
+API_REQUESTS = _table(
+    "api_requests", key="session", optional="token response", goes_with="session", loose="token"
+)
 # Those before the newest, where requests with the results of tools went on in the session; they differ in
 # `answer`.
 API_EARLIER_RESPONSES = _table("api_earlier_responses", key="session answer", required="response")
 
 # Each text that a session is found by, once; the words in it are a full-text index of the database's own.
-TEXTS = _table("texts", key="id", required="session kind text", id=Integer())
+# Triggers add the rows, so the database numbers them.
+TEXTS = Table(
+    "texts",
+    METADATA,
+    Column("id", BigInteger().with_variant(Integer(), "sqlite"), Identity(), primary_key=True),
+    Column("session", PlainText(), ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", PlainText(), nullable=False),
+    Column("text", PlainText(), nullable=False),
+)
 
 # An evaluation's items in their order, and a cell for each item, planner and repeat that was begun.
 # `answered_in` is the cell's session, which may be removed; the result is empty until it is scored.

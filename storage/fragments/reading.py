@@ -117,27 +117,27 @@ def _follow(connection: Connection, session: Session, reached: Reached) -> Mappi
 
     Takes a query for each fragment that lies behind another one; a request's parts are the third at most.
     """
-    known: dict[str, str] = {}
-    asked: set[str] = set()
-    while missing := reached.json - asked:
-        asked |= missing
-        found = _rows(connection, FRAGMENTS, session, missing)
-        known |= found
-        for stored in found.values():
+    texts: dict[str, str] = {}
+    digests: set[str] = set()
+    while missing := reached.json - digests:
+        digests |= missing
+        batch = _rows(connection, FRAGMENTS, session, missing)
+        texts |= batch
+        for stored in batch.values():
             reached.add(stored)
-    return known
+    return texts
 
 
 def _rows(connection: Connection, table: Table, session: Session, digests: Set[str]) -> Mapping[str, str]:
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     ordered = sorted(digests)
     for start in range(0, len(ordered), _MOST):
         some = table.c.digest.in_(ordered[start : start + _MOST])
         rows = connection.execute(
             select(table.c.digest, table.c.text).where(table.c.session == session, some)
         )
-        found |= {row.digest: row.text for row in rows}
-    return found
+        texts |= {row.digest: row.text for row in rows}
+    return texts
 
 
 class _Filling:

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
 from sqlalchemy import Connection, Table, Text, bindparam, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import UpdateBase
 
 from conductor.runs.events import (
@@ -35,7 +34,7 @@ from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
 from storage.database import encoding as texts
-from storage.database.compiled_statement import Statement
+from storage.database.compiled_statement import Statement, insert_into
 from storage.database.schema import FRAGMENTS, LONG_TEXTS, OUTPUT, RUNS, WORKFLOW
 from storage.fragments.reading import MARK, NONCE, PARTS, TEXT, VALUE, digest_of
 
@@ -63,7 +62,7 @@ NONCE_LENGTH = 8
 
 
 def _insert(table: Table, dialect: str, *, by_run: bool) -> UpdateBase:
-    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    insert = insert_into(table, dialect)
     owner = bindparam("owner", type_=Text)
     session: Any = select(RUNS.c.session).where(RUNS.c.id == owner).scalar_subquery() if by_run else owner
     values = {"session": session, "digest": bindparam("digest"), "text": bindparam("text")}
@@ -174,8 +173,8 @@ class Fragments:
         rest = conversation.model_dump(exclude={"turns", "instructions", "following", "images", "files"})
         following = {"following": self._turns(conversation.following)} if conversation.following else {}
         turns = self._turns(conversation.turns)
-        shown = {**following, **self._images(conversation.images), **self._files(conversation.files)}
-        return {**rest, "instructions": self._text(conversation.instructions), "turns": turns, **shown}
+        extras = {**following, **self._images(conversation.images), **self._files(conversation.files)}
+        return {**rest, "instructions": self._text(conversation.instructions), "turns": turns, **extras}
 
     def _turns(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
         return [
@@ -226,7 +225,7 @@ class Fragments:
         return f'{{"role":"{message.role}","parts":{_json(parts)}{calling}}}'
 
     def _joined(self, blocks: Sequence[str]) -> str:
-        """Digests one after another, of which every full group is a separate fragment: of two requests that
+        """Digests one after another, every full group of them as a separate fragment: of two requests that
         begin with the same steps, the second repeats few.
         """
         if len(blocks) <= _GROUP:
@@ -294,10 +293,10 @@ def _with_members(stored: str, members: Mapping[str, str]) -> str:
     return stored[:-1] + "".join([f',"{name}":{value}' for name, value in members.items()]) + "}"
 
 
-def _digest(text: str, known: dict[str, str]) -> str:
-    digest = known.get(text)
+def _digest(text: str, digests: dict[str, str]) -> str:
+    digest = digests.get(text)
     if digest is None:
-        digest = known[text] = digest_of(text)
+        digest = digests[text] = digest_of(text)
     return digest
 
 

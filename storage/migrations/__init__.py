@@ -1,7 +1,8 @@
 """The version of a store, by Alembic's revisions in `versions/`; a shipped revision is never edited.
 
-Knows Alembic and the numbers before it; what a revision does is its own matter. All missing revisions run in
-one transaction, so a store is of one version or of another, never between.
+Knows Alembic; what a revision does is its own matter. A new store is made of the model's tables, as Alembic
+advises, and runs no revision. All missing revisions run in one transaction, so a store is of one version or
+of another, never between.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import threading
 import time
 from pathlib import Path
 
-from sqlalchemy import Connection, Text, column, inspect, select, table
+from sqlalchemy import Connection, MetaData, Text, column, inspect, select, table
 
 from conductor.errors import StorageError
 from storage.database.database import Database
-from storage.database.schema import META
+from storage.database.schema import META, METADATA
 
 SCRIPTS = Path(__file__).parent
 
-OLDEST, BASELINE = 10, 11
-"""The oldest version that is read, the last before Alembic; and Alembic's first, of the same rows."""
+OLDEST = 16
+"""The oldest version that is read: the first revision's."""
 
 # Alembic runs one upgrade at a time in a process: its `op` and `context` are global.
 _one_upgrade = threading.Lock()
@@ -53,12 +54,31 @@ def bring_up_to_date(database: Database, *, now: float, scripts: Path = SCRIPTS)
         version = _version(connection, database, head=head)
         if version == head:
             return
-        if database.path and version > 0 and head > BASELINE:
+        if database.path and version > 0:
             _copy_aside(database, database.path, version=version, now=now)
         config = Config(attributes={"connection": connection})
         config.set_main_option("script_location", str(scripts).replace("%", "%%"))
         with _one_upgrade:
-            command.upgrade(config, "head")
+            if version:
+                command.upgrade(config, "head")
+            else:
+                _make_tables(connection)
+                command.stamp(config, "head")
+
+
+def _make_tables(connection: Connection) -> None:
+    """Make the model's tables in an empty database, with its indexes and its search."""
+    # Of a copy: SQLAlchemy makes the references of a circle by ALTER, and then leaves them out of the tables.
+    model = MetaData()
+    tables = [each.to_metadata(model) for each in METADATA.tables.values()]
+    if connection.dialect.supports_alter:
+        model.create_all(connection, checkfirst=False)
+    else:
+        for each in tables:
+            each.create(connection, checkfirst=False)
+    for script in ("indexes", f"search_{connection.dialect.name}"):
+        for statement in (SCRIPTS / f"{script}.sql").read_text(encoding="utf-8").split(";\n\n"):
+            connection.exec_driver_sql(statement)
 
 
 def _version(connection: Connection, database: Database, *, head: int) -> int:
@@ -89,12 +109,12 @@ def _version(connection: Connection, database: Database, *, head: int) -> int:
 
 
 def _stored_version(connection: Connection, tables: list[str]) -> str | None:
-    """The version that the database states; None where it has no table like our `meta`."""
+    """The version that the database states; None if it has no table like our `meta`."""
     if META.name not in tables:
         return None
     if "alembic_version" in tables:
         return connection.scalar(select(column("version_num", Text)).select_from(table("alembic_version")))
-    if {found["name"] for found in inspect(connection).get_columns(META.name)} != set(META.c.keys()):
+    if {entry["name"] for entry in inspect(connection).get_columns(META.name)} != set(META.c.keys()):
         return None
     return connection.scalar(select(META.c.value).where(META.c.key == "schema_version"))
 

@@ -49,12 +49,12 @@ def listed(
 ) -> tuple[SessionSummary, ...]:
     """The sessions that a filter selects, last updated first."""
     # In two steps: what a row shows is looked up for the rows that are shown, not for all that are sorted.
-    shown = ids(connection, filter, limit=limit, offset=offset)
-    summaries_of = _SUMMARY.where(SESSIONS.c.id.in_(shown)).order_by(*_NEWEST_FIRST)
+    page = ids(connection, filter, limit=limit, offset=offset)
+    summaries_of = _SUMMARY.where(SESSIONS.c.id.in_(page)).order_by(*_NEWEST_FIRST)
     rows = connection.execute(summaries_of).mappings().all()
     heads = [row["head"] for row in rows if row["head"] is not None]
     workers = _texts_by(connection, REVISION_WORKERS.c.revision, REVISION_WORKERS.c.worker, heads)
-    tags = _texts_by(connection, TAGS.c.session, TAGS.c.tag, shown)
+    tags = _texts_by(connection, TAGS.c.session, TAGS.c.tag, page)
     used = totals(connection, [row["id"] for row in rows])
     summaries = []
     for row in rows:
@@ -113,15 +113,15 @@ def snippets(connection: Connection, ids: Sequence[str], search: str) -> Mapping
     query = select(TEXTS.c.session, TEXTS.c.kind, TEXTS.c.text).where(TEXTS.c.session.in_(ids))
     for row in connection.execute(query.order_by(TEXTS.c.id.desc())):
         texts[row.session].append((row.kind, row.text))
-    found = {session: snippet(own, terms) for session, own in texts.items()}
-    return {session: place for session, place in found.items() if place is not None}
+    places = {session: snippet(own, terms) for session, own in texts.items()}
+    return {session: place for session, place in places.items() if place is not None}
 
 
 def known_workers(connection: Connection) -> tuple[str, ...]:
     """The workers of all sessions' current workflows, in alphabetical order."""
     # There are few workers: for each of them the first workflow that names it is soon found.
     names = select(REVISION_WORKERS.c.worker).distinct().subquery()
-    shown = exists().where(
+    is_current = exists().where(
         SESSIONS.c.id == REVISIONS.c.session,
         SESSIONS.c.head == REVISIONS.c.id,
         SESSIONS.c.deleted_at.is_(None),
@@ -129,7 +129,7 @@ def known_workers(connection: Connection) -> tuple[str, ...]:
     current = (
         select(REVISIONS.c.id)
         .select_from(REVISION_WORKERS.join(REVISIONS, REVISIONS.c.id == REVISION_WORKERS.c.revision))
-        .where(REVISION_WORKERS.c.worker == names.c.worker, shown)
+        .where(REVISION_WORKERS.c.worker == names.c.worker, is_current)
     )
     return tuple(connection.scalars(select(names.c.worker).where(exists(current)).order_by(names.c.worker)))
 
@@ -138,10 +138,10 @@ def _texts_by(
     connection: Connection, owner: Column[str], text: Column[str], owners: Sequence[str]
 ) -> defaultdict[str | None, list[str]]:
     """The texts that belong to each of these owners, in alphabetical order."""
-    found: defaultdict[str | None, list[str]] = defaultdict(list)
+    texts: defaultdict[str | None, list[str]] = defaultdict(list)
     for name, value in connection.execute(select(owner, text).where(owner.in_(owners)).order_by(text)):
-        found[name].append(value)
-    return found
+        texts[name].append(value)
+    return texts
 
 
 # -- conditions ------------------------------------------------------------------------------------

@@ -54,20 +54,20 @@ class Word:
 
 
 def terms_of(search: str) -> tuple[Term, ...]:
-    """The terms of a search, all of which must match; empty where it has no letter or digit.
+    """The terms of a search, which must all match; empty if it has no letter or digit.
 
     A part in quotes is a phrase of whole words; every other part may be the beginning of a word, as may the
     end of a phrase without its closing quote. One ASCII letter is a whole word: too many words begin with it.
     Words joined without a space, as by a hyphen, are a phrase, too.
     """
-    found: dict[tuple[tuple[str, ...], bool], Term] = {}
+    terms: dict[tuple[tuple[str, ...], bool], Term] = {}
     for match in _PARTS.finditer(plain(search)):
         text = match[match.lastgroup or 0]
         words = tuple(word.folded for word in words_of(text))
         if words:
             begins = match.lastgroup != "closed" and not (len(words[-1]) == 1 and words[-1].isascii())
-            found.setdefault((words, begins), Term(text, words, begins=begins))
-    return tuple(found.values())[:MAX_TERMS]
+            terms.setdefault((words, begins), Term(text, words, begins=begins))
+    return tuple(terms.values())[:MAX_TERMS]
 
 
 def words_of(text: str) -> tuple[Word, ...]:
@@ -87,8 +87,8 @@ def _folded(text: str) -> tuple[str, list[int]]:
     """
     letters, places = [], []
     for at, letter in enumerate(text):
-        for made in _fold(letter):
-            letters.append(made)
+        for base in _fold(letter):
+            letters.append(base)
             places.append(at)
     return "".join(letters), [*places, len(text)]
 
@@ -117,7 +117,7 @@ def snippet(texts: Sequence[tuple[TextKind, str]], terms: Sequence[Term]) -> Sni
     """
     order = get_args(TextKind)
     best: tuple[int, int] = (0, 0)
-    found: tuple[TextKind, str, tuple[tuple[int, int], ...]] | None = None
+    match: tuple[TextKind, str, tuple[tuple[int, int], ...]] | None = None
     left = SEARCHED
     for kind, text in texts:
         if kind == "title":
@@ -127,8 +127,8 @@ def snippet(texts: Sequence[tuple[TextKind, str]], terms: Sequence[Term]) -> Sni
         places = [place for term in terms if (place := tuple(_places(words, term)))]
         rank = (len(places), order.index(kind))
         if places and rank > best:
-            best, found = rank, (kind, text, tuple(sorted(each for place in places for each in place)))
-    return None if found is None else _cut(*found)
+            best, match = rank, (kind, text, tuple(sorted(each for place in places for each in place)))
+    return None if match is None else _cut(*match)
 
 
 def _places(words: Sequence[Word], term: Term) -> Iterator[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
@@ -20,6 +21,9 @@ from storage.tables import garbage_collection, runs
 
 _BATCH = 200
 """Sessions whose outputs are looked through together."""
+
+_FILLER, _FILLER_BYTES = "filler", 128 * 1024
+"""Written to learn whether there is room: on a full disk, SQLite's log may still have some for less."""
 
 _WAIT_SECONDS = 10.0
 """How long the rewriting of the file waits for a lock."""
@@ -43,7 +47,7 @@ class Removed(Value):
 class Cleaning(Removed):
     """What cleaning up removed for good, or would remove.
 
-    `outputs` counts those that no run refers to, in the sessions that stay. `bytes_after` is None where
+    `outputs` counts those that no run refers to, in the sessions that stay. `bytes_after` is None if
     nothing was done yet, and `freed` is then an estimate.
     """
 
@@ -70,6 +74,13 @@ class Housekeeping(Part):
             + (self._cached(garbage_collection.taken_by_removable, before=None) if gone else 0),
         )
 
+    def check_room(self) -> None:
+        """Write as much as a short request does, and remove it. Raises `StorageError` where that fails."""
+        # Written apart: what one transaction inserts and deletes is never written. Nothing compresses it.
+        filler = secrets.token_hex(_FILLER_BYTES // 2)
+        self._transactions.write(_put, _FILLER, filler)
+        self._transactions.write(_put, _FILLER, None)
+
     def is_due(self, task: str, *, every: float) -> bool:
         """Whether `task` was not begun within so many seconds; it counts as begun now where True."""
         now = self._clock()
@@ -79,8 +90,7 @@ class Housekeeping(Part):
             # A clock that was set back does not keep a task from being done for ever.
             if last is not None and 0 <= now - float(last) < every:
                 return False
-            connection.execute(META.delete().where(META.c.key == task))
-            connection.execute(META.insert().values(key=task, value=repr(now)))
+            _put(connection, task, repr(now))
             return True
 
         return self._write(claim)
@@ -157,6 +167,13 @@ class Housekeeping(Part):
                 f"The session {going[0].session!r} runs, and the store is not cleaned up meanwhile; wait for "
                 "the run's end or stop it, then clean up again."
             )
+
+
+def _put(connection: Connection, key: str, value: str | None) -> None:
+    """Make that the value of the key; None removes it."""
+    connection.execute(META.delete().where(META.c.key == key))
+    if value is not None:
+        connection.execute(META.insert().values(key=key, value=value))
 
 
 # -- unused space ----------------------------------------------------------------------------------

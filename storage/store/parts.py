@@ -284,13 +284,13 @@ class Requests(_Owned):
             api_requests.begin_session, self._clock(), request, run=run, owner=owner, **place
         )
         # A run brings events: one transaction for all of them.
-        begun = self._transactions.writer.submit(begin, urgent=run is None)
+        write = self._transactions.writer.submit(begin, urgent=run is None)
         if run is not None:
-            begun.add_done_callback(partial(self._note_start, run))
-        return begun
+            write.add_done_callback(partial(self._note_start, run))
+        return write
 
-    def _note_start(self, run: str, begun: Future[None]) -> None:
-        if begun.exception() is None:
+    def _note_start(self, run: str, write: Future[None]) -> None:
+        if write.exception() is None:
             self._processes.started.add(run)
 
 
@@ -347,13 +347,13 @@ class Runs(_Owned):
         with suppress(StorageError):
             self._transactions.writer.submit(lambda connection: text_pieces.pack(connection, run))
 
-    def state(self, run: str, *, known: RunState | None = None) -> RunState:
-        """The fold of the run's durable events; with an earlier result `known`, only later ones are read.
+    def state(self, run: str, *, before: RunState | None = None) -> RunState:
+        """The fold of the run's durable events; with an earlier result `before`, only later ones are read.
 
         Where an event is missing that the next one needs (the store was full or locked), the state is
         interrupted at that place; `find` still returns the run's outcome.
         """
-        if known is None:
+        if before is None:
             return runs.state_of(self._read(runs.events_of, run))
         # Cached, because there is seldom a new event when a page reads again.
-        return runs.state_of(self._transactions.cached_events(runs.events_of, run, after=known.seq), known)
+        return runs.state_of(self._transactions.cached_events(runs.events_of, run, after=before.seq), before)

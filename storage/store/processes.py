@@ -38,7 +38,7 @@ def _look(connection: Connection, owner: str) -> _Seen:
     """What the store of that owner reads."""
     running = connection.execute(select(RUNS.c.id, RUNS.c.owner, RUNS.c.stop_asked_at).where(RUNNING)).all()
     plannings = plans.underway(connection).values()
-    owners = {run.owner for run in running} | {begun.owner for begun in plannings}
+    owners = {run.owner for run in running} | {planning.owner for planning in plannings}
     return _Seen(
         running=frozenset(run.id for run in running),
         to_stop=frozenset(run.id for run in running if run.owner == owner and run.stop_asked_at is not None),
@@ -49,9 +49,9 @@ def _look(connection: Connection, owner: str) -> _Seen:
 
 def _interrupt_all(connection: Connection, now: float, owner: str) -> tuple[str, ...]:
     """End the runs and plannings of an owner whose process died; the runs' ids."""
-    for planning, begun in plans.underway(connection).items():
-        if begun.owner == owner:
-            plans.interrupt(connection, planning, begun, now=now)
+    for planning, entry in plans.underway(connection).items():
+        if entry.owner == owner:
+            plans.interrupt(connection, planning, entry, now=now)
     ended = tuple(run.id for run in runs.running(connection) if run.owner == owner)
     for run in ended:
         runs.interrupt(connection, now, run)
@@ -171,11 +171,12 @@ class Processes(Part):
 
     def _tick(self) -> None:
         """Take the lock again where it was lost, stop what is to stop, and end what dead processes left."""
-        if self._holds:
-            self.lock.hold()
         # Copied first: a run that starts meanwhile must not count as ended.
         started = frozenset(self.started)
+        # Before the lock, which would make the folder again from which a store was moved.
         seen = self._read(_look, self.lock.owner)
+        if self._holds:
+            self.lock.hold()
         over = started - seen.running
         self.started -= over
         stop = self._stop

@@ -93,7 +93,7 @@ class SessionStore:
         return store
 
     def view_only(self) -> SessionStore:
-        """The same store for those who may only look at it: every write raises `ViewOnly`."""
+        """The same store for reading only: every write raises `ViewOnly`."""
         return SessionStore(ReadOnly(self._transactions))
 
     def close(self) -> None:
@@ -120,13 +120,12 @@ class SessionStore:
         return self._transactions.writer.waiting
 
     def check_writable(self) -> None:
-        """Write something without a meaning. Raises `StorageError` where that fails, and while events of runs
+        """Write something and remove it. Raises `StorageError` where that fails, and while events of runs
         could not be written.
         """
         self._transactions.check_writable()
         self._transactions.retry_unwritten()
-        # The writer itself changes a counter in each such transaction.
-        self._transactions.write(lambda _: None)
+        self.housekeeping.check_room()
         if self._transactions.writer.unwritten:
             raise StorageError("Events of runs could not be written yet; look at the disk of the store.")
 

@@ -28,7 +28,7 @@ class ReadCache:
     """What was read, until the next write: a page requests the same rows for each of its parts.
 
     May be used from any thread. `version` returns another value after every write, also of another process,
-    and None where the version is unknown; then nothing is cached.
+    and None if the version is unknown; then nothing is cached.
     """
 
     def __init__(self, version: Callable[[], Hashable]) -> None:
@@ -48,11 +48,11 @@ class ReadCache:
                 self._of, self._answers = version, {}
             elif question in self._answers:
                 return cast("T", self._answers[question])
-        found = read()
+        value = read()
         with self._lock:
             if self._of == version:
-                self._answers[question] = found
-        return found
+                self._answers[question] = value
+        return value
 
 
 class Transactions:

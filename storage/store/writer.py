@@ -6,9 +6,11 @@ Callers get futures that resolve once their write is committed.
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import accumulate
 from threading import Condition, Thread
 from time import monotonic
 from typing import Any, TypeVar
@@ -26,6 +28,9 @@ T = TypeVar("T")
 
 LINGER_SECONDS = 0.005
 """How long events wait for company: a transaction costs as much as some twenty events in one."""
+
+MOST = 64
+"""Events and jobs from which on a transaction takes no further ones: those behind them would wait for all."""
 
 _OF_THE_DATABASE = (SQLAlchemyError, ValueError, OverflowError)
 """The last two are what a driver raises, unwrapped, for values that fit no column."""
@@ -53,9 +58,14 @@ class _Write:
     events: list[Event] = field(default_factory=list)
     done: Future[Any] = field(default_factory=_uncancellable)
 
+    @property
+    def weight(self) -> int:
+        """How much it adds to a transaction."""
+        return len(self.events) or 1
+
 
 class Writer:
-    """Group commit: all that queues up during one transaction makes the next.
+    """Group commit: what queues up during one transaction makes the next, up to a limit.
 
     A write that is refused, or fails by a fault of this program, fails only its own future (consecutive
     events share one, and all but the refused are stored). A failure of the store itself (locked, full) fails
@@ -88,7 +98,7 @@ class Writer:
         """Store `event`, within `LINGER_SECONDS` or at once. Raises `StorageError` if closed."""
         with self._changed:
             self._expect(urgent=urgent)
-            if not self._queue or self._queue[-1].job is not None:
+            if not self._queue or self._queue[-1].job is not None or self._queue[-1].weight >= MOST:
                 self._queue.append(_Write(monotonic()))
             write = self._queue[-1]
             write.events.append(event)
@@ -128,7 +138,10 @@ class Writer:
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._closed)
             self._changed.wait_for(lambda: self._urgent or self._closed, timeout=LINGER_SECONDS)
-            writes, self._queue, self._urgent = self._queue, [], False
+            fit = 1 + bisect_left(list(accumulate(write.weight for write in self._queue)), MOST)
+            writes, self._queue = self._queue[:fit], self._queue[fit:]
+            # What is left has lingered already.
+            self._urgent = bool(self._queue)
             return writes
 
     def _commit(self, writes: Sequence[_Write]) -> None:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict, Unpack
 
 from sqlalchemy import Connection, Row, exists, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from conductor.errors import StorageError
 from conductor.runs.request import RunRequest
 from conductor.values.messages import Usage
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
-from storage.database.compiled_statement import Insertion
+from storage.database.compiled_statement import Insertion, insert_into
 from storage.database.encoding import plain
 from storage.database.schema import API_EARLIER_RESPONSES, API_REQUESTS, API_SPENDING, API_TOKENS, SESSIONS
 from storage.records import RequestSession, Revision
@@ -43,10 +42,10 @@ def add(connection: Connection, now: float, name: str, secret: Secret, limits: T
 
 def find(connection: Connection, id: str) -> Token:
     """The token of that id. Raises `StorageError` when there is none."""
-    found = with_digest(connection, id)
-    if found is None:
+    row = with_digest(connection, id)
+    if row is None:
         raise StorageError(f"There is no token {id!r} in this store; choose one of those that are listed.")
-    return found[0]
+    return row[0]
 
 
 def with_digest(connection: Connection, id: str) -> tuple[Token, str] | None:
@@ -91,8 +90,7 @@ def note_spent(connection: Connection, now: float, id: str, usage: Usage) -> Non
         "unknown_tokens": int(usage.total is None),
         "unknown_costs": int(usage.cost is None),
     }
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    row = insert(API_SPENDING).values(token=id, day=day_of(now), **used)
+    row = insert_into(API_SPENDING, connection.dialect.name).values(token=id, day=day_of(now), **used)
     more = {name: API_SPENDING.c[name] + row.excluded[name] for name in used}
     keys = [API_SPENDING.c.token, API_SPENDING.c.day]
     connection.execute(row.on_conflict_do_update(index_elements=keys, set_=more))
@@ -196,22 +194,22 @@ def keep_response(connection: Connection, session: str, response: str) -> None:
 
 
 def response(connection: Connection, session: str) -> str | None:
-    """The body of the response to the session's request, None where none was stored."""
+    """The stored body of the response to the session's request, or None."""
     return connection.scalar(select(API_REQUESTS.c.response).where(API_REQUESTS.c.session == session))
 
 
 def set_response_aside(connection: Connection, session: str, *, answer: str) -> None:
-    """Keep the response under the name `answer`, and have none; does nothing where there is none."""
+    """Keep the response under the name `answer`, and have none; does nothing without a response."""
     own = API_REQUESTS.c.session == session
-    found = response(connection, session)
-    if found is not None:
-        row = {"session": session, "answer": answer, "response": found}
+    newest = response(connection, session)
+    if newest is not None:
+        row = {"session": session, "answer": answer, "response": newest}
         connection.execute(API_EARLIER_RESPONSES.insert(), row)
         connection.execute(API_REQUESTS.update().where(own).values(response=None))
 
 
 def earlier_response(connection: Connection, session: str, *, answer: str) -> str | None:
-    """The response that was kept under that name, None where there is none."""
+    """The response that is stored under that name, or None."""
     table = API_EARLIER_RESPONSES.c
     own = (table.session == session, table.answer == answer)
     return connection.scalar(select(table.response).where(*own))
@@ -227,8 +225,8 @@ def keep_earlier_response(connection: Connection, session: str, *, answer: str, 
 def responses_of(connection: Connection, session: str) -> tuple[str, ...]:
     """All responses to requests of the session."""
     columns = (API_EARLIER_RESPONSES.c, API_REQUESTS.c)
-    found = [connection.scalars(select(own.response).where(own.session == session)) for own in columns]
-    return tuple(text for texts in found for text in texts if text is not None)
+    groups = [connection.scalars(select(own.response).where(own.session == session)) for own in columns]
+    return tuple(text for texts in groups for text in texts if text is not None)
 
 
 def answered(

@@ -48,12 +48,12 @@ def sizes(connection: Connection) -> Mapping[str, EvaluationSize]:
     cells = select(
         EVALUATION_CELLS.c.evaluation, func.count(), func.count(EVALUATION_CELLS.c.result)
     ).group_by(EVALUATION_CELLS.c.evaluation)
-    begun = {id: (sessions, scored) for id, sessions, scored in connection.execute(cells)}
-    found = {}
+    counts = {id: (sessions, scored) for id, sessions, scored in connection.execute(cells)}
+    by_id = {}
     for id, questions in connection.execute(items):
-        sessions, scored = begun.get(id, (0, 0))
-        found[id] = EvaluationSize(questions=questions, sessions=sessions, scored=scored)
-    return found
+        sessions, scored = counts.get(id, (0, 0))
+        by_id[id] = EvaluationSize(questions=questions, sessions=sessions, scored=scored)
+    return by_id
 
 
 def items(connection: Connection, evaluation: str) -> tuple[Item, ...]:
@@ -66,10 +66,10 @@ def items(connection: Connection, evaluation: str) -> tuple[Item, ...]:
 def item_at(connection: Connection, evaluation: str, at: int) -> Item:
     """The evaluation's item at that place, from 0."""
     own = (EVALUATION_ITEMS.c.evaluation == evaluation) & (EVALUATION_ITEMS.c.item == at)
-    found: Item | None = connection.scalar(select(EVALUATION_ITEMS.c.content).where(own))
-    if found is None:
+    item: Item | None = connection.scalar(select(EVALUATION_ITEMS.c.content).where(own))
+    if item is None:
         raise UnknownId(f"There is no item {at} in the evaluation {evaluation!r}; choose one that it has.")
-    return found
+    return item
 
 
 def set_spec(connection: Connection, evaluation: str, spec: EvaluationSpec) -> EvaluationRecord:
@@ -81,7 +81,7 @@ def set_spec(connection: Connection, evaluation: str, spec: EvaluationSpec) -> E
 def set_end(
     connection: Connection, evaluation: str, *, ended_at: float | None, reason: str | None = None
 ) -> None:
-    """Store when all was done or it was stopped, and why it was; None where it goes on."""
+    """Store when all was done or it was stopped, and why it was; None if it goes on."""
     find(connection, evaluation)
     row = EVALUATIONS.update().where(EVALUATIONS.c.id == evaluation)
     connection.execute(row.values(ended_at=ended_at, reason=reason))
@@ -94,8 +94,8 @@ def delete(connection: Connection, now: float, evaluation: str) -> int:
     find(connection, evaluation)
     of = EVALUATION_CELLS.c.evaluation == evaluation
     answered = select(EVALUATION_CELLS.c.answered_in).where(of)
-    shown = SESSIONS.update().where(SESSIONS.c.id.in_(answered), SESSIONS.c.deleted_at.is_(None))
-    hidden = connection.execute(shown.values(deleted_at=now)).rowcount
+    visible = SESSIONS.update().where(SESSIONS.c.id.in_(answered), SESSIONS.c.deleted_at.is_(None))
+    hidden = connection.execute(visible.values(deleted_at=now)).rowcount
     for table in (EVALUATION_CELLS, EVALUATION_ITEMS):
         connection.execute(table.delete().where(table.c.evaluation == evaluation))
     connection.execute(EVALUATIONS.delete().where(EVALUATIONS.c.id == evaluation))
@@ -111,7 +111,7 @@ def cells(connection: Connection, evaluation: str) -> tuple[CellRecord, ...]:
 
 
 def cell_of_session(connection: Connection, session: str) -> CellRecord | None:
-    """The cell that was answered in that session; None where it is of no evaluation."""
+    """The cell that was answered in that session; None if it is of no evaluation."""
     row = connection.execute(_CELLS.where(EVALUATION_CELLS.c.answered_in == session)).mappings().first()
     return None if row is None else record(CellRecord, row)
 

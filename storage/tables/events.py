@@ -19,13 +19,12 @@ from sqlalchemy import (
     exists,
     select,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import UpdateBase
 
 from conductor.errors import StorageError
 from conductor.runs.events import Event, RunFinished, StepCancelled, StepFailed, StepFinished
-from storage.database.compiled_statement import Statement
+from storage.database.compiled_statement import Statement, insert_into
 from storage.database.encoding import plain
 from storage.database.schema import EVENTS, OUTPUTS, RUNNING, RUNS, SESSIONS
 from storage.fragments import Fragments
@@ -46,7 +45,7 @@ _OF_EXPERIMENT = select(RUNS.c.experiment.is_not(None)).where(RUNS.c.id == _RUN)
 
 
 def _upsert_outputs(dialect: str) -> UpdateBase:
-    insert = postgresql.insert(OUTPUTS) if dialect == "postgresql" else sqlite.insert(OUTPUTS)
+    insert = insert_into(OUTPUTS, dialect)
     values = insert.inline().values(
         session=_SESSION_OF_RUN, fingerprint=bindparam("fingerprint"), output=bindparam("output")
     )
@@ -156,8 +155,8 @@ def tokens_of(
         if isinstance(event, StepFinished | StepFailed | StepCancelled):
             usage = event.output.usage if isinstance(event, StepFinished) else event.usage
             run, total = plain(event.run), usage.total
-            known = used.get(run, 0)
-            after = None if known is None or total is None else known + total
+            so_far = used.get(run, 0)
+            after = None if so_far is None or total is None else so_far + total
             used[run] = None if after is None or after > MOST_TOKENS else after
     return used
 

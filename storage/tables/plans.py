@@ -14,12 +14,12 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, and_, case, select
 
 from conductor.errors import UnknownId
-from conductor.planner.planner import INTERRUPTED
 from conductor.values.messages import Usage, Value
 from conductor.values.output import WorkerKind
-from conductor.workflow.plan_report import PlanReport
+from conductor.workflow.plan_report import INTERRUPTED, PlanReport
 from storage.database.schema import CHANGE_REQUESTS, META, PLANS, SESSIONS
 from storage.records import Plan
+from storage.session_entries import SessionState
 from storage.tables import sessions
 from storage.tables.rows import Rows, new_id, next_number
 
@@ -69,18 +69,28 @@ class Underway(Value):
 _UNDERWAY = TypeAdapter(Underway)
 
 
-def add(connection: Connection, now: float, session: str, **answer: Unpack[Answer]) -> Plan:
+def add(
+    connection: Connection, now: float, session: str, *, stopped: bool = False, **answer: Unpack[Answer]
+) -> Plan:
     """Store an answer. That of an `alternative` leaves the session's state as it is, and so does a later
-    round without a new workflow: the session has the answer of the round before.
+    round without a new workflow: the session has the answer of the round before. Where planning was
+    `stopped`, a session with a workflow keeps its state, too.
     """
-    state = None
+    state: ColumnElement[str] | str | None = None
     if answer.get("alternative") is None:
         report = answer["report"]
         if report is not None and report.ok and not report.return_previous:
             state = "planned"
+        elif answer.get("round", 1) == 1 and stopped:
+            state = _unless_planned("cancelled")
         elif answer.get("round", 1) == 1:
             state = "unplanned" if report is None else "rejected"
     return _insert(connection, now, session, answer, state=state)
+
+
+def _unless_planned(state: SessionState) -> ColumnElement[str]:
+    """That state for a session without a workflow; one that has a workflow keeps its own."""
+    return case((SESSIONS.c.head.is_(None), state), else_=SESSIONS.c.state)
 
 
 def _insert(
@@ -107,8 +117,8 @@ def _insert(
     }
     connection.execute(PLANS.insert(), row)
     if answer.get("alternative") is not None:
-        asked = CHANGE_REQUESTS.c.id == answer["alternative"]
-        connection.execute(CHANGE_REQUESTS.update().where(asked).values(plan=plan))
+        own = CHANGE_REQUESTS.c.id == answer["alternative"]
+        connection.execute(CHANGE_REQUESTS.update().where(own).values(plan=plan))
     return find(connection, plan)
 
 
@@ -132,30 +142,30 @@ def alternatives_of(connection: Connection, session: str) -> tuple[Plan, ...]:
     """The plans that were last requested together, by attempt; those that have ended so far."""
     sessions.find(connection, session)
     changed = select(CHANGE_REQUESTS.c.plan).where(CHANGE_REQUESTS.c.session == session)
-    asked = and_(
+    alternatives = and_(
         PLANS.c.session == session,
         PLANS.c.alternative.is_not(None),
         PLANS.c.id.not_in(changed.where(CHANGE_REQUESTS.c.plan.is_not(None))),
     )
-    newest = select(PLANS.c.alternative).where(asked).order_by(PLANS.c.number.desc()).limit(1)
+    newest = select(PLANS.c.alternative).where(alternatives).order_by(PLANS.c.number.desc()).limit(1)
     together = PLANS.c.alternative == newest.scalar_subquery()
-    return _PLANS.select(connection, asked, together, by=PLANS.c.attempt)
+    return _PLANS.select(connection, alternatives, together, by=PLANS.c.attempt)
 
 
 # -- plannings under way ---------------------------------------------------------------------------
 
 
-def begin(connection: Connection, planning: str, begun: Underway) -> None:
+def begin(connection: Connection, planning: str, entry: Underway) -> None:
     """Store that the planning of that id begins.
 
     A store requests one plan at a time in a session, or alternatives at once. An earlier row of it, whose
     answer could not be stored, is removed.
     """
     for other, one in underway(connection).items():
-        same = (one.session, one.owner) == (begun.session, begun.owner)
-        if same and (one.alternative is None or one.alternative != begun.alternative):
+        same = (one.session, one.owner) == (entry.session, entry.owner)
+        if same and (one.alternative is None or one.alternative != entry.alternative):
             end(connection, other)
-    value = _UNDERWAY.dump_json(begun).decode()
+    value = _UNDERWAY.dump_json(entry).decode()
     connection.execute(META.insert().values(key=f"{_PREFIX}{planning}", value=value))
 
 
@@ -167,36 +177,36 @@ def end(connection: Connection, planning: str) -> bool:
 
 def underway(connection: Connection) -> Mapping[str, Underway]:
     """All plannings under way, by their ids; one that a later version wrote otherwise is left out."""
-    found: dict[str, Underway] = {}
+    entries: dict[str, Underway] = {}
     rows = connection.execute(select(META.c.key, META.c.value).where(META.c.key.startswith(_PREFIX)))
     for row in rows:
         with suppress(ValidationError):
-            found[row.key.removeprefix(_PREFIX)] = _UNDERWAY.validate_json(row.value)
-    return found
+            entries[row.key.removeprefix(_PREFIX)] = _UNDERWAY.validate_json(row.value)
+    return entries
 
 
 def is_underway(connection: Connection, session: str) -> bool:
     """Whether a Conductor is called for a plan of the session, by whichever process."""
-    return any(begun.session == session for begun in underway(connection).values())
+    return any(entry.session == session for entry in underway(connection).values())
 
 
 def ask_to_stop(connection: Connection, session: str) -> None:
     """Request that the process which plans in the session stops, which it does within a second."""
-    for planning, begun in underway(connection).items():
-        if begun.session == session and not begun.stop_asked:
-            value = _UNDERWAY.dump_json(begun.model_copy(update={"stop_asked": True})).decode()
+    for planning, entry in underway(connection).items():
+        if entry.session == session and not entry.stop_asked:
+            value = _UNDERWAY.dump_json(entry.model_copy(update={"stop_asked": True})).decode()
             own = META.c.key == f"{_PREFIX}{planning}"
             connection.execute(META.update().where(own).values(value=value))
 
 
-def interrupt(connection: Connection, planning: str, begun: Underway, *, now: float) -> None:
+def interrupt(connection: Connection, planning: str, entry: Underway, *, now: float) -> None:
     """End it as interrupted, unless it has ended meanwhile; a session with a workflow keeps its state."""
     if not end(connection, planning):
         return
     failure = f"{INTERRUPTED}: the process that asked the Conductor ended before it answered."
-    attempt = begun.model_dump(exclude={"session", "owner", "stop_asked"})
+    attempt = entry.model_dump(exclude={"session", "owner", "stop_asked"})
     answer = cast("Answer", {**attempt, "report": None, "failure": failure, "usage": Usage()})
-    state = case((SESSIONS.c.head.is_(None), "interrupted"), else_=SESSIONS.c.state)
+    state = _unless_planned("interrupted")
     # Where the session was removed for good, there is nothing to attach a plan to.
     with suppress(UnknownId):
-        _insert(connection, now, begun.session, answer, state=None if begun.alternative else state)
+        _insert(connection, now, entry.session, answer, state=None if entry.alternative else state)

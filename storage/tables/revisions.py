@@ -18,12 +18,12 @@ from conductor.workflow.model import Workflow
 from storage import fragments
 from storage.database.compiled_statement import Insertion
 from storage.database.schema import CORRECTIONS, REVISIONS, SESSIONS, WORKFLOW
-from storage.records import Plan, Revision, RevisionEntry, Session
+from storage.records import Plan, Revision, RevisionSummary, Session
 from storage.tables import plans, sessions
 from storage.tables.rows import Rows, new_id, next_number, record
 
 _REVISION = select(*(REVISIONS.c[name] for name in Revision.model_fields))
-_ENTRIES = Rows(RevisionEntry, REVISIONS, "revision")
+_ENTRIES = Rows(RevisionSummary, REVISIONS, "revision")
 _INSERT = Insertion(REVISIONS)
 
 
@@ -122,9 +122,10 @@ def add_planned(
     revision: str | None = None,
     note: str = "",
     planning: str | None = None,
+    stopped: bool = False,
     **answer: Unpack[plans.Answer],
 ) -> Plan:
-    """Store a Conductor's answer; `failure` is why there is no report.
+    """Store a Conductor's answer; `failure` is why there is no report, `stopped` that it was stopped.
 
     From round 2 on it `looks_back` on the run before, as do the revisions made of it. An `alternative` (an id
     shared by plans that were requested together) leaves the session's state as it is.
@@ -134,7 +135,7 @@ def add_planned(
     """
     if planning is not None:
         plans.end(connection, planning)
-    plan = plans.add(connection, now, session, **answer)
+    plan = plans.add(connection, now, session, stopped=stopped, **answer)
     if workflow is not None:
         add(connection, now, session, workflow, origin="conductor", note=note, plan=plan.id, id=revision)
     return plan
@@ -158,7 +159,7 @@ def import_workflow(
 def planned(connection: Connection, revision: str) -> Revision | None:
     """The revision with the Conductor's plan that a person's edits led from to this one, or itself.
 
-    None where no plan was edited, as after an import.
+    None if no plan was edited, as after an import.
     """
     origin = _origin_of(connection, find(connection, revision))
     return None if origin is None else find(connection, origin["planned"])
@@ -225,7 +226,7 @@ def of_session(connection: Connection, session: str) -> tuple[Revision, ...]:
     return _read(connection, rows.mappings().all())
 
 
-def history(connection: Connection, session: str) -> tuple[RevisionEntry, ...]:
+def history(connection: Connection, session: str) -> tuple[RevisionSummary, ...]:
     """The session's revisions without their workflows, oldest first."""
     sessions.find(connection, session)
     return _ENTRIES.select(connection, REVISIONS.c.session == session, by=REVISIONS.c.number)
@@ -238,7 +239,7 @@ def head(connection: Connection, session: str) -> Revision | None:
 
 
 def neighbours(connection: Connection, session: str) -> tuple[Revision | None, Revision | None]:
-    """Where `undo` and `redo` would lead; None where they lead nowhere."""
+    """Where `undo` and `redo` lead, or None."""
     current = head(connection, session)
     if current is None:
         return None, None

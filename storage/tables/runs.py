@@ -70,8 +70,8 @@ def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun])
     if connection.scalar(select(exists().where(RUNS.c.id == run))):
         raise StorageError(f"The run {run!r} has been started before; give the new run its own id.")
     # A request to stop an experiment also stops a trial that is about to begin.
-    asked = select(func.max(RUNS.c.stop_asked_at)).where(RUNS.c.experiment == experiment)
-    stopped = None if experiment is None else connection.scalar(asked)
+    newest_stop = select(func.max(RUNS.c.stop_asked_at)).where(RUNS.c.experiment == experiment)
+    stopped = None if experiment is None else connection.scalar(newest_stop)
     number = next_number(connection, RUNS, session)
     insert(connection, now, owner, number=number, stop_asked_at=stopped, **new)
     return find(connection, run)
@@ -132,13 +132,13 @@ def session_of(run: str) -> ColumnElement[str]:
     return select(RUNS.c.session).where(RUNS.c.id == run).scalar_subquery()
 
 
-def state_of(events: Iterable[Event], known: RunState = NOTHING) -> RunState:
-    """The fold of a run's stored events, beginning from the state `known`; where an event is missing that the
-    next one needs, the run ends there.
+def state_of(events: Iterable[Event], before: RunState = NOTHING) -> RunState:
+    """The fold of a run's stored events, from the state `before` on; the run ends where an event is missing
+    that the next one needs.
 
     Such a run is interrupted, with what could be folded and no answer: the answer's step may be missing.
     """
-    state = known
+    state = before
     for event in joined(events):
         if state.workflow is None and not isinstance(event, RunStarted):
             return _broken_off(state, event)
@@ -184,13 +184,13 @@ def interrupt(connection: Connection, now: float, run: str) -> None:
 
 def stop_waiting(connection: Connection, now: float, run: str) -> None:
     """End a run that waits at a gate as stopped; any other stays as it is."""
-    found = find(connection, run)
-    if found.status != "paused":
+    record = find(connection, run)
+    if record.status != "paused":
         return
     state = state_of(events_of(connection, run))
     # Events are added to runs without an end only.
     connection.execute(RUNS.update().where(RUNS.c.id == run).values(status="running"))
-    waits = (SESSIONS.c.id == found.session) & (SESSIONS.c.state == "paused")
+    waits = (SESSIONS.c.id == record.session) & (SESSIONS.c.state == "paused")
     connection.execute(SESSIONS.update().where(waits).values(state="running"))
     end = RunFinished(
         run=run,
@@ -222,11 +222,11 @@ def outputs_of(connection: Connection, session: str) -> Mapping[str, Output]:
 def add_outputs(connection: Connection, session: str, outputs: Iterable[Output]) -> None:
     """Store outputs that the session has reused from another one, so that it can reuse them by itself."""
     fragments_of_session = Fragments()
-    known = set(connection.scalars(select(OUTPUTS.c.fingerprint).where(OUTPUTS.c.session == session)))
+    fingerprints = set(connection.scalars(select(OUTPUTS.c.fingerprint).where(OUTPUTS.c.session == session)))
     rows = [
         {"session": session, "fingerprint": output.fingerprint, "output": fragments_of_session.output(output)}
         for output in {output.fingerprint: output for output in outputs}.values()
-        if output.fingerprint not in known
+        if output.fingerprint not in fingerprints
     ]
     if rows:
         connection.execute(OUTPUTS.insert(), rows)
@@ -268,7 +268,7 @@ def trials_of(connection: Connection, experiment: str) -> tuple[RunRecord, ...]:
 
 
 def running_experiments(connection: Connection, session: str) -> frozenset[str]:
-    """The session's experiments of which a trial has no end yet, whichever process makes them."""
+    """The session's experiments with a trial under way, in any process."""
     trials = select(RUNS.c.experiment).where(RUNNING, RUNS.c.session == session)
     return frozenset(connection.scalars(trials.where(RUNS.c.experiment.is_not(None))))
 
@@ -283,5 +283,5 @@ def ask_experiment_to_stop(connection: Connection, now: float, experiment: str) 
 
 def is_experiment_asked_to_stop(connection: Connection, experiment: str) -> bool:
     """Whether another process requested that no further trial of it begins."""
-    asked = exists().where(RUNS.c.experiment == experiment, RUNS.c.stop_asked_at.is_not(None))
-    return bool(connection.scalar(select(asked)))
+    request = exists().where(RUNS.c.experiment == experiment, RUNS.c.stop_asked_at.is_not(None))
+    return bool(connection.scalar(select(request)))

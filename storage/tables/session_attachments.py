@@ -37,19 +37,19 @@ def without(conversation: Conversation | None, fragments: Fragments) -> Conversa
             raise StorageError("A file of the conversation has no content; nothing was stored.")
         return file.model_copy(update={"text": "", "digest": fragments.long_text(file.text)})
 
-    return None if conversation is None else _with(conversation, stored, stored_file)
+    return None if conversation is None else _replaced(conversation, stored, stored_file)
 
 
 def filled(connection: Connection, session: str, conversation: Conversation | None) -> Conversation | None:
     """The conversation with its images and files. Raises `StorageError` where one is missing."""
-    wanted = digests(conversation)
-    if conversation is None or not wanted:
+    needed = digests(conversation)
+    if conversation is None or not needed:
         return conversation
-    own = (LONG_TEXTS.c.session == session) & LONG_TEXTS.c.digest.in_(sorted(wanted))
+    own = (LONG_TEXTS.c.session == session) & LONG_TEXTS.c.digest.in_(sorted(needed))
     rows = connection.execute(select(LONG_TEXTS.c.digest, LONG_TEXTS.c.text).where(own))
     texts = {row.digest: row.text for row in rows}
 
-    def found(digest: str, what: str) -> str:
+    def text_of(digest: str, what: str) -> str:
         text: str | None = texts.get(digest)
         if text is None:
             raise StorageError(
@@ -59,14 +59,14 @@ def filled(connection: Connection, session: str, conversation: Conversation | No
         return text
 
     def whole(image: Image) -> Image:
-        return image.model_copy(update={"url": found(image.url.removeprefix(_STORED), "An image")})
+        return image.model_copy(update={"url": text_of(image.url.removeprefix(_STORED), "An image")})
 
     def whole_file(file: AttachedFile) -> AttachedFile:
         if file.digest is None:
             return file
-        return file.model_copy(update={"text": found(file.digest, "A file"), "digest": None})
+        return file.model_copy(update={"text": text_of(file.digest, "A file"), "digest": None})
 
-    return _with(conversation, whole, whole_file)
+    return _replaced(conversation, whole, whole_file)
 
 
 def digests(conversation: Conversation | None) -> set[str]:
@@ -83,7 +83,7 @@ def digests_in(connection: Connection, session: str) -> set[str]:
     return digests(connection.scalar(select(SESSIONS.c.conversation).where(SESSIONS.c.id == session)))
 
 
-def _with(
+def _replaced(
     conversation: Conversation,
     image: Callable[[Image], Image],
     file: Callable[[AttachedFile], AttachedFile],

@@ -98,9 +98,11 @@ def change(connection: Connection, session: str, **columns: Any) -> None:
 
 
 def titled(connection: Connection, title: str) -> str | None:
-    """The id of the oldest session of that title that is not deleted, None where there is none."""
-    found = SESSIONS.c.title == title, SESSIONS.c.deleted_at.is_(None)
-    id: str | None = connection.scalar(select(SESSIONS.c.id).where(*found).order_by(SESSIONS.c.created_at))
+    """The id of the oldest session of that title that is not deleted, or None."""
+    conditions = SESSIONS.c.title == title, SESSIONS.c.deleted_at.is_(None)
+    id: str | None = connection.scalar(
+        select(SESSIONS.c.id).where(*conditions).order_by(SESSIONS.c.created_at)
+    )
     return id
 
 
@@ -154,8 +156,8 @@ def tags_of(connection: Connection, session: str) -> tuple[str, ...]:
 def known_tags(connection: Connection) -> tuple[str, ...]:
     """The tags of all sessions that are not deleted, in alphabetical order."""
     names = select(TAGS.c.tag).distinct().subquery()
-    kept = exists().where(SESSIONS.c.id == TAGS.c.session, SESSIONS.c.deleted_at.is_(None))
-    used = exists().where(TAGS.c.tag == names.c.tag, kept)
+    has_session = exists().where(SESSIONS.c.id == TAGS.c.session, SESSIONS.c.deleted_at.is_(None))
+    used = exists().where(TAGS.c.tag == names.c.tag, has_session)
     return tuple(connection.scalars(select(names.c.tag).where(used).order_by(names.c.tag)))
 
 
@@ -164,9 +166,9 @@ def add_tag(connection: Connection, session: str, text: str) -> tuple[str, ...]:
 
     The session's tags now. Raises `StorageError` for an empty tag.
     """
-    tag, known = tag_of(text), tags_of(connection, session)
-    if tag in known:
-        return known
+    tag, tags = tag_of(text), tags_of(connection, session)
+    if tag in tags:
+        return tags
     connection.execute(TAGS.insert(), {"session": session, "tag": tag})
     return tags_of(connection, session)
 

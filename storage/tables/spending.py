@@ -25,7 +25,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from conductor.values.output import OFFLINE_LABEL
+from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL, WorkerKind
 from conductor.values.total import Total
 from storage.database.encoding import JsonMembers
 from storage.database.schema import EVENTS, PLANS, RUNS
@@ -62,17 +62,17 @@ class _Sum(NamedTuple):
 
 def totals(connection: Connection, sessions: Sequence[str], *, costs: bool = False) -> Mapping[str, Total]:
     """What each of these sessions has used; one without any call is left out. Dollars only with `costs`."""
-    found: defaultdict[str, _Sum] = defaultdict(_Sum)
+    sums: defaultdict[str, _Sum] = defaultdict(_Sum)
     plans = select(PLANS.c.session, PLANS.c.usage).where(
         PLANS.c.session.in_(sessions), PLANS.c.planner_kind != "offline"
     )
     for row in connection.execute(plans):
         usage = row.usage
-        found[row.session] += _sum(usage.total, usage.cost)
+        sums[row.session] += _sum(usage.total, usage.cost)
     of_sessions = RUNS.c.session.in_(sessions)
-    for session, _, taken in _runs(connection, of_sessions, costs=costs):
-        found[session] += taken
-    return {session: taken.total for session, taken in found.items()}
+    for session, _, amount in _runs(connection, of_sessions, costs=costs):
+        sums[session] += amount
+    return {session: amount.total for session, amount in sums.items()}
 
 
 def total(connection: Connection, session: str) -> Total:
@@ -81,20 +81,25 @@ def total(connection: Connection, session: str) -> Total:
 
 
 def run_totals(connection: Connection, session: str) -> Mapping[str, Total]:
-    """What each run of the session has used, trials included; runs of built-in experts are left out."""
+    """What each run of the session has used, trials included; runs of workers that compute are left out."""
     runs = _runs(connection, RUNS.c.session == session, costs=True)
-    return {run: taken.total for _, run, taken in runs}
+    return {run: amount.total for _, run, amount in runs}
 
 
 def since(connection: Connection, moment: float) -> Total:
     """What all sessions have used since `moment` (Unix seconds): planning, and the runs begun since then.
 
-    What deleted sessions used counts as well, until they are removed.
+    What deleted sessions used counts as well, until they are removed. Simulated workers use nothing.
     """
-    plans = select(PLANS.c.usage).where(PLANS.c.created_at >= moment, PLANS.c.planner_kind != "offline")
-    taken = [_sum(row.usage.total, row.usage.cost) for row in connection.execute(plans)]
-    taken += [ran for _, _, ran in _runs(connection, RUNS.c.started_at >= moment, costs=True)]
-    return sum(taken, _Sum()).total if taken else Total()
+    plans = select(PLANS.c.usage).where(
+        PLANS.c.created_at >= moment, PLANS.c.planner_kind.not_in(("offline", "simulated"))
+    )
+    amounts = [_sum(row.usage.total, row.usage.cost) for row in connection.execute(plans)]
+    began = RUNS.c.started_at >= moment
+    real = func.coalesce(RUNS.c.pool_label, "") != SIMULATED_LABEL
+    runs = _runs(connection, began & real, costs=True, without=("offline", "simulated"))
+    amounts += [ran for _, _, ran in runs]
+    return sum(amounts, _Sum()).total if amounts else Total()
 
 
 def _sum(tokens: int | None, cost: float | None) -> _Sum:
@@ -102,7 +107,11 @@ def _sum(tokens: int | None, cost: float | None) -> _Sum:
 
 
 def _runs(
-    connection: Connection, condition: ColumnElement[bool], *, costs: bool
+    connection: Connection,
+    condition: ColumnElement[bool],
+    *,
+    costs: bool,
+    without: Sequence[WorkerKind] = ("offline",),
 ) -> list[tuple[str, str, _Sum]]:
     """Session, run and what the run took."""
     runs = connection.execute(
@@ -111,22 +120,22 @@ def _runs(
     read = [run.id for run in runs if costs or run.tokens is None]
     ended: dict[str, _Sum] = {}
     for at in range(0, len(read), _AT_ONCE):
-        ended |= _ended(connection, read[at : at + _AT_ONCE])
-    found = []
+        ended |= _ended(connection, read[at : at + _AT_ONCE], without)
+    rows = []
     for run in runs:
-        taken = ended.get(run.id, _Sum())
+        amount = ended.get(run.id, _Sum())
         # What was under way when the process died, or is under way now, is not counted.
         lost = run.status in ("interrupted", "running")
-        tokens = _Sum(run.tokens) if run.tokens is not None and not costs else taken
+        tokens = _Sum(run.tokens) if run.tokens is not None and not costs else amount
         if not costs:
             tokens = tokens._replace(cost=0.0, cost_unknown=False)
         if lost:
             tokens = tokens._replace(tokens_unknown=True, cost_unknown=True)
-        found.append((run.session, run.id, tokens))
-    return found
+        rows.append((run.session, run.id, tokens))
+    return rows
 
 
-def _ended(connection: Connection, runs: Sequence[str]) -> Mapping[str, _Sum]:
+def _ended(connection: Connection, runs: Sequence[str], without: Sequence[WorkerKind]) -> Mapping[str, _Sum]:
     """What the calls of these runs took that have ended, by run."""
     if not runs:
         return {}
@@ -140,7 +149,7 @@ def _ended(connection: Connection, runs: Sequence[str]) -> Mapping[str, _Sum]:
         .where(
             EVENTS.c.run.in_(runs),
             usage.text("type").in_(_ENDS),
-            func.coalesce(usage.text("output", "worker_kind"), "") != "offline",
+            func.coalesce(usage.text("output", "worker_kind"), "").not_in(without),
         )
         .subquery()
     )
@@ -179,10 +188,10 @@ def sessions_between(connection: Connection, *, least: int | None, most: int | N
             PLANS.c.planner_kind != literal("offline")
         ),
     ).subquery()
-    known = func.coalesce(func.sum(used.c.tokens), 0)
+    token_sum = func.coalesce(func.sum(used.c.tokens), 0)
     sums = select(used.c.session).group_by(used.c.session)
     if least is not None:
-        sums = sums.having(known >= least)
+        sums = sums.having(token_sum >= least)
     if most is not None:
-        sums = sums.having(known <= most, func.count() == func.count(used.c.tokens))
+        sums = sums.having(token_sum <= most, func.count() == func.count(used.c.tokens))
     return sums

@@ -49,13 +49,13 @@ def pack(connection: Connection, run: str) -> None:
 
 def unpacked(stored: Iterable[str], *, after: int = -1) -> list[str]:
     """The events' JSON, in order; of those that are together in one row only the later than `after`."""
-    found: list[str] = []
+    texts: list[str] = []
     for text in stored:
         if text.startswith(_PACKED):
-            found += _apart(text, after=after)
+            texts += _apart(text, after=after)
         else:
-            found.append(text)
-    return found
+            texts.append(text)
+    return texts
 
 
 def _groups(stored: Iterable[str]) -> Iterator[Sequence[dict[str, Any]]]:

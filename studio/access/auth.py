@@ -11,7 +11,7 @@ import hmac
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from conductor.values.budget import Budget
@@ -37,7 +37,7 @@ class Principal:
     programs on this machine.
 
     `workers` are the pool's workers that they may use, None for all; `budget` is the most that one request of
-    theirs may spend, None where nothing is limited. A request may ask for less, never for more. `headers` go
+    theirs may spend, None if nothing is limited. A request may ask for less, never for more. `headers` go
     out with the answer, such as the number of requests left.
     """
 
@@ -48,9 +48,13 @@ class Principal:
 
     def may_use(self, card: WorkerCard) -> bool:
         """Whether they may use that worker. A nested Conductor calls any worker of the pool, so it is only
-        for those who may use them all; who calls none may be used by all.
+        for a caller that may use them all; who calls none may be used by all.
         """
         return self.workers is None or is_computed(card) or (card.name in self.workers and not card.nested)
+
+    def reached(self, cards: Iterable[WorkerCard]) -> frozenset[str] | None:
+        """The names of those that they may use; None for all."""
+        return None if self.workers is None else frozenset(card.name for card in cards if self.may_use(card))
 
     def may_run(self, workflow: Workflow, cards: Mapping[str, WorkerCard]) -> bool:
         """Whether they may use all workers of the workflow; `cards` are the pool's."""
@@ -62,7 +66,7 @@ class Principal:
 class TokenAuthenticator:
     """Admits requests, before anything but their headers is read.
 
-    `tokens` may open the store on the first call. `machine` returns this machine's token, None where there is
+    `tokens` may open the store on the first call. `machine` returns this machine's token, None if there is
     none; it is called for each request. `is_open` admits programs on this machine without one. Used in one
     event loop; `clock` is in Unix seconds.
     """
@@ -98,9 +102,9 @@ class TokenAuthenticator:
         if bearer is not None and await asyncio.to_thread(self._is_machines, bearer):
             return None
         read = read_token(bearer or "")
-        token = None if read is None else await asyncio.to_thread(self._known, *read)
+        token = None if read is None else await asyncio.to_thread(self._token_of, *read)
         if token is None and not (self._open and is_loopback(client or "")):
-            raise _no_token(given=bearer is not None)
+            raise _no_token(is_sent=bearer is not None)
         return token
 
     async def record_usage(self, principal: Principal, usage: Usage) -> None:
@@ -121,10 +125,10 @@ class TokenAuthenticator:
         return Principal(token=token.id, workers=limits.workers, budget=budget, headers=admission.headers)
 
     def _is_machines(self, bearer: str) -> bool:
-        known = (OWN_KEY, self._machine())
-        return any(hmac.compare_digest(bearer.encode(), key.encode()) for key in known if key is not None)
+        keys = (OWN_KEY, self._machine())
+        return any(hmac.compare_digest(bearer.encode(), key.encode()) for key in keys if key is not None)
 
-    def _known(self, id: str, secret: str) -> Token | None:
+    def _token_of(self, id: str, secret: str) -> Token | None:
         """The token of that id and secret. Raises `ApiError` for a revoked one."""
         token, digest = self._tokens().with_digest(id) or (None, _NO_SUCH_DIGEST)
         if not is_secret_of(digest, secret) or token is None:
@@ -173,12 +177,12 @@ def _refused(message: str, *, code: str | None) -> ApiError:
     )
 
 
-def _no_token(*, given: bool) -> ApiError:
+def _no_token(*, is_sent: bool) -> ApiError:
     which = (
         "on the server's own machine that of its file api-token, else one that "
         "`python -m conductor tokens create NAME` creates."
     )
-    if given:
+    if is_sent:
         return _refused(
             "This token is not one of this server's. Give a whole one as `Authorization: Bearer TOKEN`: "
             f"{which}",

@@ -29,7 +29,7 @@ READY = "/readyz"
 """Where a server answers whether it can take requests: its store and its pool can be used."""
 
 METRICS = "/metrics"
-"""Where a server's metrics are, for those who may use its API."""
+"""Where a server's metrics are, for users of its API."""
 
 EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - a URL has another host in its place
 """A server that listens there listens at every address of its machine."""
@@ -37,7 +37,7 @@ EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - a URL has another host in its 
 
 @dataclass(frozen=True)
 class Access:
-    """`hosts` are the names of the server beside localhost and addresses; `password` is the app's, None where
+    """`hosts` are the names of the server beside localhost and addresses; `password` is the app's, None if
     it has none. With `api_open`, programs on this machine need no token.
     """
 
@@ -47,7 +47,7 @@ class Access:
 
     @property
     def editing_refusal(self) -> str | None:
-        """Why the pool and the tokens cannot be changed in the app; None where they can.
+        """Why the pool and the tokens cannot be changed in the app, or None.
 
         Without a password the server answers only this machine. But a server with other names is reached
         through a proxy, and requests through a proxy on this machine seem to come from this machine.

@@ -1,4 +1,4 @@
-"""Who may use the app: those who gave its password; without one, browsers and programs on this machine. Those
+"""Who may use the app: browsers that gave its password; without one, browsers and programs here. Those
 who have a view-only link may look at one session.
 
 Stands before the app's pages, its websocket and its files, behind the policy of names and origins. The API
@@ -85,17 +85,17 @@ class Login:
         if scope["type"] not in ("http", "websocket") or self._is_for_everybody(get_route_path(scope)):
             await self._app(scope, receive, send)
         elif self._password is not None:
-            await self._with(self._password, scope, receive, send)
-        elif self._is_here(scope):
-            await self._app(_viewing(scope, ()), receive, send)
+            await self._answer_with_password(self._password, scope, receive, send)
+        elif self._is_local(scope):
+            await self._app(_view_scope(scope, ()), receive, send)
         else:
-            await refuse(_only_here(), scope, receive, send)
+            await refuse(_only_local(), scope, receive, send)
 
     def _is_for_everybody(self, path: str) -> bool:
         # The metrics have the API's own authentication.
         return path in (PATH, LIVE, READY, METRICS, self._health) or path.startswith(f"{PATH}/")
 
-    def _is_here(self, scope: Scope) -> bool:
+    def _is_local(self, scope: Scope) -> bool:
         """Whether both ends of the connection are on this machine, and the request names one of its hosts."""
         name = host_in(HTTPConnection(scope).headers.get("host", "")) or ""
         ends = [(scope.get(end) or ("",))[0] for end in ("client", "server")]
@@ -105,66 +105,72 @@ class Login:
 
     # -- with a password -----------------------------------------------------------------------------
 
-    async def _with(self, password: Password, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = HTTPConnection(scope)
-        session = asked.cookies.get(_cookie(asked), "")
+    async def _answer_with_password(
+        self, password: Password, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        connection = HTTPConnection(scope)
+        session = connection.cookies.get(_cookie(connection), "")
         admitted = password.admits(session)
         if scope["type"] == "websocket" and admitted:
-            own = _while_admitted(partial(_now, password.admits, session), receive, send)
-            await self._app(_viewing(scope, ()), *own)
+            own = _while_admitted(partial(_admits_session, password.admits, session), receive, send)
+            await self._app(_view_scope(scope, ()), *own)
         elif scope["type"] == "http" and get_route_path(scope) == self._logout:
-            await self._logged_out(password, session if admitted else None, asked)(scope, receive, send)
-        elif scope["type"] == "http" and _is_form(scope, asked):
-            answer = await self._attempted(password, Request(scope, receive))
+            await self._answer_logout(password, session if admitted else None, connection)(
+                scope, receive, send
+            )
+        elif scope["type"] == "http" and _is_form(scope, connection):
+            answer = await self._answer_attempt(password, Request(scope, receive))
             await answer(scope, receive, send)
         elif admitted:
-            await self._app(_viewing(scope, ()), receive, send)
-        elif await self._viewed(scope, receive, send):
+            await self._app(_view_scope(scope, ()), receive, send)
+        elif await self._answer_by_link(scope, receive, send):
             pass
-        elif scope["type"] == "http" and _is_page(asked):
-            wrong = _NO_LINK if PARAMETER in asked.query_params else ""
-            await _page(asked, wrong=wrong)(scope, receive, send)
+        elif scope["type"] == "http" and _is_page(connection):
+            wrong = _NO_LINK if PARAMETER in connection.query_params else ""
+            await _page(connection, wrong=wrong)(scope, receive, send)
         else:
             await refuse(_no_session(), scope, receive, send)
 
     # -- with a view-only link -----------------------------------------------------------------------
 
-    async def _viewed(self, scope: Scope, receive: Receive, send: Send) -> bool:
+    async def _answer_by_link(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Let a visitor look at the sessions whose links they followed; whether they had any.
 
         A page is there by the link in its own address, all else by the cookie that the page brought: the
         address of a websocket names no session.
         """
-        asked = HTTPConnection(scope)
+        connection = HTTPConnection(scope)
         if self._links is None or scope.get("method", "GET") not in ("GET", "HEAD"):
             return False
-        page = scope["type"] == "http" and _is_page(asked)
-        named = [(asked.query_params.get("session", ""), asked.query_params.get(PARAMETER, ""))]
-        kept = await self._valid(named if page else _kept_links(asked))
-        if not kept:
+        page = scope["type"] == "http" and _is_page(connection)
+        named = [(connection.query_params.get("session", ""), connection.query_params.get(PARAMETER, ""))]
+        valid = await self._valid_links(named if page else _cookie_links(connection))
+        if not valid:
             return False
-        viewing = _viewing(scope, [session for session, _ in kept])
+        viewing = _view_scope(scope, [session for session, _ in valid])
         if scope["type"] == "websocket":
-            await self._app(viewing, *_while_admitted(partial(self._all_valid, kept), receive, send))
+            await self._app(viewing, *_while_admitted(partial(self._all_valid, valid), receive, send))
         else:
-            await self._app(viewing, receive, _keeping(kept, asked, send) if page else send)
+            await self._app(viewing, receive, _cookie_sender(valid, connection, send) if page else send)
         return True
 
-    async def _valid(self, links: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    async def _valid_links(self, links: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Those of the links, as sessions and values, that admit now."""
         admits = self._links.admits if self._links is not None else None
         return [link for link in links if admits is not None and await asyncio.to_thread(admits, *link)]
 
     async def _all_valid(self, links: list[tuple[str, str]]) -> bool:
-        return await self._valid(links) == links
+        return await self._valid_links(links) == links
 
-    async def _attempted(self, password: Password, request: Request) -> Response:
+    async def _answer_attempt(self, password: Password, request: Request) -> Response:
         wait = self._wait(request)
         if wait:
             return _page(request, wrong=f"Too many attempts. Try again in {wait} s.", status=429, wait=wait)
-        if not password.is_right(await _given(request)):
+        if not password.is_right(await _typed_password(request)):
             return _page(request, wrong="This is not the password.")
-        answer = Response(status_code=303, headers={"Location": _here(request), "Cache-Control": "no-store"})
+        answer = Response(
+            status_code=303, headers={"Location": _address(request), "Cache-Control": "no-store"}
+        )
         answer.set_cookie(
             _cookie(request),
             password.open_session(),
@@ -183,15 +189,15 @@ class Login:
         return next((math.ceil(wait) for wait in waits if wait), 0)
 
     @staticmethod
-    def _logged_out(password: Password, session: str | None, asked: HTTPConnection) -> Response:
+    def _answer_logout(password: Password, session: str | None, connection: HTTPConnection) -> Response:
         answer = Response(status_code=303, headers={"Location": "./", "Cache-Control": "no-store"})
         if session is not None:
             password.close_session(session)
-            answer.delete_cookie(_cookie(asked), httponly=True, samesite="strict")
+            answer.delete_cookie(_cookie(connection), httponly=True, samesite="strict")
         return answer
 
 
-async def _now(admits: Callable[[str], bool], session: str) -> bool:
+async def _admits_session(admits: Callable[[str], bool], session: str) -> bool:
     return admits(session)
 
 
@@ -217,36 +223,38 @@ def _while_admitted(
     return received, sent
 
 
-def _viewing(scope: Scope, sessions: Collection[str]) -> Scope:
-    """The scope that shows the app which sessions alone may be looked at; none where all may be used."""
+def _view_scope(scope: Scope, sessions: Collection[str]) -> Scope:
+    """The scope that shows the app which sessions alone may be looked at, or none if all may be used."""
     name = VIEWED.encode()
     others = [(key, value) for key, value in scope["headers"] if key != name]
     viewed = [(name, ",".join(sessions).encode())] if sessions else []
     return {**scope, "headers": [*others, *viewed]}
 
 
-def _kept_links(asked: HTTPConnection) -> list[tuple[str, str]]:
+def _cookie_links(connection: HTTPConnection) -> list[tuple[str, str]]:
     """The sessions and the values of the links that a browser followed."""
-    prefix = _view_cookie(asked, "")
+    prefix = _view_cookie(connection, "")
     return [
-        (name.removeprefix(prefix), value) for name, value in asked.cookies.items() if name.startswith(prefix)
+        (name.removeprefix(prefix), value)
+        for name, value in connection.cookies.items()
+        if name.startswith(prefix)
     ]
 
 
-def _keeping(links: list[tuple[str, str]], asked: HTTPConnection, send: Send) -> Send:
+def _cookie_sender(links: list[tuple[str, str]], connection: HTTPConnection, send: Send) -> Send:
     """Send an answer with the cookies of these links."""
-    kept = Response()
+    response = Response()
     for session, value in links:
-        kept.set_cookie(
-            _view_cookie(asked, session),
+        response.set_cookie(
+            _view_cookie(connection, session),
             value,
             max_age=SESSION_SECONDS,
             httponly=True,
             # Where a page of another site links here, a strict one would be missing at the next reload.
             samesite="lax",
-            secure=_is_encrypted(asked),
+            secure=_is_encrypted(connection),
         )
-    cookies = kept.headers.getlist("set-cookie")
+    cookies = response.headers.getlist("set-cookie")
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -258,12 +266,12 @@ def _keeping(links: list[tuple[str, str]], asked: HTTPConnection, send: Send) ->
     return sent
 
 
-def _is_page(asked: HTTPConnection) -> bool:
-    return "text/html" in asked.headers.get("accept", "")
+def _is_page(connection: HTTPConnection) -> bool:
+    return "text/html" in connection.headers.get("accept", "")
 
 
-async def _given(request: Request) -> str:
-    """The password in a form; "" where there is none, or the form is too long or too slow."""
+async def _typed_password(request: Request) -> str:
+    """The password in a form; "" without one, and for a form that is too long or too slow."""
     body = b""
     try:
         async with asyncio.timeout(_BODY_SECONDS):
@@ -276,41 +284,41 @@ async def _given(request: Request) -> str:
     return parse_qs(body.decode(errors="replace")).get("password", [""])[0].strip()
 
 
-def _page(asked: HTTPConnection, *, wrong: str = "", status: int = 401, wait: int = 0) -> Response:
+def _page(connection: HTTPConnection, *, wrong: str = "", status: int = 401, wait: int = 0) -> Response:
     # The browser sends no strict cookie where a link of another site leads here.
-    linked = asked.headers.get("sec-fetch-site") in ("cross-site", "same-site")
-    text = _PAGE.render(wrong=wrong, again=_here(asked) if linked else "")
+    linked = connection.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+    text = _PAGE.render(wrong=wrong, again=_address(connection) if linked else "")
     return HTMLResponse(text, status, headers=_HEADERS | ({"Retry-After": str(wait)} if wait else {}))
 
 
-def _here(asked: HTTPConnection) -> str:
+def _address(connection: HTTPConnection) -> str:
     """The requested address, relative to there; it leads to no other server whatever the path is."""
-    query = asked.scope["query_string"].decode("latin-1")
-    return f"./{quote(asked.scope['path'].rpartition('/')[2])}{f'?{query}' if query else ''}"
+    query = connection.scope["query_string"].decode("latin-1")
+    return f"./{quote(connection.scope['path'].rpartition('/')[2])}{f'?{query}' if query else ''}"
 
 
-def _is_form(scope: Scope, asked: HTTPConnection) -> bool:
-    return scope["method"] == "POST" and asked.headers.get("content-type", "").startswith(_FORM)
+def _is_form(scope: Scope, connection: HTTPConnection) -> bool:
+    return scope["method"] == "POST" and connection.headers.get("content-type", "").startswith(_FORM)
 
 
-def _cookie(asked: HTTPConnection) -> str:
+def _cookie(connection: HTTPConnection) -> str:
     """The cookie's name; servers on other ports of a machine are sent its cookies, too."""
-    return f"conductor-session{_port(asked)}"
+    return f"conductor-session{_port(connection)}"
 
 
-def _view_cookie(asked: HTTPConnection, session: str) -> str:
+def _view_cookie(connection: HTTPConnection, session: str) -> str:
     """The name of the cookie of a session's link."""
-    return f"conductor-view{_port(asked)}-{session}"
+    return f"conductor-view{_port(connection)}-{session}"
 
 
-def _port(asked: HTTPConnection) -> str:
-    port = asked.headers.get("host", "").rpartition(":")[2]
+def _port(connection: HTTPConnection) -> str:
+    port = connection.headers.get("host", "").rpartition(":")[2]
     return f"-{port}" if port.isdecimal() else ""
 
 
-def _is_encrypted(asked: HTTPConnection) -> bool:
+def _is_encrypted(connection: HTTPConnection) -> bool:
     """Whether the browser uses https; a proxy may have ended that."""
-    return asked.url.scheme == "https" or asked.headers.get("origin", "").startswith("https://")
+    return connection.url.scheme == "https" or connection.headers.get("origin", "").startswith("https://")
 
 
 def _network(client: str) -> str:
@@ -319,7 +327,7 @@ def _network(client: str) -> str:
     return str(ip_network((address, 64), strict=False)) if isinstance(address, IPv6Address) else client
 
 
-def _only_here() -> ApiError:
+def _only_local() -> ApiError:
     return ApiError(
         f"This server has no password and answers its own machine only. To use it from here, have its owner "
         f"set {SETTING} and start it again.",

@@ -28,7 +28,7 @@ class MachineToken:
         return cls((folder / NAME).resolve())
 
     def read(self) -> str | None:
-        """The token's text; None where there is no such file, or no token in it."""
+        """The token's text; None without such a file, or a token in it."""
         try:
             text = self.path.read_text(encoding="ascii").strip()
         except (OSError, ValueError):
@@ -36,7 +36,7 @@ class MachineToken:
         return None if read_token(text) is None else text
 
     def create(self) -> None:
-        """Write the file, with mode 0600, where there is none; of two processes at once, one file stays.
+        """Write the file, with mode 0600, unless there is one; of two processes at once, one file stays.
 
         Raises `ServeError` where it cannot be written.
         """
@@ -53,12 +53,12 @@ class MachineToken:
 
     def _write(self, text: str) -> None:
         # Written beside it with mode 0600 and then linked: no process can read a part of it.
-        handle, made = tempfile.mkstemp(prefix=f".{NAME}-", dir=self.path.parent)
+        handle, draft = tempfile.mkstemp(prefix=f".{NAME}-", dir=self.path.parent)
         try:
             with os.fdopen(handle, "w", encoding="ascii") as file:
                 file.write(text)
-            os.link(made, self.path)
+            os.link(draft, self.path)
         except FileExistsError:
             pass
         finally:
-            Path(made).unlink()
+            Path(draft).unlink()

@@ -105,9 +105,9 @@ def is_loopback(text: str) -> bool:
 
 
 def host_in(host: str) -> str | None:
-    """The name or address in a Host header, in lower case and without its port; None where it is neither."""
-    found = _HOST.fullmatch(host)
-    return None if found is None else found[1].strip("[]").lower()
+    """The name or address in a Host header, in lower case and without its port; None for another text."""
+    match = _HOST.fullmatch(host)
+    return None if match is None else match[1].strip("[]").lower()
 
 
 def _is_known(host: str, hosts: Collection[str]) -> bool:
@@ -118,12 +118,12 @@ def _is_known(host: str, hosts: Collection[str]) -> bool:
 def _is_own(origin: str, host: str) -> bool:
     """Whether a page's origin is this server; a proxy may have taken its scheme off."""
     scheme, _, netloc = origin.partition("://")
-    own, asked = _HOST.fullmatch(netloc), _HOST.fullmatch(host)
+    own, target = _HOST.fullmatch(netloc), _HOST.fullmatch(host)
     default = _PORTS.get(scheme.lower())
-    if own is None or asked is None or default is None:
+    if own is None or target is None or default is None:
         return False
-    same_name = own[1].lower() == asked[1].lower()
-    return same_name and int(own[2] or default) == int(asked[2] or default)
+    same_name = own[1].lower() == target[1].lower()
+    return same_name and int(own[2] or default) == int(target[2] or default)
 
 
 def _is_cross_site(headers: Headers, method: str | None) -> bool:

@@ -39,10 +39,10 @@ class Password:
         self._clock = clock
         self._closed: dict[str, int] = {}
 
-    def is_right(self, given: str) -> bool:
+    def is_right(self, candidate: str) -> bool:
         """Whether that is the password; takes as long for a wrong one."""
         # Digests have one length, whatever was given.
-        return hmac.compare_digest(_digest(given.encode(errors="surrogatepass")), _digest(self._text))
+        return hmac.compare_digest(_digest(candidate.encode(errors="surrogatepass")), _digest(self._text))
 
     def open_session(self) -> str:
         """A new session, which ends after `SESSION_SECONDS`."""

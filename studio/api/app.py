@@ -14,10 +14,10 @@ from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import PATH
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.backend import Backend
-from studio.api.endpoints import models, questions, stored_completions, stored_responses
+from studio.api.endpoints import answering, model_endpoints, stored_completions, stored_responses
 from studio.api.endpoints.description import ApiApp
 from studio.api.endpoints.service import Service
-from studio.api.errors import answer_in_openais_shape
+from studio.api.error_answers import answer_in_openais_shape
 from studio.api.metering import RequestMeter
 from studio.api.requests.body import UnreadBody
 from studio.api.webhook import Webhooks, configured_receiver
@@ -51,7 +51,7 @@ def api(
     )
     answer_in_openais_shape(app)
     # Not included as a router, whose routes the answer to a wrong method could not list.
-    for endpoints in (questions, stored_responses, stored_completions, models):
+    for endpoints in (answering, stored_responses, stored_completions, model_endpoints):
         app.routes.extend(endpoints.router.routes)
     backend = Backend(workbench)
     receiver = configured_receiver()

@@ -1,6 +1,6 @@
-"""Where those who run a server look: whether it lives, whether it can take requests, and its metrics.
+"""Where operators of a server look: whether it lives, whether it can take requests, and its metrics.
 
-The first two need no token and give no reasons, which are in the log; the metrics are for those who may use
+The first two need no token and give no reasons, which are in the log; the metrics are for tokens that may use
 the API with all its workers, because they name them.
 """
 
@@ -20,7 +20,7 @@ from conductor.errors import ConductorError
 from studio.access.auth import TokenAuthenticator
 from studio.access.errors import ApiError
 from studio.access.exposure import LIVE, METRICS, READY
-from studio.api.errors import error_answer
+from studio.api.error_answers import error_answer
 from studio.telemetry.metrics import CONTENT_TYPE
 from studio.workbench import Workbench
 

@@ -18,7 +18,7 @@ _CONNECT_SECONDS = 5.0
 class Attempt:
     """`text` is the answer so far, `progress` the last comment on it, `session` the id of its session.
 
-    `label` is the label of the pool that answered, None where it has none or is not known yet. `failure` is
+    `label` is the label of the pool that answered, None if it has none or is not known yet. `failure` is
     why there is no answer, None while there may be one. `seconds` is how long it took, None before the end.
     """
 

@@ -15,6 +15,7 @@ import hashlib
 import hmac
 import json
 import logging
+import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -23,14 +24,16 @@ from typing import Any
 
 import httpx
 
-from conductor.errors import ServeError
+from conductor.errors import PoolError, ServeError
+from conductor.workers.endpoint.transport.route import client_options
 from conductor.workers.keys.secret import own_setting
 
 ADDRESS = "CONDUCTOR_WEBHOOK_URL"
-"""The environment variable, or top-level key of the secrets file, with the address of the receiver."""
+"""The environment variable with the address of the receiver."""
 
 SECRET = "CONDUCTOR_WEBHOOK_SECRET"  # noqa: S105 - a variable's name
-"""The same with the secret that signs them: `whsec_` and 24 to 64 bytes in base64."""
+"""The same, or the top-level key of the secrets file, with the secret that signs them: `whsec_` and 24 to 64
+bytes in base64."""
 
 PAUSES = (5.0, 30.0, 120.0, 600.0)
 """Seconds before each further attempt; then the event is given up."""
@@ -67,8 +70,8 @@ class Receiver:
 
 
 def configured_receiver() -> Receiver | None:
-    """The receiver in the settings, None where none is set. Raises `ServeError` where they cannot be used."""
-    address, secret = own_setting(ADDRESS), own_setting(SECRET)
+    """The receiver in the settings, or None. Raises `ServeError` if they cannot be used."""
+    address, secret = os.environ.get(ADDRESS, "").strip() or None, own_setting(SECRET)
     if address is None and secret is None:
         return None
     if address is None or secret is None:
@@ -89,6 +92,10 @@ def configured_receiver() -> Receiver | None:
             f'{SECRET} is no secret of a webhook; make one with: python -c "import base64, secrets; '
             "print('whsec_' + base64.b64encode(secrets.token_bytes(32)).decode())\""
         )
+    try:
+        client_options(url)
+    except PoolError as error:
+        raise ServeError(f"{ADDRESS} cannot be reached: {error}") from error
     return Receiver(url, key)
 
 
@@ -131,9 +138,9 @@ class Webhooks:
         await asyncio.gather(*left, return_exceptions=True)
 
     async def _deliver(self, id: str, body: bytes) -> None:
-        outcome = "not sent"
+        outcome, address = "not sent", self._receiver.address
         try:
-            async with httpx.AsyncClient(timeout=PATIENCE) as client:
+            async with httpx.AsyncClient(timeout=PATIENCE, **client_options(address)) as client:
                 for pause in (*PAUSES, None):
                     fault = await self._attempt(client, id, body)
                     if not fault:
@@ -145,18 +152,19 @@ class Webhooks:
             if self._count is not None:
                 self._count(outcome)
             if outcome != "delivered":
-                _log.warning("the webhook %s to %s was %s", id, self._receiver.address.host, outcome)
+                _log.warning("the webhook %s to %s was %s", id, address.host, outcome)
 
     async def _attempt(self, client: httpx.AsyncClient, id: str, body: bytes) -> str | None:
-        """Why the event was not delivered, "" where it is not wanted any more; None where it was."""
+        """Why the event was not delivered, "" where it is not wanted any more; None if it was."""
         headers = self._receiver.headers(id, body, at=time.time())
+        request = client.stream("POST", self._receiver.address, content=body, headers=headers)
         try:
-            answer = await client.post(self._receiver.address, content=body, headers=headers)
-        except httpx.HTTPError as error:
+            # The head alone is waited for and read: a body may be endless.
+            async with asyncio.timeout(PATIENCE), request as answer:
+                if answer.is_success:
+                    return None
+                fault = "" if answer.status_code == _GONE else f"status {answer.status_code}"
+        except (TimeoutError, httpx.HTTPError) as error:
             fault = type(error).__name__
-        else:
-            if answer.is_success:
-                return None
-            fault = "" if answer.status_code == _GONE else f"status {answer.status_code}"
         _log.info("the webhook %s is not delivered: %s", id, fault or "it is not wanted any more")
         return fault

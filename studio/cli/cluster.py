@@ -42,7 +42,7 @@ def crew_of(address: str | None, bench: Workbench, options: Configured) -> Crew 
     if address is None:
         return None
     from studio.cluster.brief import Brief  # noqa: PLC0415
-    from studio.cluster.crew import RayCrew  # noqa: PLC0415
+    from studio.cluster.ray_crew import RayCrew  # noqa: PLC0415
 
     return RayCrew(Brief.of(bench.pool, options.pool), database=database_for_machines(options))
 

@@ -11,7 +11,8 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any
 
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
+from conductor.workers.endpoint.transport.route import environment_checks
 from conductor.workers.health.findings import Check, Health
 from conductor.workers.health.probe import AT_ONCE, ProbeTarget, examine, targets
 from conductor.workers.pool.pool import configured_path, configured_pool
@@ -40,16 +41,19 @@ def doctor(
     path = configured_path(options.pool)
     confirm_keys(path, ask=not confirm)
     pool = configured_pool(path)
-    found = targets(pool)
+    probes = targets(pool)
     if not options.json:
-        print_remark(f"asking {len(found)}, a short answer each")
-    examined = asyncio.run(_examined(found))
+        print_remark(f"asking {len(probes)}, a short answer each")
+    examined = asyncio.run(_examined(probes))
     ok = not any(health.failing for _, health in examined)
     if options.json:
         options.show(_shape(path, examined, ok=ok))
     else:
-        print(f"{path or 'The built-in pool'}: {pool.label or counted(len(pool.workers), 'worker')}\n")
+        print(f"{path or 'The built-in pool'}: {pool.label or quantity(len(pool.workers), 'worker')}\n")
         print(table(_HEADINGS, [_row(target, health) for target, health in examined]))
+        for check, (well, sentence) in environment_checks().items():
+            print(f"\n{check.capitalize()}{'' if well else ' (faulty)'}: {one_line(sentence)}", end="")
+        print()
         if pool.conductor is None:
             print("\nNo [conductor] is named: the built-in planner writes the workflows, by rule.")
         complaints = [
@@ -64,7 +68,7 @@ def doctor(
     return 0 if ok else 1
 
 
-async def _examined(found: Sequence[ProbeTarget]) -> list[Examined]:
+async def _examined(probes: Sequence[ProbeTarget]) -> list[Examined]:
     """All of them in their order, several called at a time."""
     places = asyncio.Semaphore(AT_ONCE)
 
@@ -72,23 +76,30 @@ async def _examined(found: Sequence[ProbeTarget]) -> list[Examined]:
         async with places, aclosing(examine(target)) as states:
             return target, [health async for health in states][-1]
 
-    return await asyncio.gather(*map(last, found))
+    return await asyncio.gather(*map(last, probes))
 
 
 def _row(target: ProbeTarget, health: Health) -> tuple[str, ...]:
     role = " (Conductor)" if target.role == "conductor" else ""
-    words = (found.word if (found := health.finding(check)) else UNKNOWN for check in _CHECKS)
+    words = (finding.word if (finding := health.finding(check)) else UNKNOWN for check in _CHECKS)
     first = UNKNOWN if health.first_token is None else f"{health.first_token:.2f} s"
     rate = UNKNOWN if health.tokens_per_second is None else f"{health.tokens_per_second:,.0f}"
     return (one_line(target.name) + role, *words, first, rate)
 
 
 def _shape(path: Path | None, examined: Sequence[Examined], *, ok: bool) -> dict[str, Any]:
-    """`{"ok", "pool", "conductor", "workers"}`: `conductor` is null for the built-in planner."""
+    """`{"ok", "pool", "environment", "conductor", "workers"}`: `conductor` is null for the built-in planner.
+
+    `environment` has the checks of the variables for proxies and certificates.
+    """
     shapes = [(target.role, _target_shape(target, health)) for target, health in examined]
     return {
         "ok": ok,
         "pool": None if path is None else str(path),
+        "environment": {
+            check: {"ok": well, "message": sentence}
+            for check, (well, sentence) in environment_checks().items()
+        },
         "conductor": next((shape for role, shape in shapes if role == "conductor"), None),
         "workers": [shape for role, shape in shapes if role == "worker"],
     }
@@ -98,7 +109,7 @@ def _target_shape(target: ProbeTarget, health: Health) -> dict[str, Any]:
     return {
         "name": target.name,
         "kind": target.card.kind,
-        "endpoint": target.endpoint.base_url if target.endpoint else None,
+        "endpoint": target.card.endpoint,
         "model": target.card.model,
         "ok": not health.failing,
         "first_token_seconds": health.first_token,

@@ -7,6 +7,7 @@ go to stderr as one sentence; `--debug` adds the traceback. Knows no command's w
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import sys
 import traceback
@@ -15,7 +16,7 @@ from errno import EDQUOT, EFBIG, ENOSPC
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -24,6 +25,8 @@ from typer.main import get_command
 from conductor.errors import ConductorError
 from studio.cli.options import DEBUG
 from studio.cli.output.terminal import print_remark
+from studio.gc_tuning import resume
+from studio.version import own_version
 
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "plan": ("workflow.plan", "Write a workflow for a query."),
@@ -31,16 +34,17 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "find-step": ("workflow.find_step", "Find the step that spoiled a session's answer."),
     "parse": ("workflow.parse", "Read a Conductor's completion."),
     "export": ("workflow.export", "Write a session's workflow as JSON, or all corrections as JSON Lines."),
-    "report": ("workflow.report", "Write a run as one HTML file, for people who have no app."),
-    "sessions": ("sessions.commands", "List, search, show and change sessions."),
+    "report": ("workflow.report", "Write a run as one HTML file, which replays it without the app."),
+    "sessions": ("sessions.session_commands", "List, search, show and change sessions."),
     "tokens": ("tokens", "Make, list and revoke tokens of the API."),
     "serve": ("serving.serve", "Start the app, or the API alone."),
     "gallery": ("workflow.gallery", "List workflows to start from, and run one."),
     "mcp": ("serving.mcp", "Serve agents by the Model Context Protocol."),
     "evaluate": ("evaluation.commands", "Compare planners on questions with known answers."),
     "pool": ("pool", "Find models on this machine and by keys, and use them."),
+    "plugins": ("plugins", "List what installed packages add."),
     "doctor": ("doctor", "Try every worker and the Conductor."),
-    "learn": ("learning.commands", "Train a Conductor by reinforcement."),
+    "learn": ("learning.training_commands", "Train a Conductor by reinforcement."),
     "vllm": ("serving.vllm", "Serve a Conductor with vLLM."),
 }
 """The commands, each the `app` of a module of this package, with the sentence that lists it."""
@@ -68,7 +72,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _conductor() -> None:
+def _show_version(is_set: bool) -> None:
+    if is_set:
+        print(f"Conductor Studio {own_version()}, Python {platform.python_version()}")
+        raise typer.Exit
+
+
+def _conductor(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
     """Plan, run and edit workflows that a Conductor writes."""
     # From here on an interrupt ends the work in order; see `conductor.__main__`.
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
@@ -80,7 +94,9 @@ def _command(name: str, markup: Any) -> Any:
     """The command of that name; made once in a process, which takes longer than most commands."""
     app: typer.Typer = import_module(f"studio.cli.{_COMMANDS[name][0]}").app
     app.rich_markup_mode = markup
-    return get_command(app)
+    command = get_command(app)
+    resume()
+    return command
 
 
 class _Commands(TyperGroup):

@@ -59,41 +59,43 @@ def confirm_keys(path: Path | None, *, ask: bool) -> None:
             confirm(pair)
 
 
-def session_of(store: SessionStore, given: str) -> str:
-    """The id of the session that `given` names, whole or by its beginning; also of a deleted one.
+def session_of(store: SessionStore, prefix: str) -> str:
+    """The id of the session that `prefix` names, whole or by its beginning; also of a deleted one.
 
     Raises `StorageError` where it names none or several.
     """
-    return _one_of(given, store.sessions.named, noun="session", shown_by="sessions list")
+    return _one_of(prefix, store.sessions.named, noun="session", shown_by="sessions list")
 
 
-def run_of(store: SessionStore, given: str) -> str:
-    """The id of the run that `given` names, as `session_of` does of sessions."""
-    return _one_of(given, store.runs.named, noun="run", shown_by="sessions show SESSION")
+def run_of(store: SessionStore, prefix: str) -> str:
+    """The id of the run that `prefix` names, as `session_of` does of sessions."""
+    return _one_of(prefix, store.runs.named, noun="run", shown_by="sessions show SESSION")
 
 
-def note_of(store: SessionStore, given: str) -> str:
-    """The id of the note that `given` names, as `session_of` does of sessions."""
-    return _one_of(given, store.notes.named, noun="note", shown_by="sessions notes SESSION")
+def note_of(store: SessionStore, prefix: str) -> str:
+    """The id of the note that `prefix` names, as `session_of` does of sessions."""
+    return _one_of(prefix, store.notes.named, noun="note", shown_by="sessions notes SESSION")
 
 
-def test_of(store: SessionStore, given: str) -> str:
-    """The id of the team's test that `given` names, as `session_of` does of sessions."""
-    return _one_of(given, store.tests.named, noun="test", shown_by="evaluate tests")
+def test_of(store: SessionStore, prefix: str) -> str:
+    """The id of the team's test that `prefix` names, as `session_of` does of sessions."""
+    return _one_of(prefix, store.tests.named, noun="test", shown_by="evaluate tests")
 
 
-def _one_of(given: str, named: Callable[[str], Sequence[str]], *, noun: str, shown_by: str) -> str:
-    found = named(given) if len(given) >= FEWEST_LETTERS else ()
-    if given in found or len(found) == 1:
-        return given if given in found else found[0]
-    if len(given) < FEWEST_LETTERS:
+def _one_of(prefix: str, named: Callable[[str], Sequence[str]], *, noun: str, shown_by: str) -> str:
+    ids = named(prefix) if len(prefix) >= FEWEST_LETTERS else ()
+    if prefix in ids or len(ids) == 1:
+        return prefix if prefix in ids else ids[0]
+    if len(prefix) < FEWEST_LETTERS:
         raise StorageError(
-            f"{given!r} is too short for a {noun}'s id; write at least {FEWEST_LETTERS} of its characters."
+            f"{prefix!r} is too short for a {noun}'s id; write at least {FEWEST_LETTERS} of its characters."
         )
-    if not found:
-        raise StorageError(f"There is no {noun} {given!r} in this store; `{shown_by}` shows which there are.")
-    some = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
-    raise StorageError(f"{given!r} begins the ids of {len(found):,} {noun}s ({some}); write more of it.")
+    if not ids:
+        raise StorageError(
+            f"There is no {noun} {prefix!r} in this store; `{shown_by}` shows which there are."
+        )
+    some = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
+    raise StorageError(f"{prefix!r} begins the ids of {len(ids):,} {noun}s ({some}); write more of it.")
 
 
 def changed_line(done: str, session: Session) -> str:

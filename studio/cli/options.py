@@ -33,13 +33,13 @@ DEBUG = "conductor.debug"
 
 def names(text: str) -> list[str]:
     """The worker names in a text that separates them by commas."""
-    found = [name.strip() for name in text.split(",")]
-    if not all(found):
+    workers = [name.strip() for name in text.split(",")]
+    if not all(workers):
         raise BadParameter("give worker names separated by commas, none of them empty")
-    for name in found:
-        if found.count(name) > 1:
+    for name in workers:
+        if workers.count(name) > 1:
             raise BadParameter(f"{name!r} stands in it twice; name each worker once")
-    return found
+    return workers
 
 
 def above_zero(text: str) -> float:
@@ -159,7 +159,7 @@ class Shared:
 class Pooled(Shared):
     """The options of a command that reads a pool."""
 
-    pool: Annotated[Path | None, option("Pool file (TOML), or offline, or orchard.", "FILE", Path)] = None
+    pool: Annotated[Path | None, option("Pool file (TOML), or built-in, or orchard.", "FILE", Path)] = None
 
 
 _url = not_empty("name a store, like sqlite:///data/conductor.db")
@@ -209,6 +209,9 @@ class Limited(BudgetOptions):
     attempts: Annotated[int | None, _most("How often a plan is asked for.")] = None
     workers: Annotated[Sequence[str] | None, _named("Use these workers, in this order.")] = None
     exclude: Annotated[Sequence[str] | None, _named("Do not use these workers.")] = None
+    strict_form: Annotated[
+        bool, flag("--strict-form", "Read plans as the research code does, without repairs.", panel=_PANEL)
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -216,6 +219,16 @@ class Choice(Limited):
     """How an answer is sought, and who plans."""
 
     planner: Annotated[str | None, _sought(_PLANNER, "NAME", str)] = None
+
+
+def _whole_path(text: str) -> str:
+    return str(Path(text).expanduser().absolute())
+
+
+PromptFrom = Annotated[
+    str | None,
+    option("A copy of the research code, whose own texts are sent, not ours.", "PATH", _whole_path),
+]
 
 
 class App(typer.Typer):
@@ -248,10 +261,10 @@ def _with_flat_options(function: Callable[..., int]) -> Callable[..., int]:
             parameters.append(each.replace(kind=Parameter.KEYWORD_ONLY))
 
     @wraps(function)
-    def command(**given: Any) -> int:
+    def command(**values: Any) -> int:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        return function(**given)
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        return function(**values)
 
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument
 
 from conductor.errors import StorageError
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from storage import SessionStore
 from storage.api_token import Period, Spent, Token, TokenLimits, limit_texts
 from studio.cli.opening import stored
@@ -65,13 +65,13 @@ def create(
 def list_tokens(options: Stored) -> int:
     """List tokens and what they have used."""
     with stored(options) as store:
-        found = [(token, store.tokens.spent(token.id)) for token in store.tokens.listed()]
+        rows = [(token, store.tokens.spent(token.id)) for token in store.tokens.listed()]
     if options.json:
-        return options.show({"tokens": [_shape(token, spent) for token, spent in found]})
-    if found:
-        print(table(_HEADINGS, [_row(token, spent) for token, spent in found], right=(5, 6, 7)))
-    valid = sum(token.revoked_at is None for token, _ in found)
-    print_remark(f"{counted(valid, 'token')} in force, beside this machine's own.")
+        return options.show({"tokens": [_shape(token, spent) for token, spent in rows]})
+    if rows:
+        print(table(_HEADINGS, [_row(token, spent) for token, spent in rows], right=(5, 6, 7)))
+    valid = sum(token.revoked_at is None for token, _ in rows)
+    print_remark(f"{quantity(valid, 'token')} in force, beside this machine's own.")
     return 0
 
 
@@ -86,14 +86,14 @@ def revoke(
     return options.show(_shape(revoked, spent), f"revoked {revoked.id}  {one_line(revoked.name)}")
 
 
-def _named(store: SessionStore, given: str) -> Token:
-    """The token of that id, else the one in force of that name. Raises `StorageError` where there is none."""
-    known = store.tokens.listed()
+def _named(store: SessionStore, name: str) -> Token:
+    """The token of that id, else the one in force of that name. Raises `StorageError` without one."""
+    entries = store.tokens.listed()
     # Those in force come first.
-    for token in (*(token for token in known if token.id == given), *known):
-        if given in (token.id, token.name):
+    for token in (*(token for token in entries if token.id == name), *entries):
+        if name in (token.id, token.name):
             return token
-    raise StorageError(f"There is no token {given!r} in this store; `tokens list` shows which there are.")
+    raise StorageError(f"There is no token {name!r} in this store; `tokens list` shows which there are.")
 
 
 def _shape(token: Token, spent: Spent) -> Shape:

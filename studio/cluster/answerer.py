@@ -26,7 +26,7 @@ twenty seconds.
 
 
 class Answerer:
-    """Answers items of one evaluation. `database` is the store's URL, None where the machine's environment
+    """Answers items of one evaluation. `database` is the store's URL, None if the machine's environment
     names it.
     """
 
@@ -65,14 +65,14 @@ class Answerer:
 def _await_ends(store: SessionStore, evaluation: str, units: Sequence[Unit]) -> None:
     """Wait until what a lost process ran of these units has ended, so that it can be answered here."""
     end = time.monotonic() + DEATH_SECONDS
-    asked = set(units)
+    unit_set = set(units)
     while True:
         store.processes.mark_interrupted()
-        begun = [
+        runs = [
             store.runs.latest(cell.answered_in)
             for cell in store.evaluations.cells(evaluation)
-            if cell.result is None and (cell.item, cell.repeat) in asked
+            if cell.result is None and (cell.item, cell.repeat) in unit_set
         ]
-        if time.monotonic() > end or not any(run is not None and run.status == "running" for run in begun):
+        if time.monotonic() > end or not any(run is not None and run.status == "running" for run in runs):
             return
         time.sleep(0.5)

@@ -99,9 +99,11 @@ async def _metrics_of_all() -> bytes:
     from ray import serve  # noqa: PLC0415 - an extra
 
     handle = serve.get_deployment_handle(NAME, serve.get_replica_context().app_name)
-    found = await handle.broadcast("metrics").results_async(timeout_s=METRICS_SECONDS, return_exceptions=True)
+    replies = await handle.broadcast("metrics").results_async(
+        timeout_s=METRICS_SECONDS, return_exceptions=True
+    )
     # One may end meanwhile.
-    return side_by_side(dict(each for each in found if not isinstance(each, BaseException)))
+    return side_by_side(dict(each for each in replies if not isinstance(each, BaseException)))
 
 
 class Shielded:

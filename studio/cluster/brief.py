@@ -7,20 +7,12 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import Pool, configured_path
 from storage.store import default_url
-
-
-def own_version() -> str:
-    """Of the program that runs here; nothing where it was not installed."""
-    try:
-        return version("conductor-studio")
-    except PackageNotFoundError:
-        return ""
+from studio.version import own_version
 
 
 @dataclass(frozen=True)
@@ -35,23 +27,23 @@ class Brief:
     def of(cls, pool: Pool, file: Path | None) -> Brief:
         """For processes that are to have this pool, which was read from that file or the configured one."""
         path = configured_path(file)
-        named = "offline" if path is None else str(from_any_folder(path))
-        return cls(named, own_version(), tuple(name for name in pool.names if name not in pool.unusable))
+        label = "built-in" if path is None else str(from_any_folder(path))
+        return cls(label, own_version(), tuple(name for name in pool.names if name not in pool.unusable))
 
     def other_program(self) -> str | None:
-        """Why the program here cannot stand in for the one that sent this; None where it can."""
-        here, asked = own_version() or "unknown", self.version or "unknown"
-        return None if here == asked else on_this_machine(f"this program has version {here}, not {asked}.")
+        """Why the program here cannot stand in for the one that sent this, or None."""
+        here, sender = own_version(), self.version
+        return None if here == sender else on_this_machine(f"this program has version {here}, not {sender}.")
 
     def unusable_in(self, pool: Pool) -> str | None:
-        """Why one of the workers cannot be called with the settings here; None where all can."""
+        """Why one of the workers cannot be called with the settings here, or None."""
         here = pool.unusable
         missing = next((f"{name}: {here[name]}" for name in self.usable if name in here), None)
         return None if missing is None else on_this_machine(missing)
 
 
 def no_store(database: str | None) -> str | None:
-    """Why a process that was not sent the store's URL cannot find it here; None where it can."""
+    """Why a process that was not sent the store's URL cannot find it here, or None."""
     if database is not None or default_url().startswith("postgres"):
         return None
     return on_this_machine("CONDUCTOR_DATABASE_URL does not name the store there.")

@@ -15,6 +15,7 @@ from threading import Thread
 from urllib.parse import parse_qsl, urlsplit
 
 from conductor.errors import ClusterError
+from conductor.studio_path import find_studio, installed_studio
 from storage.database.database import sqlite_file
 
 CONNECT_SECONDS = 30.0
@@ -33,6 +34,10 @@ _OWN_TERMS = {
 }
 """Environment variables that Ray reads where it is loaded."""
 
+_HOOK = f"{find_studio.__module__}.{find_studio.__name__}"
+_WORKERS = None if installed_studio() is None else {"worker_process_setup_hook": _HOOK}
+"""What Ray's workers, which the command does not start, do first where a wheel was installed."""
+
 _RAY_MISSING = "Ray is not installed; it comes with: pip install 'conductor-studio[ray]'."
 
 
@@ -48,7 +53,7 @@ def place(address: str) -> tuple[str, int]:
 
 
 def url_for_machines(url: str, *, from_command_line: bool) -> str | None:
-    """What the machines are sent of the store: its URL, or None where that has a password, which they then
+    """What the machines are sent of the store: its URL, or None if that has a password, which they then
     have in their own environment.
 
     Raises `ClusterError` for a store on SQLite, and for a password on the command line: Ray shows that of
@@ -86,7 +91,7 @@ def connected(address: str) -> Iterator[None]:
 
     def connect() -> None:
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", runtime_env=_WORKERS)
         except Exception as error:  # noqa: BLE001 - Ray raises of every kind; it is raised below
             failed.append(error)
 

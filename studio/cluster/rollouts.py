@@ -69,9 +69,9 @@ class RolloutJudge:
             return on_this_machine(str(error))
         refused = self._brief.other_program() or self._other_pool(pool) or self._brief.unusable_in(pool)
         if refused is None:
-            asked = self._settings
+            settings = self._settings
             self._judge = Judge(
-                pool, fresh=asked.fresh, max_steps=asked.max_steps, allow_code=asked.allow_code
+                pool, fresh=settings.fresh, max_steps=settings.max_steps, allow_code=settings.allow_code
             )
         return refused
 

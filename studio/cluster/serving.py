@@ -91,10 +91,10 @@ class Deployment:
             raise ClusterError(
                 f"Ray Serve cannot listen at {host}, port {port}, on each machine: {_last_line(str(error))}"
             ) from error
-        if (found := _addresses()) not in (None, (host, port)):
+        if (address := _addresses()) not in (None, (host, port)):
             raise ClusterError(
                 "Ray Serve runs on this cluster already, and listens at {}, port {}: name these with --host "
-                "and --port, or end it with `serve shutdown`.".format(*found)
+                "and --port, or end it with `serve shutdown`.".format(*address)
             )
 
     def deploy(
@@ -118,8 +118,8 @@ class Deployment:
             max_surge_percent=100,
             logging_config={"enable_access_log": False, "log_level": "WARNING"},
         )(serve.ingress()(ApiReplica))
-        asked = ApiSettings(self._id, hosts, environment)
-        target = serve.RunTarget(replica.bind(brief, asked), name=APPLICATION)
+        settings = ApiSettings(self._id, hosts, environment)
+        target = serve.RunTarget(replica.bind(brief, settings), name=APPLICATION)
         serve.run_many([target], wait_for_applications_running=False)
         self._await_running()
 
@@ -137,9 +137,9 @@ class Deployment:
         """
         if not self._head.answered:
             return True
-        if any(found != self._id for found in self._asked("deployment")):
+        if any(deployment != self._id for deployment in self._ask("deployment")):
             return False
-        self._asked("stop")
+        self._ask("stop")
         with suppress(Exception):
             self._serve.delete(APPLICATION)
         self._end_serve()
@@ -150,24 +150,24 @@ class Deployment:
             with suppress(Exception):
                 self._serve.shutdown()
 
-    def _asked(self, what: str) -> list[Any]:
+    def _ask(self, what: str) -> list[Any]:
         """What the replicas that answer, answer."""
         try:
             self._handle = self._handle or self._serve.get_deployment_handle(NAME, APPLICATION)
-            found = self._handle.broadcast(what).results(timeout_s=STOP_SECONDS, return_exceptions=True)
+            replies = self._handle.broadcast(what).results(timeout_s=STOP_SECONDS, return_exceptions=True)
         except Exception:  # noqa: BLE001 - Serve raises of every kind where there is no replica
             return []
-        return [each for each in found if not isinstance(each, Exception)]
+        return [each for each in replies if not isinstance(each, Exception)]
 
     def _await_running(self) -> None:
         until = time.monotonic() + PLACE_SECONDS
         # Serve itself calls it running once all that it replaces have ended their streams.
-        while self._id not in self._asked("deployment"):
-            found = self._status()
-            if found is not None and found.status in ("DEPLOY_FAILED", "UNHEALTHY"):
-                raise ClusterError(_refusal(found))
+        while self._id not in self._ask("deployment"):
+            application = self._status()
+            if application is not None and application.status in ("DEPLOY_FAILED", "UNHEALTHY"):
+                raise ClusterError(_refusal(application))
             if time.monotonic() > until:
-                state = "unknown" if found is None else found.status.value.lower()
+                state = "unknown" if application is None else application.status.value.lower()
                 raise ClusterError(
                     f"No replica of the API answered in {PLACE_SECONDS:.0f} seconds; Ray Serve calls it "
                     f"{state}. Each takes one CPU: add a machine, or end what else runs there."
@@ -192,7 +192,7 @@ def _serve() -> Any:
 
 
 def _addresses() -> tuple[str, int] | None:
-    """Where Serve listens on the cluster; None where it does not run."""
+    """Where Serve listens on the cluster; None if it does not run."""
     from ray.serve.context import _get_global_client  # noqa: PLC0415
     from ray.serve.exceptions import RayServeException  # noqa: PLC0415
 

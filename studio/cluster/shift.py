@@ -38,7 +38,7 @@ class Member(Protocol[W_contra, A_co]):
     """What runs inside an actor: made on the machine, it opens nothing before `begin`."""
 
     def begin(self) -> str | None:
-        """Open what is needed, once; why that cannot be used, None where it can."""
+        """Open what is needed, once; returns why that cannot be used, or None."""
         ...
 
     def answer(self, work: W_contra, *, again: bool) -> A_co:
@@ -82,10 +82,10 @@ def places() -> int:
 
 
 class Shift(Generic[W, A]):
-    """`processes` actors, each a `member` made of `inputs`, of which values without secrets are sent. `named`
+    """`processes` actors, each a `member` made of `inputs`; values without secrets are sent. `named`
     is what a batch is called where its process was lost too often.
 
-    `_asked` has of each reference that is waited for whose it is: an actor's, which begins (None) or does a
+    `_calls` has of each reference that is waited for whose it is: an actor's, which begins (None) or does a
     batch.
     """
 
@@ -103,7 +103,7 @@ class Shift(Generic[W, A]):
         self._actor = ray.remote(num_cpus=1, max_concurrency=2, scheduling_strategy="SPREAD")(member)
         self._head = HeadWatch()
         self._waiting: deque[_Batch[W]] = deque()
-        self._asked: dict[Any, tuple[Any, _Batch[W] | None]] = {}
+        self._calls: dict[Any, tuple[Any, _Batch[W] | None]] = {}
         self._idle: list[Any] = []
         self._alone_since: float | None = None
         self._ended = False
@@ -125,7 +125,7 @@ class Shift(Generic[W, A]):
         self._waiting.extend(map(_Batch, batches))
         # Some may have been lost while there was no work.
         for actor in self._idle:
-            self._asked[actor.begin.remote()] = actor, None
+            self._calls[actor.begin.remote()] = actor, None
         self._idle.clear()
         yield from self._turns(lambda: bool(self._waiting) or self._at_work)
 
@@ -134,24 +134,24 @@ class Shift(Generic[W, A]):
         came of that still comes.
         """
         self._waiting.clear()
-        for actor, batch in self._asked.values():
+        for actor, batch in self._calls.values():
             if batch is not None:
                 actor.stop.remote()
 
     def end(self) -> None:
         """End every process; also what waits for them, in another thread."""
         self._ended = True
-        for actor in (*self._idle, *(actor for actor, _ in tuple(self._asked.values()))):
+        for actor in (*self._idle, *(actor for actor, _ in tuple(self._calls.values()))):
             self._ray.kill(actor)
 
     def _turns(self, go_on: Callable[[], bool]) -> Iterator[Done[W, A] | Lost[W] | Failed | None]:
         """What happens meanwhile; None at the end of each turn."""
         self._alone_since = None
         while go_on() and not self._ended:
-            done, _ = self._ray.wait(list(self._asked), timeout=LOOK_SECONDS)
+            done, _ = self._ray.wait(list(self._calls), timeout=LOOK_SECONDS)
             # Those that were ended meanwhile are not to be replaced.
             for reference in () if self._ended else done:
-                yield from self._come(reference, *self._asked.pop(reference))
+                yield from self._come(reference, *self._calls.pop(reference))
             if self._alone_for > ALONE_SECONDS:
                 yield Failed(_NOBODY)
             if self._head.gone:
@@ -161,7 +161,7 @@ class Shift(Generic[W, A]):
 
     @property
     def _at_work(self) -> bool:
-        return any(batch is not None for _, batch in self._asked.values())
+        return any(batch is not None for _, batch in self._calls.values())
 
     @property
     def _alone_for(self) -> float:
@@ -175,7 +175,7 @@ class Shift(Generic[W, A]):
     def _hire(self) -> None:
         """A new actor, which begins once the cluster has a place for it."""
         actor = self._actor.remote(*self._inputs)
-        self._asked[actor.begin.remote()] = actor, None
+        self._calls[actor.begin.remote()] = actor, None
 
     def _come(
         self, reference: Any, actor: Any, batch: _Batch[W] | None
@@ -203,8 +203,8 @@ class Shift(Generic[W, A]):
     def _give_out(self) -> None:
         while self._waiting and self._idle:
             free, batch = self._idle.pop(), self._waiting.popleft()
-            asked = free.answer.remote(batch.work, again=batch.lost > 0)
-            self._asked[asked] = free, batch
+            reference = free.answer.remote(batch.work, again=batch.lost > 0)
+            self._calls[reference] = free, batch
 
     def _lost(self, batch: _Batch[W]) -> Iterator[Lost[W] | Failed]:
         yield Lost(batch.work)

@@ -7,7 +7,7 @@ from storage import SessionStore
 
 
 def asked_item(store: SessionStore, session: str) -> Item | None:
-    """The item as it was asked, its choices in that order; None where the session is of no evaluation."""
+    """The item as it was asked, its choices in that order; None if the session is of no evaluation."""
     cell = store.evaluations.cell_of_session(session)
     if cell is None:
         return None

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Literal
 
 from conductor.errors import ConductorError, DataError
-from conductor.runtime import runtime_of
+from conductor.orchestration.runtime import runtime_of
 from conductor.values.budget import Budget
 from conductor.workers.pool.built_in import BUILT_IN
 from conductor.workers.pool.pool import configured_pool
@@ -63,7 +63,7 @@ class BackgroundEvaluations:
         return self._built_in[pool]
 
     def _bench_of(self, record: EvaluationRecord) -> Workbench:
-        """The one with the pool of the evaluation; the own one where none has it, which refuses it."""
+        """The workbench with the pool of the evaluation; without one the own one, which refuses it."""
         benches = [self._bench, *(self.on(name) for name in BUILT_IN)]
         return next((each for each in benches if Evaluations(each).fits(record.spec)), self._bench)
 
@@ -113,8 +113,8 @@ class BackgroundEvaluations:
     def _runs_elsewhere(self, record: EvaluationRecord) -> bool:
         """Whether a run of one of its answers is under way; the runs of a process that ended are not."""
         cells = self._bench.store.evaluations.cells(record.id)
-        begun = [self._bench.store.runs.latest(each.answered_in) for each in cells if each.result is None]
-        return any(run is not None and run.status == "running" for run in begun)
+        runs = [self._bench.store.runs.latest(each.answered_in) for each in cells if each.result is None]
+        return any(run is not None and run.status == "running" for run in runs)
 
     def _run(self, evaluation: str, live: _Live, budget: Budget | None) -> None:
         def listen(progress: Progress) -> None:

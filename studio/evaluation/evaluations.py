@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from threading import Event as Flag
 
 from conductor.baselines.named import WORKER, planner_named
@@ -18,9 +17,11 @@ from conductor.errors import DataError
 from conductor.evaluation.given import PLAN, FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.scorers.judge import PROMPT_DIGEST, can_judge
+from conductor.evaluation.scorers.program import check_isolation
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
-from conductor.evaluation.trials import next_combination
+from conductor.evaluation.trials import next_part
 from conductor.values.budget import Budget
+from conductor.workers.endpoint.batches.batch_queue import NO_BATCHES
 from conductor.workers.pool.pool import Pool
 from storage.records import EvaluationRecord
 from studio.evaluation.execution.crew import Crew, Part, Unit
@@ -28,6 +29,7 @@ from studio.evaluation.execution.evaluation_run import EvaluationRun, Listen, Pr
 from studio.evaluation.fitting import fitted_planners
 from studio.evaluation.given_plans import plan_of_session
 from studio.evaluation.results import scored_cells
+from studio.version import own_version
 from studio.workbench import Workbench
 
 EVERY_WORKER = f"{WORKER}*"
@@ -46,19 +48,22 @@ class Evaluations:
         planners: Sequence[str],
         spec: EvaluationSpec,
         *,
-        given: Sequence[GivenPlans] = (),
+        given_plans: Sequence[GivenPlans] = (),
     ) -> EvaluationRecord:
         """Store an evaluation of these planners on the data; `run` makes it.
 
         `worker:*` stands for each worker of the pool, `plan:SESSION` for that session's workflow, and names
-        of `given` for those. What the data, the pool and the workflows are is written into the `spec`. Raises
+        of `given_plans` for those. The `spec` gets what the data, the pool and the workflows are. Raises
         `PlanError` for an unknown planner, `PoolError` for an unknown worker, `WorkflowError` for a workflow
         with one, `FormatError` for fitted parameters that cannot be read, `DataError` for a planner named
         twice, an unknown session, for programs to run that are not allowed, and for a judge that is missing
-        or has nothing to judge.
+        or has nothing to judge; `WorkerError` where programs cannot be isolated, and `PoolError` where no
+        worker could be called in batches.
         """
         pool = self._bench.pool
-        named, plans = self._resolved(planners, given)
+        if spec.batch:
+            _ = self._bench.runner.runtime.batched(NO_BATCHES)
+        named, plans = self._resolved(planners, given_plans)
         for planner, times in Counter(named).items():
             if times > 1:
                 raise DataError(f"The planner {planner!r} is named twice; name each planner once.")
@@ -67,11 +72,13 @@ class Evaluations:
         items = tuple(item.shuffled(spec.seed) for item in data.items)
         fitted = fitted_planners([name for name in named if name not in plans], items, pool)
         _check_workers(plans.values(), pool)
-        if not spec.allow_code and any(item.scored_by == "code" for item in data.items):
-            raise DataError(
-                "These questions are scored by running the programs that models write; allow it with "
-                "--allow-code."
-            )
+        if any(item.scored_by == "code" for item in data.items):
+            if not spec.allow_code:
+                raise DataError(
+                    "These questions are scored by running the programs that models write; allow it with "
+                    "--allow-code."
+                )
+            self._bench.background.wait(check_isolation())
         full = spec.model_copy(
             update={
                 "judge": _judge(spec.judge, data.items, pool),
@@ -79,22 +86,23 @@ class Evaluations:
                 "digest": data.digest,
                 "planners": tuple(named),
                 "given": tuple(plans.values()),
+                "held_out": _holds_out(spec.margin, tuple(plans.values())),
                 "fitted": fitted,
                 "pool": _identities(pool),
-                "version": _version(),
+                "version": own_version(),
             }
         )
         return self._store.add(full, items)
 
     def extend(
-        self, evaluation: str, planners: Sequence[str], *, given: Sequence[GivenPlans] = ()
+        self, evaluation: str, planners: Sequence[str], *, given_plans: Sequence[GivenPlans] = ()
     ) -> EvaluationRecord:
         """Add planners, whose answers `run` makes: no call is made again that another of its planners made.
 
         They are named, and refused, as those of `add`; raises `DataError` also for one that it has already.
         """
         spec, pool = self._store.find(evaluation).spec, self._bench.pool
-        added, plans = self._resolved(planners, given)
+        added, plans = self._resolved(planners, given_plans)
         for planner, times in Counter((*spec.planners, *added)).items():
             if times > 1:
                 raise DataError(f"The evaluation has {planner!r} already; add other planners.")
@@ -111,10 +119,10 @@ class Evaluations:
         return self._store.set_spec(evaluation, spec.model_copy(update=update))
 
     def _resolved(
-        self, planners: Sequence[str], given: Sequence[GivenPlans]
+        self, planners: Sequence[str], given_plans: Sequence[GivenPlans]
     ) -> tuple[list[str], dict[str, GivenPlans]]:
         """The planners by their own names, and those of them that write nothing by theirs."""
-        plans = {each.name: each for each in given}
+        plans = {each.name: each for each in given_plans}
         named = []
         for planner in (each for name in planners for each in _expanded(name, self._bench.pool)):
             if planner.startswith(PLAN) and planner not in plans:
@@ -126,30 +134,32 @@ class Evaluations:
         return named, plans
 
     def add_on(
-        self, earlier: EvaluationRecord, given: Sequence[GivenPlans], *, margin: float | None = None
+        self, earlier: EvaluationRecord, plans: Sequence[GivenPlans], *, margin: float | None = None
     ) -> EvaluationRecord:
-        """Store an evaluation of what is `given` on the questions, and with the settings, of an earlier one.
+        """Store an evaluation of these plans on the questions, and with the settings, of an earlier one.
 
         Its own plans need its pool and one round: raises `DataError` where there is another, `WorkflowError`
         for a fixed workflow with a worker that the pool does not have, and `PoolError` where it has no such
         judge.
         """
-        if any(isinstance(plan, WrittenPlans) for plan in given):
+        if any(isinstance(plan, WrittenPlans) for plan in plans):
             self._check_pool(earlier.spec)
             if earlier.spec.settings.rounds > 1:
                 raise DataError(
-                    "The plans of that evaluation have several rounds, each of which answers to the one "
+                    "The plans of that evaluation have several rounds, and each answers to the one "
                     "before; begin with an evaluation of one round."
                 )
-        _check_workers(given, self._bench.pool)
+        _check_workers(plans, self._bench.pool)
         update = {
-            "planners": tuple(each.name for each in given),
-            "given": tuple(given),
+            "planners": tuple(each.name for each in plans),
+            "given": tuple(plans),
             "fitted": (),
             "margin": margin,
+            "held_out": _holds_out(margin, plans),
+            "confirmed": None,
             "judge": _judge(earlier.spec.judge, self._store.items(earlier.id), self._bench.pool),
             "pool": _identities(self._bench.pool),
-            "version": _version(),
+            "version": own_version(),
         }
         spec = earlier.spec.model_copy(update=update)
         return self._store.add(spec, self._store.items(earlier.id))
@@ -166,7 +176,8 @@ class Evaluations:
         """Answer and score what is missing, and wait; the progress at the end. `budget` replaces the
         evaluation's own, in which all that was used before counts. A `crew` answers in place of this process.
 
-        A trial goes on with the combinations of edits that the search of the cheapest workflow measures.
+        A trial goes on with the combinations of edits that the search of the cheapest workflow measures, and
+        with the one that it chose on the questions that are held out.
         Ends early where `stop` is set (answers under way are then stopped, too, and are no results), the
         budget is spent or a planner is hopeless; `failure` is the reason,
         which the evaluation's record has as well. Raises `PoolError`, and `DataError` where the pool is
@@ -184,11 +195,12 @@ class Evaluations:
         stop, listen = stop or Flag(), listen or (lambda _: None)
         progress = EvaluationRun(self._bench, record, stop, listen).carry_out(crew)
         while progress.failure is None:
-            plan = next_combination(record.spec, scored_cells(self._bench.store, evaluation))
-            if plan is None:
+            # Batches may have been noted in it.
+            spec = self._store.find(evaluation).spec
+            more = next_part(spec, scored_cells(self._bench.store, evaluation))
+            if more is None:
                 break
-            more = {"planners": (*record.spec.planners, plan.name), "given": (*record.spec.given, plan)}
-            record = self._store.set_spec(evaluation, record.spec.model_copy(update=more))
+            record = self._store.set_spec(evaluation, more)
             progress = EvaluationRun(self._bench, record, stop, listen).carry_out(crew)
         self._store.set_end(evaluation, ended_at=time.time(), reason=progress.failure)
         return progress
@@ -216,14 +228,14 @@ class Evaluations:
             if name not in pool.names or _hash(pool[name].card.identity) != identity:
                 raise DataError(
                     f"The worker {name!r} is not as it was when this evaluation began; go on with the pool "
-                    "of then, or begin another evaluation."
+                    "of then (in a terminal: --pool FILE), or begin another evaluation."
                 )
         for was in spec.fitted:
             (now,) = fitted_planners([was.planner], (), pool)
             if now.digest != was.digest:
                 raise DataError(
-                    f"What {was.planner} has learnt is not what it was when this evaluation began; go on "
-                    "with the file of then, or begin another evaluation."
+                    f"The file of {was.planner} is not what it was when this evaluation began; go on with "
+                    "the file of then, or begin another evaluation."
                 )
 
 
@@ -249,11 +261,16 @@ def _check(planner: str, pool: Pool) -> None:
         _ = pool[planner.removeprefix(WORKER).partition(",")[0]]
 
 
-def _check_workers(given: Iterable[GivenPlans], pool: Pool) -> None:
+def _check_workers(plans: Iterable[GivenPlans], pool: Pool) -> None:
     """Raise `WorkflowError` for a fixed workflow with a worker that the pool does not have."""
-    for plan in given:
+    for plan in plans:
         if isinstance(plan, FixedPlan):
             plan.edited.check_workers(pool.cards)
+
+
+def _holds_out(margin: float | None, plans: Sequence[GivenPlans]) -> bool:
+    """Whether a trial searches, so that what it chooses is confirmed on questions that are held out."""
+    return margin is not None and bool(plans) and isinstance(plans[0], FixedPlan)
 
 
 def _judge(named: JudgeSpec | None, items: Iterable[Item], pool: Pool) -> JudgeSpec | None:
@@ -278,10 +295,3 @@ def _identities(pool: Pool) -> tuple[tuple[str, str], ...]:
 
 def _hash(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:12]
-
-
-def _version() -> str:
-    try:
-        return version("conductor-studio")
-    except PackageNotFoundError:
-        return ""

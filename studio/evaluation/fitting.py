@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 
+from conductor.baselines.baseline_texts import digest_of
 from conductor.baselines.collaboration import mode_of
-from conductor.baselines.fitted import Fitted, Row, Trial, question_hash
+from conductor.baselines.fitted import Fitted, GroupResult, WorkerResult, question_hash
 from conductor.baselines.named import PREFIX, WORKER, Baseline, planner_named
 from conductor.errors import DataError, PlanError
 from conductor.evaluation.items import Item
@@ -23,7 +24,9 @@ from studio.workbench import Workbench
 GROUPS = f"{PREFIX}masrouter"
 
 
-def rows_of(store: SessionStore, record: EvaluationRecord, *, limit: int | None = None) -> tuple[Row, ...]:
+def rows_of(
+    store: SessionStore, record: EvaluationRecord, *, limit: int | None = None
+) -> tuple[WorkerResult, ...]:
     """What each worker answered alone, where it was scored; `limit` takes the first items."""
     items = store.evaluations.items(record.id)[:limit]
     rows = []
@@ -33,11 +36,11 @@ def rows_of(store: SessionStore, record: EvaluationRecord, *, limit: int | None 
             cell.planner.startswith(WORKER)
             and "," not in cell.planner
             and cell.item < len(items)
-            and cell.result.score.known
+            and cell.result.score.is_known
         ):
             outputs = tuple(store.runs.outputs(cell.session).values())
             rows.append(
-                Row(
+                WorkerResult(
                     question=items[cell.item].question,
                     worker=cell.planner.removeprefix(WORKER),
                     right=cell.result.score.right,
@@ -51,13 +54,13 @@ def rows_of(store: SessionStore, record: EvaluationRecord, *, limit: int | None 
 
 def trials_of(
     store: SessionStore, record: EvaluationRecord, *, limit: int | None = None
-) -> tuple[Trial, ...]:
+) -> tuple[GroupResult, ...]:
     """What groups of MasRouter's came to whose mode was drawn; `limit` takes the first items."""
     items = store.evaluations.items(record.id)[:limit]
     trials = []
     for cell in scored_cells(store, record.id):
         held = "mode=" in cell.planner or "fitted=" in cell.planner
-        scored = cell.item < len(items) and cell.result.score.known
+        scored = cell.item < len(items) and cell.result.score.is_known
         if not cell.planner.startswith(GROUPS) or held or not scored:
             continue
         plan = store.plans.latest(cell.session)
@@ -66,7 +69,9 @@ def trials_of(
         if mode is not None:
             work = cell.result.work
             question, right = items[cell.item].question, cell.result.score.right
-            trials.append(Trial(question=question, mode=mode, right=right, tokens=work.total, cost=work.cost))
+            trials.append(
+                GroupResult(question=question, mode=mode, right=right, tokens=work.total, cost=work.cost)
+            )
     return tuple(trials)
 
 
@@ -76,20 +81,20 @@ def fit_on(bench: Workbench, record: EvaluationRecord, planner: str, *, limit: i
     Raises `PlanError` for a planner that learns nothing, `DataError` where there is nothing to learn from or
     a worker is not as it was.
     """
-    found = planner_named(planner, bench.pool)
-    if not isinstance(found, Baseline):
+    baseline = planner_named(planner, bench.pool)
+    if not isinstance(baseline, Baseline):
         raise PlanError(f"The planner {planner[:200]!r} learns nothing.")
     rows = rows_of(bench.store, record, limit=limit)
-    asked, cards = {row.worker for row in rows}, bench.pool.cards
+    workers, cards = {row.worker for row in rows}, bench.pool.cards
     for name, identity in record.spec.pool:
         now = sha256(cards[name].identity.encode()).hexdigest() if name in cards else ""
-        if name in asked and not now.startswith(identity):
+        if name in workers and not now.startswith(identity):
             raise DataError(
                 f"The worker {name!r} is not as it was in this evaluation; fit with the pool of then, or ask "
                 "the workers again."
             )
     trials = trials_of(bench.store, record, limit=limit)
-    fitted = bench.background.wait(found.fit(rows, cards=cards, trials=trials))
+    fitted = bench.background.wait(baseline.fit(rows, cards=cards, trials=trials))
     # By their inputs they are the same questions in whatever order their choices stand.
     inputs = {
         question_hash(item.question): question_hash(item.input)
@@ -102,18 +107,20 @@ def fitted_planners(planners: Sequence[str], items: Sequence[Item], pool: Pool) 
     """Those of the planners that were fitted, and on which of these items. Raises `PlanError` and
     `FormatError` where one lacks what it has to learn, or cannot use it here.
     """
-    found = []
+    fits = []
     for name in planners:
         planner = None if name == CONDUCTOR else planner_named(name, pool)
         if not isinstance(planner, Baseline):
             continue
         planner.check()
+        if planner.options.prompt is not None:
+            fits.append(FittedOn(planner=name, digest=digest_of(planner.options.prompt), questions=0))
         if planner.options.fitted is not None:
             fitted = planner.fitted
             fitted.offered([pool.cards[each] for each in pool.names])
-            known = fitted.labels
-            seen = tuple(at for at, item in enumerate(items) if known and fitted.saw(item.input))
-            found.append(
+            labels = fitted.labels
+            seen = tuple(at for at, item in enumerate(items) if labels and fitted.saw(item.input))
+            fits.append(
                 FittedOn(planner=name, digest=fitted.digest, questions=len(fitted.questions), seen=seen)
             )
-    return tuple(found)
+    return tuple(fits)

@@ -22,20 +22,20 @@ def plan_of_session(store: SessionStore, name: str) -> FixedPlan:
 
     Its own name has the revision. Raises `DataError` where there is no such session or revision.
     """
-    asked, _, number = name.removeprefix(PLAN).partition("@")
-    found = store.sessions.named(asked) if asked else ()
-    if asked not in found and len(found) != 1:
-        which = "There are several sessions" if found else "There is no session"
-        raise DataError(f"{which} {asked[:60]!r}, whose workflow {name[:80]!r} would be.")
-    session = store.sessions.find(asked if asked in found else found[0])
+    prefix, _, number = name.removeprefix(PLAN).partition("@")
+    ids = store.sessions.named(prefix) if prefix else ()
+    if prefix not in ids and len(ids) != 1:
+        which = "There are several sessions" if ids else "There is no session"
+        raise DataError(f"{which} {prefix[:60]!r}, whose workflow {name[:80]!r} would be.")
+    session = store.sessions.find(prefix if prefix in ids else ids[0])
     revisions = store.revisions.of_session(session.id)
     chosen = [
         each for each in revisions if (str(each.number) == number if number else each.id == session.head)
     ]
     if not chosen:
-        known = ", ".join(str(each.number) for each in revisions) or "none"
+        numbers = ", ".join(str(each.number) for each in revisions) or "none"
         raise DataError(
-            f"The session {session.id[:8]} has no revision {number[:20]!r}; it has {known}."
+            f"The session {session.id[:8]} has no revision {number[:20]!r}; it has {numbers}."
             if number
             else f"The session {session.id[:8]} has no workflow yet; plan one first."
         )
@@ -54,43 +54,43 @@ class CellPlans:
         self._store = store
         self._cells: dict[str, dict[tuple[int, str, int], CellRecord]] = {}
 
-    def workflow(self, given: GivenPlans, item: int, repeat: int) -> Workflow | None:
-        """The cell's workflow; None where there was no valid plan.
+    def workflow(self, plans: GivenPlans, item: int, repeat: int) -> Workflow | None:
+        """The cell's workflow; None if there was no valid plan.
 
         Raises `DataError` where the session that it was written in is gone.
         """
-        if isinstance(given, FixedPlan):
-            return given.edited
-        session = self._session(given, item, repeat)
+        if isinstance(plans, FixedPlan):
+            return plans.edited
+        session = self._session(plans, item, repeat)
         if session is None:
             raise DataError(
-                f"The plan that {given.planner} wrote for question {item + 1} is gone, or was not written; "
-                f"the evaluation {given.evaluation[:8]} must have all of its sessions."
+                f"The plan that {plans.planner} wrote for question {item + 1} is gone, or was not written; "
+                f"the evaluation {plans.evaluation[:8]} must have all of its sessions."
             )
         runs = self._store.runs.of_session(session)
         if not runs:
             return None
         # The first run is the cell's own, whatever a person did in its session since.
         written = self._store.revisions.find(runs[-1].revision).workflow
-        return edited(written.unpinned, given.edits)
+        return edited(written.unpinned, plans.edits)
 
-    def outputs(self, given: Iterable[GivenPlans], item: int, repeat: int) -> dict[str, Output]:
+    def outputs(self, plans: Iterable[GivenPlans], item: int, repeat: int) -> dict[str, Output]:
         """By fingerprint, what the steps of the plans as they were written answered there."""
-        sources = {(it.evaluation, it.planner): it for it in given if isinstance(it, WrittenPlans)}
-        found: dict[str, Output] = {}
+        sources = {(it.evaluation, it.planner): it for it in plans if isinstance(it, WrittenPlans)}
+        written: dict[str, Output] = {}
         for each in sources.values():
             session = self._session(each, item, repeat)
             if session is not None:
-                found |= self._store.runs.outputs(session)
-        return found
+                written |= self._store.runs.outputs(session)
+        return written
 
-    def _session(self, given: WrittenPlans, item: int, repeat: int) -> str | None:
-        """The session that the plan was written in; None where it is gone."""
-        known = self._cells.get(given.evaluation)
-        if known is None:
-            cells = self._store.evaluations.cells(given.evaluation)
-            known = self._cells[given.evaluation] = {(it.item, it.planner, it.repeat): it for it in cells}
-        cell = known.get((item, given.planner, repeat))
+    def _session(self, plans: WrittenPlans, item: int, repeat: int) -> str | None:
+        """The session that the plan was written in; None if it is gone."""
+        by_place = self._cells.get(plans.evaluation)
+        if by_place is None:
+            cells = self._store.evaluations.cells(plans.evaluation)
+            by_place = self._cells[plans.evaluation] = {(it.item, it.planner, it.repeat): it for it in cells}
+        cell = by_place.get((item, plans.planner, repeat))
         if cell is None or not self._store.sessions.named(cell.answered_in):
             return None
         return cell.answered_in

@@ -18,7 +18,7 @@ from conductor.values.budget import NO_BUDGET, Budget
 from storage import SessionStore
 from storage.records import EvaluationRecord, Revision
 from studio.evaluation.evaluations import Evaluations
-from studio.evaluation.trials import Wanted, trial_forecast, variants_of
+from studio.evaluation.trials import VariantKinds, trial_forecast, variants_of
 from studio.workbench import Workbench
 
 EARLIER = 10
@@ -43,16 +43,16 @@ class DataChoice:
 def data_choices(bench: Workbench) -> tuple[DataChoice, ...]:
     """The data that there is, the last used first; of the same questions once."""
     sizes = bench.store.evaluations.sizes()
-    found: dict[str, DataChoice] = {}
+    choices: dict[str, DataChoice] = {}
     for record in bench.store.evaluations.listed():
-        if record.spec.digest not in found and len(found) < EARLIER and not record.spec.allow_code:
-            found[record.spec.digest] = DataChoice(record.spec.data, sizes[record.id].questions, record)
+        if record.spec.digest not in choices and len(choices) < EARLIER and not record.spec.allow_code:
+            choices[record.spec.digest] = DataChoice(record.spec.data, sizes[record.id].questions, record)
     shipped = [
         DataChoice(name, len(_shipped(name).items))
-        for name, each in SHIPPED.items()
-        if _shipped(name).digest not in found and (each.pool is None or _suits(each.planners or (), bench))
+        for name, each in SHIPPED.built_in.items()
+        if _shipped(name).digest not in choices and (each.pool is None or _suits(each.planners or (), bench))
     ]
-    return (*found.values(), *shipped)
+    return (*choices.values(), *shipped)
 
 
 @cache
@@ -62,8 +62,8 @@ def _shipped(name: str) -> DataSet:
 
 def _suits(planners: Sequence[str], bench: Workbench) -> bool:
     """Whether the pool has the workers that a set is made for."""
-    wanted = {name.removeprefix("worker:") for name in planners if name.startswith("worker:")}
-    return wanted <= set(bench.pool.names)
+    workers = {name.removeprefix("worker:") for name in planners if name.startswith("worker:")}
+    return workers <= set(bench.pool.names)
 
 
 def plan_of_revision(bench: Workbench, revision: Revision) -> FixedPlan:
@@ -82,16 +82,27 @@ def came_from(bench: Workbench, revision: Revision) -> Revision | None:
     return revision
 
 
-def variants(bench: Workbench, revision: Revision, wanted: Wanted) -> tuple[FixedPlan, ...]:
+def variants(bench: Workbench, revision: Revision, kinds: VariantKinds) -> tuple[FixedPlan, ...]:
     """A workflow as it is, and its variants. Raises `DataError` as `variants_of`."""
-    return variants_of(plan_of_revision(bench, revision), bench.pool.names, wanted)
+    return variants_of(plan_of_revision(bench, revision), bench.pool.names, kinds)
 
 
-def forecast_on(bench: Workbench, choice: DataChoice, plans: Sequence[FixedPlan], session: str) -> Forecast:
-    """What these plans on this data will take, judged by what the session's calls took."""
+def forecast_on(
+    bench: Workbench, choice: DataChoice, plans: Sequence[FixedPlan], session: str, *, trial: bool = False
+) -> Forecast:
+    """What these plans on this data, as a `trial` or not, will take, judged by the calls of the session."""
     items, spec = _items(bench, choice), SPEC if choice.earlier is None else choice.earlier.spec
     history = bench.store.runs.outputs(session).values()
-    return trial_forecast(bench, items, plans, repeats=spec.repeats, parallel=spec.parallel, history=history)
+    return trial_forecast(
+        bench,
+        items,
+        plans,
+        repeats=spec.repeats,
+        parallel=spec.parallel,
+        seed=spec.seed,
+        searches=trial,
+        history=history,
+    )
 
 
 def _items(bench: Workbench, choice: DataChoice) -> Sequence[Item]:
@@ -118,7 +129,7 @@ def add_on_data(
         return evaluations.add_on(choice.earlier.model_copy(update={"spec": spec}), plans, margin=margin)
     spec = _within(SPEC, budget).model_copy(update={"margin": margin})
     names = [plan.name for plan in plans]
-    return evaluations.add(_shipped(choice.name), names, spec, given=plans)
+    return evaluations.add(_shipped(choice.name), names, spec, given_plans=plans)
 
 
 def _within(spec: EvaluationSpec, budget: Budget) -> EvaluationSpec:
@@ -137,9 +148,9 @@ def trials_of_session(bench: Workbench, session: str) -> tuple[EvaluationRecord,
 
 
 def session_of_trial(store: SessionStore, record: EvaluationRecord) -> str | None:
-    """The session whose workflow a trial tried; None where that was a file's, or the session is gone."""
+    """The session whose workflow a trial tried; None if that was a file's, or the session is gone."""
     name = record.spec.planners[0]
     if not name.startswith(PLAN):
         return None
-    found = store.sessions.named(name.removeprefix(PLAN).partition("@")[0])
-    return found[0] if len(found) == 1 else None
+    ids = store.sessions.named(name.removeprefix(PLAN).partition("@")[0])
+    return ids[0] if len(ids) == 1 else None

@@ -18,8 +18,8 @@ from conductor.evaluation.forecast import Forecast, forecast
 from conductor.evaluation.given import PLAN
 from conductor.evaluation.items import Item
 from conductor.evaluation.spec import CONDUCTOR, CellResult
-from conductor.orchestrate import plan_request
-from conductor.planner.protocol import Planned, PlanRequest
+from conductor.orchestration.rounds import plan_request
+from conductor.planner.conductor import Planned, PlanRequest
 from conductor.planner.rule_planner import OfflineConductor, plan_by_rules
 from conductor.runs.request import RunRequest
 from conductor.values.messages import NOTHING_USED, Usage
@@ -40,7 +40,7 @@ _Planner = OfflineConductor | Baseline
 
 
 @dataclass(frozen=True)
-class Outlook:
+class EvaluationOutlook:
     """`calls` are made, `shared` are calls of one planner whose answer another one has asked for already.
 
     None is unknown. `without` names the planners that are not in these figures; `assumed`: of some worker
@@ -78,7 +78,7 @@ def outlook(
     repeats: int = 1,
     parallel: int = 4,
     judge: str | None = None,
-) -> Outlook:
+) -> EvaluationOutlook:
     """The forecast of these planners on the items. `planners` are names without `worker:*`, `judge` is the
     worker that judges.
 
@@ -90,16 +90,16 @@ def outlook(
     planned: list[tuple[str, _Planner | Workflow]] = []
     without = []
     for name in planners:
-        found = _planner(bench, name)
-        if found is not None:
-            planned.append((name, found))
-        elif (known := _measured(bench, name)) is not None:
-            measured[name] = known
+        planner = _planner(bench, name)
+        if planner is not None:
+            planned.append((name, planner))
+        elif (figures := _measured(bench, name)) is not None:
+            measured[name] = figures
         else:
             without.append(name)
     step = max(1, len(items) / SAMPLE)
     sample = [items[int(at * step)] for at in range(min(SAMPLE, len(items)))]
-    bounds = [[_bound(bench, item, found, settings) for _, found in planned] for item in sample]
+    bounds = [[_bound(bench, item, planner, settings) for _, planner in planned] for item in sample]
     cards, history = bench.pool.cards, tuple(_history(bench))
     known_outputs: Sequence[Mapping[str, Output]] = [{} for _ in sample]
     sampled = forecast(bounds, known_outputs, cards=cards, history=history, parallel=parallel)
@@ -109,19 +109,19 @@ def outlook(
     return expected if judge is None else _with_judge(expected, judged, _judging(bench, judge))
 
 
-def _with_judge(found: Outlook, judged: int, made: Sequence[Usage]) -> Outlook:
-    """The forecast with so many calls of a judge, by the mean of those that were `made` before."""
-    counted = replace(found, calls=found.calls + judged, judged=judged, unmeasured=not made)
-    if not made:
-        return counted
-    taken, share = sum(made, NOTHING_USED), judged / len(made)
+def _with_judge(before: EvaluationOutlook, judged: int, usages: Sequence[Usage]) -> EvaluationOutlook:
+    """The forecast with so many calls of a judge, by the mean of its earlier ones, `usages`."""
+    with_calls = replace(before, calls=before.calls + judged, judged=judged, unmeasured=not usages)
+    if not usages:
+        return with_calls
+    usage, share = sum(usages, NOTHING_USED), judged / len(usages)
 
     def total(rest: float | None, of_judge: float | None) -> float | None:
         return None if rest is None or of_judge is None else rest + of_judge * share
 
-    tokens = total(found.tokens, taken.total)
+    tokens = total(before.tokens, usage.total)
     return replace(
-        counted, tokens=None if tokens is None else round(tokens), cost=total(found.cost, taken.cost)
+        with_calls, tokens=None if tokens is None else round(tokens), cost=total(before.cost, usage.cost)
     )
 
 
@@ -131,18 +131,18 @@ def _judging(bench: Workbench, judge: str) -> list[Usage]:
         if record.spec.judge is not None and record.spec.judge.worker == judge:
             results = (each.result for each in bench.store.evaluations.cells(record.id))
             calls = (call for result in results if result is not None for call in result.judging)
-            made = [call for call in calls if call.total is not None]
-            if made:
-                return made
+            usages = [call for call in calls if call.total is not None]
+            if usages:
+                return usages
     return []
 
 
 def _scaled(
-    found: Forecast, measured: Sequence[_Measured], answers: int, parallel: int, without: tuple[str, ...]
-) -> Outlook:
+    sample: Forecast, measured: Sequence[_Measured], answers: int, parallel: int, without: tuple[str, ...]
+) -> EvaluationOutlook:
     """The sample's forecast for so many answers, with what was measured of others."""
-    share = answers / max(1, found.questions)
-    guess = found.estimate
+    share = answers / max(1, sample.questions)
+    guess = sample.estimate
 
     def total(sampled: float | None, means: Sequence[float | None], at_once: int = 1) -> float | None:
         if sampled is None or any(mean is None for mean in means):
@@ -150,9 +150,9 @@ def _scaled(
         return sampled * share + sum(mean or 0.0 for mean in means) * answers / at_once
 
     tokens = total(guess.tokens, [each.tokens for each in measured])
-    return Outlook(
-        calls=round(found.new * share + sum(each.calls for each in measured) * answers),
-        shared=round(found.reused * share),
+    return EvaluationOutlook(
+        calls=round(sample.new * share + sum(each.calls for each in measured) * answers),
+        shared=round(sample.reused * share),
         tokens=None if tokens is None else round(tokens),
         cost=total(guess.cost, [each.cost for each in measured]),
         seconds=total(guess.seconds, [each.seconds for each in measured], at_once=parallel),
@@ -162,34 +162,34 @@ def _scaled(
 
 
 def _planner(bench: Workbench, name: str) -> _Planner | Workflow | None:
-    """Who plans without a call, or the workflow itself; None where a plan takes calls."""
+    """Who plans without a call, or the workflow itself; None if a plan takes calls."""
     if name.startswith(PLAN):
         return plan_of_session(bench.store, name).edited
     settings = Settings(planner=None if name == CONDUCTOR else name)
-    found = bench.runner.runtime.planner_for(settings)
-    if isinstance(found, Baseline):
-        found.check()
+    planner = bench.runner.runtime.planner_for(settings)
+    if isinstance(planner, Baseline):
+        planner.check()
         # One that learnt reads the question by an encoder, which may be a model's.
-        by_model = found.options.fitted is not None and found.fitted.encoder.kind == "endpoint"
-        return None if by_model else found
-    return found if isinstance(found, OfflineConductor) else None
+        by_model = planner.options.fitted is not None and planner.fitted.encoder.kind == "endpoint"
+        return None if by_model else planner
+    return planner if isinstance(planner, OfflineConductor) else None
 
 
-def _bound(bench: Workbench, item: Item, found: _Planner | Workflow, settings: Settings) -> BoundWorkflow:
+def _bound(bench: Workbench, item: Item, planner: _Planner | Workflow, settings: Settings) -> BoundWorkflow:
     request = RunRequest(item.question, settings=settings)
-    if isinstance(found, Workflow):
-        workflow = found
+    if isinstance(planner, Workflow):
+        workflow = planner
     else:
-        asked = plan_request(request, pool=bench.pool)
-        workflow = bench.background.wait(_plan(found, asked))
+        planning = plan_request(request, pool=bench.pool)
+        workflow = bench.background.wait(_plan(planner, planning))
     return BoundWorkflow.of(workflow, query=item.question, pool=bench.pool)
 
 
-async def _plan(planner: _Planner, asked: PlanRequest) -> Workflow:
-    async for piece in planner.stream(asked):
+async def _plan(planner: _Planner, request: PlanRequest) -> Workflow:
+    async for piece in planner.stream(request):
         if isinstance(piece, Planned):
             return piece.workflow
-    return plan_by_rules(asked)[1]
+    return plan_by_rules(request)[1]
 
 
 def _measured(bench: Workbench, name: str) -> _Measured | None:

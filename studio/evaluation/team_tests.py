@@ -9,8 +9,8 @@ import asyncio
 import re
 
 from conductor.errors import DataError
-from conductor.evaluation.scorers.accepted import check_accepted
-from conductor.evaluation.sets.named import named_set
+from conductor.evaluation.scorers.accepted_answer import check_accepted
+from conductor.evaluation.sets.named_set import named_set
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.team_tests import TeamCheck, TeamTest
 from conductor.text.final_answer import final_answer
@@ -20,7 +20,7 @@ from storage.store import SessionStore
 from storage.tables.rows import new_id
 
 TEAM_SET = "team"
-"""The set that a test goes into where none is named."""
+"""The set that a test goes into if no set is named."""
 
 MAX_ACCEPTED = 20_000
 """Characters of an accepted answer."""
@@ -70,12 +70,12 @@ class TeamTests:
 
     def _answered(self, session: str, run: str | None) -> RunRecord:
         runs = self._store.runs.of_session(session)
-        found = [each for each in runs if run in (None, each.id) and each.answer is not None]
-        if not found:
+        answers = [each for each in runs if run in (None, each.id) and each.answer is not None]
+        if not answers:
             raise DataError(
                 "No run has answered this question yet; run the workflow first, then keep it as a test."
             )
-        return found[0]
+        return answers[0]
 
 
 def proposed(answer: str) -> str:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.estimate import together
 from conductor.errors import DataError
 from conductor.evaluation.forecast import Forecast, forecast
 from conductor.evaluation.given import FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.items import Item
+from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
 from conductor.evaluation.trials import MAX_VARIANTS
 from conductor.values.output import Output
 from conductor.workflow.edits import WithoutIdleSteps, plan_edits, single_edits
@@ -28,7 +30,7 @@ SAMPLE = 20
 
 
 @dataclass(frozen=True)
-class Wanted:
+class VariantKinds:
     """Which variants: without each edge, without each step, each step (or worker) by each other worker."""
 
     edges: bool = True
@@ -36,22 +38,24 @@ class Wanted:
     workers: bool = True
 
 
-def variants_of(base: FixedPlan, workers: Sequence[str], wanted: Wanted) -> tuple[FixedPlan, ...]:
+def variants_of(base: FixedPlan, workers: Sequence[str], kinds: VariantKinds) -> tuple[FixedPlan, ...]:
     """The workflow as it is, then its variants; of several that are the same workflow the first.
 
-    Raises `DataError` for more than `MAX_VARIANTS`, and where there is none.
+    Raises `DataError` for more than `MAX_VARIANTS`, and without any.
     """
-    edits = single_edits(base.workflow, workers, edges=wanted.edges, steps=wanted.steps, swaps=wanted.workers)
-    found: dict[Workflow, FixedPlan] = {base.workflow: base}
+    edits = single_edits(base.workflow, workers, edges=kinds.edges, steps=kinds.steps, swaps=kinds.workers)
+    variants: dict[Workflow, FixedPlan] = {base.workflow: base}
     for edit in (WithoutIdleSteps(), *edits):
         variant = base.with_edits(edit)
-        found.setdefault(variant.edited, variant)
-    return _checked(tuple(found.values()))
+        variants.setdefault(variant.edited, variant)
+    return _checked(tuple(variants.values()))
 
 
-def plan_variants_of(base: WrittenPlans, workers: Sequence[str], wanted: Wanted) -> tuple[WrittenPlans, ...]:
+def plan_variants_of(
+    base: WrittenPlans, workers: Sequence[str], kinds: VariantKinds
+) -> tuple[WrittenPlans, ...]:
     """The plans as they are, then with each edit that fits any plan. Raises as `variants_of`."""
-    edits = plan_edits(workers, access=wanted.edges, swaps=wanted.workers)
+    edits = plan_edits(workers, access=kinds.edges, swaps=kinds.workers)
     return _checked((base, *(base.with_edits(edit) for edit in edits)))
 
 
@@ -73,35 +77,60 @@ def trial_forecast(
     *,
     repeats: int = 1,
     parallel: int = 1,
+    seed: int = 0,
+    searches: bool = False,
     history: Iterable[Output] = (),
 ) -> Forecast:
-    """What these plans on these items, as they are asked, will take, by the first `SAMPLE` of them.
+    """What these plans on these items, as they are asked, will take, by the first `SAMPLE` of them. Where
+    a trial `searches`, variants are on half of the items, and one is confirmed on the other half.
 
     `history` are outputs to judge by what a call takes, beside those that are reused.
     """
     pool, cells = bench.pool, CellPlans(bench.store)
+    trial = EvaluationSpec(data="", digest="", planners=(CONDUCTOR,), seed=seed, held_out=searches)
+    searched = [at for at in range(len(items)) if not trial.holds_out(at)]
     bound: list[list[BoundWorkflow]] = []
-    known: list[dict[str, Output]] = []
-    for at, item in enumerate(items[:SAMPLE]):
+    stored_outputs: list[dict[str, Output]] = []
+    for at in searched[:SAMPLE]:
+        item = items[at]
         workflows = [cells.workflow(plan, at, 0) for plan in plans]
         bound.append(
             [BoundWorkflow.of(each, query=item.question, pool=pool) for each in workflows if each is not None]
         )
-        known.append(cells.outputs(plans, at, 0))
-    before = [*history, *(output for outputs in known for output in outputs.values())]
-    found = forecast(bound, known, cards=pool.cards, history=before, parallel=parallel)
-    judged = sum(item.scored_by == "judge" for item in items) * repeats * len(plans)
-    return replace(_scaled(found, len(items) * repeats), judged=judged)
+        stored_outputs.append(cells.outputs(plans, at, 0))
+    before = [*history, *(output for outputs in stored_outputs for output in outputs.values())]
 
+    def expected(of: int, answers: int) -> Forecast:
+        first = [each[:of] for each in bound]
+        sample = forecast(first, stored_outputs, cards=pool.cards, history=before, parallel=parallel)
+        return _scaled(sample, answers)
 
-def _scaled(found: Forecast, questions: int) -> Forecast:
-    factor = questions / found.questions
-    spent = found.estimate
+    search = expected(len(plans), len(searched) * repeats)
+    judges = [item.scored_by == "judge" for item in items]
+    judged = sum(judges[at] for at in searched) * len(plans)
+    held = len(items) - len(searched)
+    if not held:
+        return replace(search, judged=judged * repeats)
+    # What is chosen takes no more than the workflow as it is, which is asked there as well.
+    once = expected(1, held * repeats)
+    judged += 2 * (sum(judges) - sum(judges[at] for at in searched))
     return replace(
-        found,
+        search,
+        new=search.new + 2 * once.new,
+        estimate=together([search.estimate, once.estimate, once.estimate], at_once=1),
+        judged=judged * repeats,
+        held_out=held * repeats,
+    )
+
+
+def _scaled(sample: Forecast, questions: int) -> Forecast:
+    factor = questions / sample.questions
+    spent = sample.estimate
+    return replace(
+        sample,
         questions=questions,
-        new=round(found.new * factor),
-        reused=round(found.reused * factor),
+        new=round(sample.new * factor),
+        reused=round(sample.reused * factor),
         estimate=replace(
             spent,
             calls=round(spent.calls * factor),

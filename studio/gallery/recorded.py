@@ -26,12 +26,6 @@ class Recorded(NamedTuple):
 
 RECORDED = (
     Recorded(
-        "equations",
-        "Recorded: two equations, solved and verified",
-        "Plan, solve and verify, each by a computation.",
-        "built-in experts, no model",
-    ),
-    Recorded(
         "report",
         "Recorded: a report of three readers and an editor",
         "How a run moves: words that stream, a connection that breaks, a step that is asked again.",

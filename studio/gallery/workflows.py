@@ -19,28 +19,15 @@ from conductor.workflow.model import Workflow
 
 _FILES = Path(__file__).parent / "files"
 
-_EXPERTS = {
-    "solver": "mathematics",
-    "planner": "mathematics",
-    "executor": "mathematics",
-    "checker": "checker",
-    "verifier": "checker",
-}
-"""Which built-in expert takes a role; the text expert takes all others."""
-
 
 class GalleryEntry(NamedTuple):
-    """A workflow of the gallery: `fill_in` is what its query must hold, `example` such a query.
-
-    `offline`: the built-in experts can do it for a query like the example; else it needs models.
-    """
+    """A workflow of the gallery: `fill_in` is what its query must hold, `example` such a query."""
 
     name: str
     title: str
     sentence: str
     fill_in: str
     example: str
-    offline: bool = False
 
     @property
     def workflow(self) -> Workflow:
@@ -81,7 +68,6 @@ GALLERY = (
         "One solves the problem, another one checks the result by another way.",
         "The problem, with all numbers",
         "Solve x^2 - 5x + 6 = 0",
-        offline=True,
     ),
     GalleryEntry(
         "debate",
@@ -110,7 +96,6 @@ GALLERY = (
         "One plans, one carries the plan out, one verifies the result against both.",
         "A task of several steps",
         "Solve the system 3x + 2y = 12 and x - y = 1",
-        offline=True,
     ),
     GalleryEntry(
         "summarise",
@@ -123,7 +108,7 @@ GALLERY = (
 
 
 def entry_of(name: str) -> GalleryEntry:
-    """The entry of that name. Raises `FormatError` where there is none."""
+    """The entry of that name. Raises `FormatError` for another name."""
     entry = next((entry for entry in GALLERY if entry.name == name), None)
     if entry is None:
         names = ", ".join(entry.name for entry in GALLERY)
@@ -134,38 +119,30 @@ def entry_of(name: str) -> GalleryEntry:
 def workflow_for(entry: GalleryEntry, pool: Pool) -> Workflow:
     """The entry's workflow with workers of the pool: each role another one, in turn where they are fewer.
 
-    Workers that cannot be used are left out where there are others, built-in experts where there are models.
+    Workers that cannot be used are left out if there are others, and so is what computes, as a calculator.
     """
     workflow = entry.workflow
     cards = _able(pool)
-    given = {role: _worker(role, at, cards) for at, role in enumerate(workflow.workers())}
+    names = {role: cards[at % len(cards)].name for at, role in enumerate(workflow.workers())}
     for at, step in enumerate(workflow.steps):
-        workflow = workflow.with_worker(at, given[step.worker])
+        workflow = workflow.with_worker(at, names[step.worker])
     return workflow
 
 
-def needs_models(entry: GalleryEntry, pool: Pool) -> bool:
-    """Whether the pool has only built-in experts, and they cannot do it."""
-    return not entry.offline and {worker.card.kind for worker in pool.workers} == {"offline"}
+def needs_models(pool: Pool) -> bool:
+    """Whether the pool has only workers that compute, which can do none of these workflows."""
+    return {worker.card.kind for worker in pool.workers} == {"offline"}
 
 
 def _able(pool: Pool) -> Sequence[WorkerCard]:
     cards = tuple(worker.card for worker in pool.workers)
     models = tuple(card for card in cards if card.kind == "model")
-    for some in (models, cards):
+    writing = tuple(card for card in cards if card.kind != "offline")
+    for some in (models, writing, cards):
         usable = tuple(card for card in some if card.unusable is None and not card.nested)
         if usable:
             return usable
     return cards
-
-
-def _worker(role: str, at: int, cards: Sequence[WorkerCard]) -> str:
-    if any(card.kind == "offline" for card in cards):
-        expert = f"expert/{_EXPERTS.get(role, 'text')}"
-        found = next((card.name for card in cards if card.model == expert), None)
-        if found is not None:
-            return found
-    return cards[at % len(cards)].name
 
 
 @cache

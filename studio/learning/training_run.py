@@ -37,7 +37,7 @@ TRAINED = "conductor"
 class TrainingRun:
     """`losses` are of the warm start, `steps` the gauges of GRPO's batches, `fixed` those of the fixed
     questions' likeliest plans: each with its step. `trained_by` is the process that trains, None for none;
-    `begun`: a process was started for it here, which holds the folder only once it trains.
+    `is_starting`: a process was started for it here, which holds the folder only once it trains.
     """
 
     path: Path
@@ -48,7 +48,7 @@ class TrainingRun:
     alarms: tuple[tuple[int, Alarm], ...] = ()
     results: Results | None = None
     trained_by: Holder | None = None
-    begun: bool = False
+    is_starting: bool = False
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class TrainingRun:
 
     @property
     def state(self) -> State:
-        if self.begun or self.trained_by is not None:
+        if self.is_starting or self.trained_by is not None:
             return "running"
         if self.results is not None:
             return "done"
@@ -89,9 +89,9 @@ def folded(
     *,
     results: Results | None = None,
     trained_by: Holder | None = None,
-    begun: bool = False,
+    is_starting: bool = False,
 ) -> TrainingRun:
-    """The run of which these are the metrics, in the order in which they were written."""
+    """The run with these metrics, in the order in which they were written."""
     losses: list[tuple[int, float]] = []
     steps: list[tuple[int, Gauges]] = []
     fixed: list[tuple[int, Gauges]] = []
@@ -107,46 +107,54 @@ def folded(
                 fixed.append((step, Gauges.of_row(line)))
             case "alarm":
                 alarms.append((step, Alarm(what=line["what"], cure=line["cure"])))
-    return TrainingRun(
-        path, settings, tuple(losses), tuple(steps), tuple(fixed), tuple(alarms), results, trained_by, begun
-    )
+    series = tuple(losses), tuple(steps), tuple(fixed), tuple(alarms)
+    return TrainingRun(path, settings, *series, results, trained_by, is_starting)
 
 
-def read_run(path: Path, *, begun: bool = False) -> TrainingRun:
-    """The run in a folder. Raises `DataError` where there is none that can be read."""
+def read_run(path: Path, *, is_starting: bool = False) -> TrainingRun:
+    """The run in a folder. Raises `DataError` without one that can be read."""
     settings, file = read_settings(path), path / RESULTS
     try:
         results = Results.model_validate_json(file.read_bytes()) if file.exists() else None
         lines = read_metrics(path)
-        return folded(path, settings, lines, results=results, trained_by=holder(path), begun=begun)
+        return folded(
+            path, settings, lines, results=results, trained_by=holder(path), is_starting=is_starting
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"The training in {path} cannot be read; train again in another folder.") from error
 
 
 def runs_below(folder: Path) -> tuple[list[TrainingRun], list[str]]:
     """The runs in the folders below, the newest first, and the names of those that cannot be read."""
-    begun = [(file.stat().st_mtime, file.parent) for file in folder.glob(f"*/{SETTINGS}")]
     runs, broken = [], []
-    for _, path in sorted(begun, reverse=True):
+    for file in _newest(folder, f"*/{SETTINGS}"):
         try:
-            runs.append(read_run(path))
+            runs.append(read_run(file.parent))
         except DataError:
-            broken.append(path.name)
+            broken.append(file.parent.name)
     return runs, broken
 
 
 def trained_below(folder: Path) -> list[Path]:
     """The folders of all Conductors that were trained below, the newest first."""
-    cards = [(file.stat().st_mtime, file.parent) for file in folder.glob(f"*/{TRAINED}/{CARD}")]
-    return [path for _, path in sorted(cards, reverse=True)]
+    return [card.parent for card in _newest(folder, f"*/{TRAINED}/{CARD}")]
+
+
+def _newest(folder: Path, pattern: str) -> list[Path]:
+    """The files that match, the last written first; without those that are removed meanwhile."""
+    files = []
+    for file in folder.glob(pattern):
+        with suppress(FileNotFoundError):
+            files.append((file.stat().st_mtime, file))
+    return [file for _, file in sorted(files, reverse=True)]
 
 
 def corrected_below(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     """Those of them that have learnt corrections, each with what its card has of that."""
-    found = []
+    corrections = []
     for path in trained_below(folder):
         with suppress(ConductorError):  # a folder that is no Conductor
             learnt = read_card(path).results.get("corrections")
             if learnt is not None:
-                found.append((path, learnt))
-    return found
+                corrections.append((path, learnt))
+    return corrections

@@ -7,7 +7,6 @@ ends a child, its folder goes on with the same command. What it wrote is read by
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,16 +14,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
+import conductor
 from conductor.errors import DataError
 from conductor.learning.demonstration.run_folder import RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.planner.corrections import Row
-from conductor.workers.offline.process import PASSED
+from conductor.workers.child_environment import passed_environment
 from studio.learning.training_run import TRAINED
 
 LOG, CORRECTIONS = "training.log", "corrections.jsonl"
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(conductor.__file__).resolve().parents[1]
 _LEARN = _ROOT / ".venv-learn"
 
 _NEEDED = ("torch", "transformers")
@@ -33,7 +33,7 @@ STOP_SECONDS = 10.0
 
 
 def trainer() -> Path | None:
-    """The Python that can train: this one, or that of `make learn`; None where neither has what it needs."""
+    """The Python that can train: this one, or that of `make learn`; None if neither has what it needs."""
     if all(find_spec(name) is not None for name in _NEEDED):
         return Path(sys.executable)
     return _LEARN / "bin" / "python" if (_LEARN / ".installed").is_file() else None
@@ -95,7 +95,7 @@ class Trainings:
         return child is not None and child.poll() is None
 
     def failure(self, path: Path) -> str | None:
-        """Why the last child there ended before its end; None where it did not, or was stopped."""
+        """Why the last child there ended before its end; None if it did not, or was stopped."""
         child = self._children.get(path)
         if child is None or path in self._stopped or child.poll() in (None, 0):
             return None
@@ -148,7 +148,7 @@ class Trainings:
 
 
 def last_line(path: Path) -> str:
-    """The last line that a child there wrote, "" where there is none."""
+    """The last line that a child there wrote, "" without one."""
     try:
         lines = (path / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
@@ -163,6 +163,8 @@ def _demo(settings: DemoSettings, path: Path, threads: int) -> list[str]:
     values = {
         "--seed": settings.seed,
         "--warm-steps": settings.warm_steps,
+        "--teacher": settings.teacher,
+        "--learner": settings.learner,
         "--steps": settings.grpo_steps,
         "--group": settings.group,
         "--grpo-lr": settings.grpo_lr,
@@ -172,11 +174,10 @@ def _demo(settings: DemoSettings, path: Path, threads: int) -> list[str]:
         "--threads": threads,
         "--out": path,
     }
-    given = [text for name, value in values.items() for text in (name, str(value))]
-    return ["demo", *given, *(name for name, wanted in flags.items() if wanted)]
+    options = [text for name, value in values.items() for text in (name, str(value))]
+    return ["demo", *options, *(name for name, is_set in flags.items() if is_set)]
 
 
 def _environment() -> dict[str, str]:
     """What Python needs and no key; this program is found where it is."""
-    passed = {name: os.environ[name] for name in (*PASSED, "HOME") if name in os.environ}
-    return {**passed, "PYTHONPATH": str(_ROOT)}
+    return {**passed_environment("HOME"), "PYTHONPATH": str(_ROOT)}

@@ -14,23 +14,23 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from conductor.errors import FormatError
-from conductor.planner.planner import MAX_QUERY
+from conductor.planner.prompt.examples import example_instructions
 from conductor.runs.request import RunRequest
-from conductor.runs.scope import EDITED
+from conductor.values.conversation import MAX_QUERY
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.lint import check
 from conductor.workflow.model import MAX_STEPS
 from storage.records import RequestSession
 from studio.access.auth import Principal
 from studio.api.answers.failure import no_answer
-from studio.api.answers.response_run import ResponseRun, Resumption
+from studio.api.answers.response_run import Rerun, ResponseRun
 from studio.api.requests.request import RequestBudget
-from studio.api.requests.responses import ResponsesRequest
+from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.requests.resumed_request import within_limits
 from studio.api.requests.run_request import narrower, run_request
 from studio.mcp.callers import Call, Callers, open_session
-from studio.mcp.following import answered, begun, followed, in_session
-from studio.mcp.results import Amounts, Answered, Planned, Remark, Used, planned_steps, run_steps
+from studio.mcp.following import answered, begin, followed, in_session
+from studio.mcp.tool_results import Amounts, Answered, Planned, Remark, Used, planned_steps, run_steps
 from studio.workbench import Workbench
 
 TAG = "mcp"
@@ -77,7 +77,7 @@ class Asking:
         steering = _steering(
             workers=workers, exclude=exclude, max_steps=max_steps, rounds=rounds, budget=budget
         )
-        run = await self._begun(call, query, model, steering)
+        run = await self._start(call, query, model, steering)
         await answered(call, run)
         return _answer(run)
 
@@ -100,7 +100,7 @@ class Asking:
         steering = _steering(workers=workers, exclude=exclude, max_steps=max_steps, budget=budget)
         if model.startswith(("worker:", "workflow:")):
             raise FormatError(f"With {model[:100]!r} nothing is planned; call ask or run_workflow.")
-        run = await self._begun(call, query, model, steering, then_run=False)
+        run = await self._start(call, query, model, steering, then_run=False)
         await followed(call, run)
         state = run.answer.state
         if not state.planned:
@@ -136,15 +136,15 @@ class Asking:
                 )
             run = await self._begun_in(call, session, budget)
         else:
-            asked = query or (workflow or {}).get("query")
-            if not isinstance(asked, str) or not asked.strip():
+            question = query or (workflow or {}).get("query")
+            if not isinstance(question, str) or not question.strip():
                 raise FormatError("The workflow names no query; give one with it.")
             steering = _steering(workflow=workflow, budget=budget)
-            run = await self._begun(call, asked, "conductor", steering)
+            run = await self._start(call, question, "conductor", steering)
         await answered(call, run)
         return _answer(run)
 
-    async def _begun(
+    async def _start(
         self, call: Call, query: str, model: str, steering: dict[str, Any], *, then_run: bool = True
     ) -> ResponseRun:
         """The run of a request in a session of its own."""
@@ -152,9 +152,9 @@ class Asking:
         principal, pool = await callers.principal(call), await callers.backend.pool()
         body = {"model": model, "input": query, "conductor": steering}
         request = ResponsesRequest.read(json.dumps(body).encode())
-        wanted, stored_as = await run_request(request, request.question, principal, pool, callers.backend)
+        work, stored_as = await run_request(request, request.question, principal, pool, callers.backend)
         stored_as = stored_as.model_copy(update={"tags": (TAG,)})
-        return await begun(callers.runs.start(wanted, stored_as, principal, pool=pool, then_run=then_run))
+        return await begin(callers.runs.start(work, stored_as, principal, pool=pool, then_run=then_run))
 
     async def _begun_in(self, call: Call, session: str, budget: RequestBudget | None) -> ResponseRun:
         """The run of a session's current workflow, in it."""
@@ -167,7 +167,7 @@ class Asking:
             narrow = narrower(budget, request.settings.budget)
             request = replace(request, settings=request.settings.model_copy(update={"budget": narrow}))
         stored_as = RequestSession(token=principal.token)
-        return await begun(callers.runs.start(request, stored_as, principal, pool=pool, resumes=resumption))
+        return await begin(callers.runs.start(request, stored_as, principal, pool=pool, resumes=resumption))
 
 
 def _steering(
@@ -180,7 +180,7 @@ def _steering(
     workflow: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What is given, as the extension `conductor` of a request."""
-    given = {
+    fields = {
         "workers": workers,
         "exclude": exclude,
         "max_steps": max_steps,
@@ -188,15 +188,14 @@ def _steering(
         "budget": None if budget is None else budget.model_dump(),
         "workflow": workflow,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _current(bench: Workbench, session: str, *, principal: Principal) -> tuple[RunRequest, Resumption]:
-    """What the session asks, and its current workflow: past the gates where a run waits at them."""
-    found = open_session(bench.store, session, principal=principal)
-    head = bench.required_head(found.id)
-    scope = bench.running.way_on(found.id) if bench.running.waiting(found.id) else EDITED
-    return bench.request(found.id), Resumption(head, scope)
+def _current(bench: Workbench, session: str, *, principal: Principal) -> tuple[RunRequest, Rerun]:
+    """What the session asks, and its current workflow: as *Continue* or *Rerun* runs it."""
+    target = open_session(bench.store, session, principal=principal)
+    head = bench.required_head(target.id)
+    return bench.request(target.id), Rerun(head, bench.running.next_scope(target.id))
 
 
 def _answer(run: ResponseRun) -> Answered:
@@ -210,7 +209,7 @@ def _answer(run: ResponseRun) -> Answered:
         answer=request.answer or "",
         answered=state.answered,
         warning=state.warning,
-        label=run.pool.label,
+        label=run.pool.label if state.workflow is None else run.pool.label_of(state.workflow.workers()),
         round=state.round,
         steps=run_steps(state),
         used=Used.of(request.usage),
@@ -232,6 +231,7 @@ def _planned(bench: Workbench, run: ResponseRun, *, reasoning: str) -> Planned:
         max_steps=settings.max_steps,
         query=session.query,
         workers=settings.workers or bench.pool.names,
+        examples=example_instructions(),
     )
     return Planned(
         session=run.session,
@@ -239,7 +239,7 @@ def _planned(bench: Workbench, run: ResponseRun, *, reasoning: str) -> Planned:
         steps=planned_steps(workflow),
         workflow=json.loads(bench.editing.export(run.session)),
         reasoning=reasoning,
-        estimate=Amounts(calls=takes.calls, tokens=takes.tokens, cost=takes.cost, seconds=takes.seconds),
+        estimate=Amounts.model_validate(takes, from_attributes=True),
         remarks=tuple(map(Remark.of, findings)),
         used=Used.of(run.answer.state.usage),
     )

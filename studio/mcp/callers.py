@@ -68,7 +68,7 @@ async def bearer_and_client(http: Request) -> tuple[str | None, str | None]:
 
 
 def open_session(store: SessionStore, id: str, *, principal: Principal) -> Session:
-    """The session of that id. Raises `ApiError` where there is none for this caller."""
+    """The session of that id. Raises `ApiError` without one for this caller."""
     session = visible_session(store, id, token=principal.token)
     if session is None:
         raise ApiError(

@@ -17,7 +17,7 @@ from conductor.workflow.model import Workflow
 from storage.records import RunRecord
 from studio.access.auth import Principal
 from studio.mcp.callers import Call, Callers, open_session
-from studio.mcp.results import Result, Used
+from studio.mcp.tool_results import Result, Used
 from studio.workbench import Workbench
 
 RunId = Annotated[str, Field(description="A run's whole id.")]

@@ -13,10 +13,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from conductor.errors import DataError
-from conductor.evaluation.items import DataSet, Item, ScorerName, item_of
+from conductor.evaluation.data_file import item_of
+from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.report.exports import row_values
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
-from conductor.evaluation.table import row_values
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.presets import MAX_ROUNDS, Settings
 from conductor.workflow.model import MAX_STEPS
 from storage.records import EvaluationRecord
@@ -27,7 +28,7 @@ from studio.evaluation.background import BackgroundEvaluations
 from studio.evaluation.evaluations import EVERY_WORKER, Evaluations
 from studio.evaluation.results import find_evaluation, table_of_evaluation
 from studio.mcp.callers import Call, Callers
-from studio.mcp.results import Result
+from studio.mcp.tool_results import Result
 from studio.workbench import Workbench
 
 MOST_QUESTIONS = 500
@@ -36,18 +37,21 @@ _LOOK_AGAIN = 0.2
 """Seconds between two looks at how far an evaluation is."""
 
 
-class Question(Result):
+_Target = str | int | float
+
+
+class ScoredQuestion(Result):
     """A question with what counts as right: any of `target`; of a choice its letter or its text."""
 
     input: str
-    target: tuple[str, ...]
+    target: _Target | tuple[_Target, ...]
     choices: tuple[str, ...] | None = None
-    scorer: ScorerName | None = None
+    scorer: str | None = None
 
 
 class PlannerResult(Result):
     """What a planner came to. `low` and `high` bound its accuracy, and `difference` is to the first planner
-    with its p-value; null where unknown.
+    with its p-value, `p_holm` that of all planners together; null where unknown.
     """
 
     planner: str
@@ -58,6 +62,7 @@ class PlannerResult(Result):
     high: float | None
     difference: float | None
     p: float | None
+    p_holm: float | None
     planning_tokens: float | None
     work_tokens: float | None
     cost: float | None
@@ -88,7 +93,8 @@ class Evaluating:
         self,
         call: Call,
         *,
-        questions: Annotated[list[Question], Field(min_length=1, max_length=MOST_QUESTIONS)] | None = None,
+        questions: Annotated[list[ScoredQuestion], Field(min_length=1, max_length=MOST_QUESTIONS)]
+        | None = None,
         planners: Annotated[
             list[str],
             Field(
@@ -144,7 +150,7 @@ class Evaluating:
                 if progress is not None and progress.done > reported:
                     reported = progress.done
                     right = sum(progress.right.values())
-                    message = f"{counted(progress.done, 'answer')}, {right} right"
+                    message = f"{quantity(progress.done, 'answer')}, {right} right"
                     await call.report_progress(progress.done, progress.cells, message)
                 await asyncio.sleep(_LOOK_AGAIN)
         finally:
@@ -162,23 +168,23 @@ def _check_unlimited(principal: Principal) -> None:
 
 
 def _settings(*, max_steps: int | None, rounds: int | None, budget: RequestBudget | None) -> Settings:
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "max_steps": max_steps,
         "rounds": rounds,
         "budget": None if budget is None else budget.model_dump(),
     }
-    return Settings.model_validate({name: value for name, value in given.items() if value is not None})
+    return Settings.model_validate({name: value for name, value in values.items() if value is not None})
 
 
 def _added(
-    bench: Workbench, questions: Sequence[Question], planners: Sequence[str] | None, settings: Settings
+    bench: Workbench, questions: Sequence[ScoredQuestion], planners: Sequence[str] | None, settings: Settings
 ) -> EvaluationRecord:
     items = tuple(_item(question, number) for number, question in enumerate(questions, start=1))
     spec = EvaluationSpec(data="", digest="", planners=(CONDUCTOR,), settings=settings)
     return Evaluations(bench).add(DataSet("questions", items), planners or (CONDUCTOR, EVERY_WORKER), spec)
 
 
-def _item(question: Question, number: int) -> Item:
+def _item(question: ScoredQuestion, number: int) -> Item:
     """The question as an item. Raises `DataError` where it is none."""
     try:
         return item_of(question.model_dump(exclude_none=True), number)

@@ -17,41 +17,41 @@ from studio.api.answers.failure import PAUSED, no_answer
 from studio.api.answers.response_run import ResponseRun
 from studio.mcp.callers import Call
 
-_BEGUN = 0.5
+_START_SHARE = 0.5
 """How much a plan or a step counts once it has begun; 1 once it has ended."""
 
 
-class Progress:
+class RequestProgress:
     """How far a request is, in plans and steps, given its events in their order. The number only grows."""
 
     def __init__(self) -> None:
         self._lines = ProgressLines()
-        self._begun: set[int] = set()
+        self._started_steps: set[int] = set()
         self.done = 0.0
         self.total: float | None = None
         self._plans = 0
 
     def see(self, event: Event) -> str | None:
-        """The line about the event, None where the number is what it was."""
+        """The line about the event, or None if the number is what it was."""
         line, before = self._lines.line(event), self.done
         match event:
             case events.PlanningStarted():
                 self._plans += 1
-                self.done += _BEGUN
+                self.done += _START_SHARE
             case (
                 events.WorkflowPlanned()
                 | events.AnswerKept()
                 | events.PlanRejected()
                 | events.PlanningFailed()
             ):
-                self.done += _BEGUN
+                self.done += _START_SHARE
             case events.RunStarted():
                 # Another round begins once all steps of the one before are done.
-                self._begun.clear()
+                self._started_steps.clear()
                 self.total = self.done + len(event.workflow)
-            case events.StepStarted() if event.step not in self._begun:
-                self._begun.add(event.step)
-                self.done += _BEGUN
+            case events.StepStarted() if event.step not in self._started_steps:
+                self._started_steps.add(event.step)
+                self.done += _START_SHARE
             case (
                 events.StepFinished()
                 | events.StepFailed()
@@ -60,12 +60,12 @@ class Progress:
                 | events.StepBlocked()
                 | events.StepCancelled()
             ):
-                self.done += _BEGUN if event.step in self._begun else 1.0
-                self._begun.add(event.step)
+                self.done += _START_SHARE if event.step in self._started_steps else 1.0
+                self._started_steps.add(event.step)
         return line or "" if self.done > before else None
 
 
-async def begun(start: Coroutine[Any, Any, ResponseRun]) -> ResponseRun:
+async def begin(start: Coroutine[Any, Any, ResponseRun]) -> ResponseRun:
     """The run, once it has begun; where the call is cancelled meanwhile, it is stopped as soon as it has."""
     starting = asyncio.ensure_future(start)
     try:
@@ -82,7 +82,7 @@ def _leave(starting: asyncio.Future[ResponseRun]) -> None:
 
 async def followed(call: Call, run: ResponseRun) -> None:
     """Wait for the end of the run; the client receives its progress."""
-    progress = Progress()
+    progress = RequestProgress()
     try:
         async for event, _ in run.progress():
             line = progress.see(event)

@@ -6,31 +6,23 @@ of other sites are refused as at the API. Knows sockets and HTTP; knows no tool.
 
 from __future__ import annotations
 
-import asyncio
 import socket
-from threading import Event
 
-import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conductor.errors import ConductorError
 from studio.access.auth import TokenAuthenticator
 from studio.access.origin_check import OwnOrigin, configured_hosts
-from studio.api.errors import error_answer
-from studio.api.serving.server import (
-    CLOSING_SECONDS,
-    PunctualConnection,
-    allow_many_connections,
-    listen,
-    url_of,
-)
+from studio.api.error_answers import error_answer
+from studio.api.requests.body import read_json
+from studio.api.serving.server import RunsServer, listen, url_of
 from studio.mcp.callers import Callers, bearer_and_client
-from studio.mcp.server import mcp_server
+from studio.mcp.tool_server import mcp_server
 
 PATH = "/mcp"
 """Where clients reach it."""
@@ -41,6 +33,9 @@ _MACHINE = "this machine"
 class KnownToken:
     """Middleware that answers 401 to who has no token of this server, and marks the others by their token's
     id, so that no one continues a connection that another token began.
+
+    The bodies of the others are read here, within the API's limits: the library has none, and logs a body
+    that breaks off with a traceback.
     """
 
     def __init__(self, app: ASGIApp, *, auth: TokenAuthenticator) -> None:
@@ -53,6 +48,8 @@ class KnownToken:
         http = Request(scope, receive)
         try:
             token = await self._auth.identify(*await bearer_and_client(http))
+            if http.method == "POST":
+                receive = _first(await read_json(http), receive)
         except ConductorError as error:
             await (await error_answer(http, error))(scope, receive, send)
             return
@@ -62,19 +59,24 @@ class KnownToken:
         await self._app(scope, receive, send)
 
 
-class McpHttpServer(uvicorn.Server):
-    """Serves `callers` at `host`, at a socket that listens there already or at any free port; `run` blocks
-    until it is stopped. `ready` is set once it answers.
-    """
+def _first(body: bytes, receive: Receive) -> Receive:
+    """What receives that body, which was read already, and then what comes behind it."""
+    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def read() -> Message:
+        return unread.pop() if unread else await receive()
+
+    return read
+
+
+class McpHttpServer(RunsServer):
+    """Serves `callers` at `host`, at a socket that listens there already or at any free port."""
 
     def __init__(
         self, callers: Callers, *, host: str = "127.0.0.1", listener: socket.socket | None = None
     ) -> None:
-        allow_many_connections()
-        self._listener = listener or listen(host, 0)
-        self.url = url_of(host, self._listener, path=PATH)
-        self.ready = Event()
-        self.callers = callers
+        listener = listener or listen(host, 0)
+        self.url = url_of(host, listener, path=PATH)
         app = mcp_server(callers).streamable_http_app(
             streamable_http_path=PATH,
             # `OwnOrigin` knows the server's own names as well.
@@ -84,30 +86,4 @@ class McpHttpServer(uvicorn.Server):
             Middleware(OwnOrigin, hosts=configured_hosts(host)),
             Middleware(KnownToken, auth=callers.auth),
         ]
-        config = uvicorn.Config(
-            app,
-            loop="auto",
-            http=PunctualConnection,
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=CLOSING_SECONDS,
-        )
-        super().__init__(config)
-
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        super().run(sockets=sockets or [self._listener])
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """See uvicorn; afterwards `ready` is set."""
-        await super().startup(sockets=sockets)
-        self.ready.set()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """See uvicorn; before the connections close, each call under way ends with an error."""
-        stopping = asyncio.create_task(self.callers.runs.stop())
-        await super().shutdown(sockets=sockets)
-        await stopping
+        super().__init__(app, listener, callers.runs, lifespan="on")

@@ -16,6 +16,7 @@ from storage.session_entries import REFERENCES, Entry, Kind
 from storage.store.session_store import SessionStore
 from storage.tables.rows import new_id
 from studio.session_file.consistency import Consistency
+from studio.session_file.one_file import lines_in
 from studio.session_file.reading import RawEntry, raw_entries
 
 _IDS: Mapping[Kind, Mapping[str, str]] = {
@@ -37,6 +38,7 @@ def import_sessions(store: SessionStore, file: BinaryIO) -> tuple[Session, ...]:
 
     Raises `FormatError`, and then nothing is imported, where the file is wrong in any way.
     """
+    file = lines_in(file)
     runs: list[frozenset[str]] = []
     for _, entries in groupby(raw_entries(file), key=attrgetter("session")):
         session = Consistency()
@@ -50,16 +52,18 @@ def _renamed(file: BinaryIO, runs: Sequence[frozenset[str]]) -> Iterator[tuple[K
     """The entries with new ids in the place of the file's own; ids of runs that the file lacks stay."""
     sessions = iter(runs)
     ids: defaultdict[tuple[str, str], str] = defaultdict(new_id)
-    known: frozenset[str] = frozenset()
+    own_runs: frozenset[str] = frozenset()
     for raw in raw_entries(file):
         if raw.kind == "session":
-            known = next(sessions)
+            own_runs = next(sessions)
             ids.clear()
-        yield raw.kind, raw._replace(value=_with_ids(raw, ids, known)).checked()
+        yield raw.kind, raw._replace(value=_with_ids(raw, ids, own_runs)).checked()
 
 
-def _with_ids(raw: RawEntry, ids: Mapping[tuple[str, str], str], known: frozenset[str]) -> Mapping[str, Any]:
-    """The entry with new ids, which `ids` makes where there is none yet."""
+def _with_ids(
+    raw: RawEntry, ids: Mapping[tuple[str, str], str], own_runs: frozenset[str]
+) -> Mapping[str, Any]:
+    """The entry with new ids, which `ids` makes at first use."""
     value = dict(raw.value)
 
     def within(part: Any) -> Any:
@@ -70,7 +74,7 @@ def _with_ids(raw: RawEntry, ids: Mapping[tuple[str, str], str], known: frozense
             return part
         return {
             name: ids["run", each]
-            if name in ("run", "parent") and isinstance(each, str) and each in known
+            if name in ("run", "parent") and isinstance(each, str) and each in own_runs
             else within(each)
             for name, each in part.items()
         }

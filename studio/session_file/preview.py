@@ -8,7 +8,6 @@ from operator import attrgetter
 from os import SEEK_END
 from typing import BinaryIO, Literal
 
-from conductor.errors import FormatError
 from conductor.values.messages import Value
 from conductor.values.output import Output
 from conductor.workflow.file import FORMAT as PLAN_FORMAT
@@ -18,8 +17,8 @@ from storage.copies.session_copy import FreeTitles
 from storage.session_entries import RevisionEntry, RunEntry, SessionEntry
 from studio.session_file.consistency import Consistency
 from studio.session_file.format import FORMAT
+from studio.session_file.one_file import lines_in
 from studio.session_file.reading import RawEntry, check_parts, format_of, raw_entries
-from studio.session_file.version_1 import BULK_FORMAT
 
 _MAX_PLAN_PARTS = 1_000_000
 """So many that a workflow of far too many steps is refused for its steps."""
@@ -75,22 +74,24 @@ class ImportPreview(Value):
         return tuple(dict.fromkeys(name for names in named for name in names))
 
 
+def holds_sessions(file: BinaryIO) -> bool:
+    """Whether a file begins as one of sessions does. Raises `FormatError` for a page that holds none."""
+    return format_of(lines_in(file))[0] == FORMAT
+
+
 def look_into(
     file: BinaryIO, *, workers: Sequence[str], is_taken: Callable[[str], bool] | None = None
 ) -> ImportPreview:
-    """What a file of sessions, or of a workflow, holds; `workers` are the pool's names.
+    """What a file of sessions, of a run in one file, or of a workflow holds; `workers` are the pool's names.
 
     `is_taken` returns whether another session has a title already (None: all are free). Raises `FormatError`
     with one sentence where the file could not be imported.
     """
-    form, _ = format_of(file)
     size = file.seek(0, SEEK_END)
+    file = lines_in(file)
+    form, _ = format_of(file)
     if form == PLAN_FORMAT:
         return ImportPreview(format=PLAN_FORMAT, size=size, plan=_plan(file, workers))
-    if form not in (FORMAT, BULK_FORMAT):
-        raise FormatError(
-            f'The file is neither a session nor a workflow: it must begin with {{"format":"{FORMAT}".'
-        )
     titles = None if is_taken is None else FreeTitles(is_taken=is_taken)
     sessions: list[SessionPreview] = []
     for _, entries in groupby(raw_entries(file), key=attrgetter("session")):

@@ -16,9 +16,10 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 from pydantic import TypeAdapter, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
+from conductor.files.file_beginning import LENGTH, text_encoding
 from conductor.text.json_text import ValueCounter, parsed
+from conductor.workflow.file import FORMAT as WORKFLOW
 from storage.session_entries import ENTRIES, Entry, Kind
-from studio.session_file import version_1
 from studio.session_file.format import FORMAT, REFERENCE, VERSION, End, Header, Text
 
 T = TypeVar("T")
@@ -32,9 +33,12 @@ MAX_PARTS = 100_000
 RECENT_TEXTS = 4
 """How many texts stay in memory because the next entries may refer to them again."""
 
-_BEGINNING = re.compile(
-    rb'(?:\xef\xbb\xbf)?\s*+\{\s*+"format"\s*+:\s*+"([\w-]++)"(?:\s*+,\s*+"version"\s*+:\s*+([1-9]\d*+)\s*+[,}])?'
-)
+# The first members, in any order, as programs sort them, up to a value that is an object or a list.
+_BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{[^{}\[\]]*\}?")
+_FORMAT = re.compile(rb'[{,]\s*"format"\s*:\s*"([\w-]+)"')
+_VERSION = re.compile(rb'[{,]\s*"version"\s*:\s*([1-9]\d*)\s*[,}]')
+_BLANK = b" \t\r\n\x1a"
+"""What editors leave at the end of a file; 0x1a is DOS' mark of the end."""
 # An escape may contain one half of a pair alone, which no database can store.
 _HALF_PAIR = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 _PIECE = 65_536
@@ -60,12 +64,27 @@ class RawEntry(NamedTuple):
 
 
 def format_of(file: BinaryIO) -> tuple[str, int | None]:
-    """The format and the version that the file begins with; "" and None where it does not name them."""
+    """The format and the version that the file begins with; "" and None if it does not name them."""
     file.seek(0)
-    found = _BEGINNING.match(file.read(1_000))
-    if found is None:
+    beginning = _BEGINNING.match(file.read(1_000))
+    form = None if beginning is None else _FORMAT.search(beginning[0])
+    if beginning is None or form is None:
         return "", None
-    return found[1].decode(), None if found[2] is None else int(found[2])
+    version = _VERSION.search(beginning[0])
+    return form[1].decode(), None if version is None else int(version[1])
+
+
+def _beginning(file: BinaryIO) -> str:
+    """How a file begins that is none of ours, for its error: its kind, or its first characters."""
+    file.seek(0)
+    beginning = file.read(LENGTH)
+    try:
+        encoding = text_encoding(beginning)
+    except ValueError as kind:
+        return f"; {kind}."
+    if encoding in ("utf-16", "utf-32"):
+        return f"; it is text in {encoding.upper()}: save it as UTF-8."
+    return f", and begins with {beginning[:40].decode(errors='replace')!r}." if beginning else "."
 
 
 def raw_entries(file: BinaryIO) -> Iterator[RawEntry]:
@@ -74,23 +93,22 @@ def raw_entries(file: BinaryIO) -> Iterator[RawEntry]:
     Raises `FormatError` with one sentence at the first thing that is wrong.
     """
     form, version = format_of(file)
-    if form not in (FORMAT, version_1.BULK_FORMAT):
-        raise FormatError(f'The file is no session: it must begin with {{"format":"{FORMAT}","version": ...')
-    if version is None:
-        raise FormatError("The file's version is not a whole number from 1 on that follows its format.")
-    if version > VERSION:
+    if form == WORKFLOW:
+        raise FormatError(f'The file is a workflow and no session, which begins with {{"format":"{FORMAT}".')
+    if form != FORMAT:
         raise FormatError(
-            f"The file has version {version}; this program reads up to version {VERSION}. "
-            "Update Conductor Studio, or export it again with the version that you have here."
+            f'The file is neither a session nor a workflow: it must begin with {{"format":"{FORMAT}"'
+            f"{_beginning(file)}"
+        )
+    if version is None:
+        raise FormatError("The file's version is not a whole number from 1 on in its first line.")
+    if version != VERSION:
+        raise FormatError(
+            f"The file has version {version}; this program reads version {VERSION}. Export it again with a "
+            "Conductor Studio that writes that version, or import it with one that wrote the file."
         )
     file.seek(0)
-    if version == VERSION:
-        yield from _lines(file)
-        return
-    data = file.read(version_1.MAX_BYTES + 1).removeprefix(_BYTE_ORDER_MARK)
-    document = _parsed(data, where="The file", max_bytes=version_1.MAX_BYTES, max_parts=version_1.MAX_PARTS)
-    for session, where, kind, value in version_1.entries_in(document):
-        yield RawEntry(where, session, kind, value)
+    yield from _lines(file)
 
 
 def check_parts(data: bytes, *, most: int, where: str) -> None:
@@ -104,11 +122,11 @@ def check_parts(data: bytes, *, most: int, where: str) -> None:
             )
 
 
-def _parsed(data: bytes, *, where: str, max_bytes: int = MAX_LINE, max_parts: int = MAX_PARTS) -> Any:
+def _parsed(data: bytes, *, where: str) -> Any:
     """This JSON as a value. Raises `FormatError`, also where it is too long or has too many parts."""
-    if len(data) > max_bytes:
-        raise FormatError(f"{where} has more than {max_bytes:,} bytes; nothing to import has so many.")
-    check_parts(data, most=max_parts, where=where)
+    if len(data) > MAX_LINE:
+        raise FormatError(f"{where} has more than {MAX_LINE:,} bytes; nothing to import has so many.")
+    check_parts(data, most=MAX_PARTS, where=where)
     value = parsed(data, where=where)
     if _HALF_PAIR.search(data):
         try:
@@ -137,11 +155,16 @@ def _lines(file: BinaryIO) -> Iterator[RawEntry]:
             texts.places[_checked(_TEXT, value, where=where, name=name).id] = start
         elif name == "end":
             end = _checked(_END, value, where=where, name=name)
-            if (end.lines, header.sessions) != (line, sessions) or file.read(1):
+            if (end.lines, header.sessions) != (line, sessions):
                 raise FormatError(
                     f"The file is not whole: line {line:,} ends a file of {end.lines:,} lines, and "
                     f"{sessions:,} of {header.sessions:,} sessions are there. Export it again."
                 )
+            while piece := file.read(_PIECE):
+                if more := piece.lstrip(_BLANK)[:40]:
+                    raise FormatError(
+                        f"Line {line:,} ends the file, and more follows: {more!r}; take it out."
+                    )
             return
         elif name in ENTRIES:
             if name == "session":
@@ -156,7 +179,11 @@ def _lines(file: BinaryIO) -> Iterator[RawEntry]:
 
 def _read_line(file: BinaryIO, line: int) -> bytes:
     data = file.readline(MAX_LINE + 1)
-    if len(data) <= MAX_LINE and not data.endswith((b"\n", b"}")):
+    if data.isspace():
+        raise FormatError(f"Line {line:,} is empty; take it out.")
+    if line == 1 and (data.strip() in (b"{", b"[") or b"\r" in data[:1_000].strip()):
+        raise FormatError("Line 1 is not one object: write each on one line that ends with LF or CR LF.")
+    if len(data) <= MAX_LINE and not (data.endswith(b"\n") or data.rstrip(_BLANK).endswith(b"}")):
         raise FormatError(
             f"The file is not whole: it ends in line {line:,}, and its last line is missing. Export it again."
         )

@@ -61,7 +61,7 @@ class Activity:
     """The activity of one session: changed in the background loop, read from any thread.
 
     Other threads follow `plan`, `alternatives` and `run`; they are None once all work has ended. `stopped`:
-    the run that is about to begin must stop.
+    it was asked to stop while it went on, which any thread sets; no planning and no run begins after that.
     """
 
     plan: LiveState | None = None
@@ -80,9 +80,13 @@ class Activity:
         return self.work is not None and not self.work.done()
 
     def begin_planning(self) -> None:
-        """A round's first attempt begins; nothing changes at a further one, or for alternatives."""
+        """A round's first attempt begins; nothing changes at a further one, or for alternatives. A stop that
+        came before it breaks it off.
+        """
         if self.planning is None and self.alternatives is None:
             self.plan = LiveState()
+        if self.stopped:
+            self._break_off()
 
     def begin_running(self, run: LiveRun) -> None:
         """A run begins, which a stop that came before it ends at once."""
@@ -103,16 +107,18 @@ class Activity:
             self.plan.done.set()
 
     def stop(self) -> None:
-        """Stop the current work; finished results are kept."""
-        if self._task is None:
-            return
+        """Stop the current work, which was `stopped`; finished results are kept. What is only about to begin
+        stops when it does.
+        """
         if self.planning is not None or self.alternatives is not None:
-            self._task.cancel()
-        elif self.run is not None and not self.run.done.is_set():
+            self._break_off()
+        elif self.run is not None:
             self.run.cancel()
-        else:
-            # A run is about to begin.
-            self.stopped = True
+
+    def _break_off(self) -> None:
+        # Once: a second cancellation would break off what the first one has it write.
+        if self._task is not None and not self._task.cancelling():
+            self._task.cancel()
 
     async def carry_out(self, work: Coroutine[Any, Any, None]) -> None:
         """Do the work to its end. A fault of this program is written to its log."""
@@ -154,7 +160,7 @@ class Activities:
         return latest is not None and latest.busy
 
     def failure(self, session: str) -> str | None:
-        """The error that ended the last activity, such as a full store; None where there was none."""
+        """The error that ended the last activity, such as a full store, or None."""
         return failure_of(self.going(session), "planned or ran")
 
     def wait(self, session: str) -> None:
@@ -164,7 +170,7 @@ class Activities:
             result_of(work)
 
     def going(self, session: str) -> Future[None] | None:
-        """The current activity, or the last one: done once it has ended. None where none is known."""
+        """The current activity, or the last one: done once it has ended; or None."""
         latest = self._latest.get(session)
         return None if latest is None else latest.work
 
@@ -175,13 +181,15 @@ class Activities:
 
     def stop(self, session: str) -> None:
         """Stop the session's activity, if any, and return at once; finished results are kept."""
-        self._background.spawn(self._stop(session))
-
-    async def _stop(self, session: str) -> None:
-        # In the loop, where the activity cannot change meanwhile.
         latest = self._latest.get(session)
-        if latest is not None:
-            latest.stop()
+        if latest is not None and latest.busy:
+            # First of all: whatever ends it from here on, it was stopped before.
+            latest.stopped = True
+            self._background.spawn(_stop(latest))
+
+    def activity(self, session: str) -> Activity | None:
+        """The current activity, or the last one, or None."""
+        return self._latest.get(session)
 
     @contextmanager
     def claim(self, session: str) -> Iterator[None]:
@@ -212,8 +220,13 @@ class Activities:
         self._latest[session] = activity
 
 
+async def _stop(activity: Activity) -> None:
+    # In the loop, where the activity cannot change meanwhile.
+    activity.stop()
+
+
 def failure_of(work: Future[None] | None, did: str) -> str | None:
-    """The error that ended this work, of a program that `did` so; None where there was none."""
+    """The error that ended this work, of a program that `did` so, or None."""
     error = work.exception() if work is not None and work.done() and not work.cancelled() else None
     if error is None or isinstance(error, ConductorError):
         return None if error is None else str(error)

@@ -15,11 +15,11 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from conductor.engine.run import WorkflowRun
 from conductor.errors import NotKeptYet
-from conductor.runs.events import Event, PlanningStarted, RunFinished, TextPiece
+from conductor.runs.events import Event, PlanningStarted, RunFinished, StepFinished, TextPiece
 from conductor.runs.state import RunState, advance, joined
 from conductor.waiting import result_of
 from storage.store.parts import Runs
@@ -30,6 +30,9 @@ _log = logging.getLogger(__name__)
 
 _WORTH_PACKING = 50
 """Pieces of texts from which on a run is stored in less room after its end."""
+
+MOST_AT_RISK = 0.025
+"""Seconds after which an output that is not durable yet holds its run's next call."""
 
 _BROKE = "The program failed while it followed the run; its log has the error."
 
@@ -67,11 +70,18 @@ class LiveRun(LiveState):
     `unsaved` is why events could not be stored; the run itself continues and its state stays readable. Where
     they are `kept_later`, a journal that has the run's end has all of them.
 
-    `begun` is the write of its beginning where that is not durable yet; where it fails, the run is stopped
+    `start_write` is the write of its beginning until that is durable; if it fails, the run is stopped
     and `unknown`: the store has nothing of it.
     """
 
-    def __init__(self, run: WorkflowRun, journal: Runs, *, begun: Future[None] | None = None) -> None:
+    def __init__(
+        self,
+        run: WorkflowRun,
+        journal: Runs,
+        *,
+        start_write: Future[None] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         super().__init__(RunState(run=run.run))
         self.run = run.run
         self.unsaved: str | None = None
@@ -81,7 +91,9 @@ class LiveRun(LiveState):
         self._pieces = 0
         self._run = run
         self._journal = journal
-        self._begun = begun
+        self._start_write = start_write
+        self._clock = clock
+        self._at_risk: deque[tuple[float, Future[None]]] = deque()
 
     @property
     def round(self) -> int:
@@ -92,27 +104,46 @@ class LiveRun(LiveState):
         """Run; each event is appended to the journal, shown and then yielded. The last one is shown once all
         of them are durable.
         """
-        kept: list[Future[None]] = []
+        writes: list[Future[None]] = []
         # Not held any longer: its callback holds this run, and a cycle is freed much later.
-        begun, self._begun = self._begun, None
-        if begun is not None:
-            begun.add_done_callback(partial(self._stop_unless_begun, asyncio.get_running_loop()))
-        async with aclosing(self._run.events()) as events:
+        start_write, self._start_write = self._start_write, None
+        if start_write is not None:
+            start_write.add_done_callback(partial(self._stop_unless_begun, asyncio.get_running_loop()))
+            self._at_risk.append((self._clock(), start_write))
+        async with aclosing(self._run.events(gate=self._gate)) as events:
             async for event in events:
                 write = self._journal.append(event)
-                if not kept or write is not kept[-1]:
-                    kept.append(write)
+                if not writes or write is not writes[-1]:
+                    writes.append(write)
+                if isinstance(event, StepFinished):
+                    self._at_risk.append((event.at, write))
                 self._pieces += isinstance(event, TextPiece)
                 if isinstance(event, RunFinished):
                     self._ended = True
-                    failures = await _failures(kept)
+                    failures = await _failures(writes)
                     self.unsaved = str(failures[0]) if failures else None
                     self.kept_later = all(isinstance(error, NotKeptYet) for error in failures)
                 self.add(event)
                 yield event
 
-    def _stop_unless_begun(self, loop: asyncio.AbstractEventLoop, begun: Future[None]) -> None:
-        if begun.exception() is not None:
+    async def _gate(self) -> None:
+        """Wait while the oldest output that is not durable yet is older than `MOST_AT_RISK`.
+
+        An output that the store did not take is no longer waited for: the run continues.
+        """
+        at_risk = self._at_risk
+        while at_risk:
+            ended_at, write = at_risk[0]
+            if write.done():
+                at_risk.popleft()
+            elif self._clock() - ended_at <= MOST_AT_RISK:
+                return
+            else:
+                with suppress(Exception):
+                    await asyncio.wrap_future(write)
+
+    def _stop_unless_begun(self, loop: asyncio.AbstractEventLoop, start_write: Future[None]) -> None:
+        if start_write.exception() is not None:
             self.unknown = True
             loop.call_soon_threadsafe(self._run.cancel)
 
@@ -125,15 +156,15 @@ class LiveRun(LiveState):
         """Stop the run; called in the loop's thread."""
         self._run.cancel()
 
-    def interrupt(self) -> None:
-        """End the run as interrupted unless it has ended: its events are no longer read."""
+    def interrupt(self, outcome: Literal["interrupted", "cancelled"] = "interrupted") -> None:
+        """End the run so unless it has ended: its events are no longer read."""
         if self._ended:
             return
         end = RunFinished(
             run=self.run,
             seq=self.state.seq + 1,
             at=time.time(),
-            outcome="interrupted",
+            outcome=outcome,
             answer=None,
             answer_step=None,
         )
@@ -141,15 +172,15 @@ class LiveRun(LiveState):
         self._journal.append(end)
 
 
-async def _failures(kept: Sequence[Future[None]]) -> list[BaseException]:
+async def _failures(writes: Sequence[Future[None]]) -> list[BaseException]:
     """Wait until every write has ended; returns the errors that later writes did not make good."""
     # A journal keeps the order: once the last write has ended, as a rule nothing is left to wait for.
-    for write in reversed(kept):
+    for write in reversed(writes):
         if not write.done():
             with suppress(Exception):
                 await asyncio.wrap_future(write)
-    failures = [error for write in kept if (error := write.exception()) is not None]
-    if kept[-1].exception() is None:
+    failures = [error for write in writes if (error := write.exception()) is not None]
+    if writes[-1].exception() is None:
         # Events that were not stored yet by then were stored before the end.
         failures = [error for error in failures if not isinstance(error, NotKeptYet)]
     return failures
@@ -165,24 +196,23 @@ class Background:
         self._thread = threading.Thread(target=self._loop.run_forever, name="conductor-runs", daemon=True)
         self._thread.start()
 
-    def register(self, run: WorkflowRun, *, begun: Future[None] | None = None) -> LiveRun:
-        """A run that is about to begin: `events` or `follow` does it. See `LiveRun` for `begun`."""
-        live = self._live[run.run] = LiveRun(run, self._journal, begun=begun)
+    def register(self, run: WorkflowRun, *, start_write: Future[None] | None = None) -> LiveRun:
+        """A run that is about to begin: `events` or `follow` does it. See `LiveRun` for `start_write`."""
+        live = self._live[run.run] = LiveRun(run, self._journal, start_write=start_write)
         return live
 
-    async def prepared(self, prepare: Callable[[], LiveRun]) -> LiveRun:
+    async def prepared(self, prepare: Callable[[], LiveRun], *, stopped: Callable[[], bool]) -> LiveRun:
         """The registered run that `prepare`, in a separate thread, starts in the journal.
 
-        Where the caller is cancelled meanwhile, the thread continues, and the run ends as interrupted: its
-        events would not be read.
+        Where the caller is cancelled meanwhile, the thread continues, and the run ends as interrupted, or as
+        cancelled where it was `stopped` before: its events would not be read.
         """
-        # No task, which would be cancelled together with the caller when the loop winds down.
         preparing = asyncio.get_running_loop().run_in_executor(None, prepare)
         try:
-            return await asyncio.shield(preparing)
+            return await to_the_end(preparing)
         except asyncio.CancelledError:
-            live = await preparing
-            live.interrupt()
+            live = preparing.result()
+            live.interrupt("cancelled" if stopped() else "interrupted")
             self._ended(live)
             raise
 
@@ -247,6 +277,23 @@ class Background:
             del self._live[live.run]
             live.pack()
         live.done.set()
+
+
+async def to_the_end(doing: asyncio.Future[T]) -> T:
+    """The result of work in a thread, which cannot be stopped. A caller that is cancelled meanwhile, also
+    more than once, waits for its end before it raises `CancelledError`.
+    """
+    cancelled = False
+    while not doing.done():
+        try:
+            # Neither a task, which would be cancelled as well where the loop winds down, nor the work itself.
+            await asyncio.wait({doing})
+        except asyncio.CancelledError:
+            cancelled = True
+    result = doing.result()
+    if cancelled:
+        raise asyncio.CancelledError
+    return result
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:

@@ -39,7 +39,7 @@ class NotePlace(Value):
 
 
 def step_text(part: NotePart, step: Step, state: StepState | None) -> str:
-    """The text of a step that `part` names, "" where there is none yet."""
+    """The text of a step that `part` names, "" before there is one."""
     match part:
         case "instruction":
             return step.instruction
@@ -78,14 +78,14 @@ class Notes:
         The words may be those of its rendered form; of several places in the source the nearest to the
         character `near` counts. Raises `NoteError` for a note that is empty or too long.
         """
-        found = located(source, quote, near=near)
+        span = located(source, quote, near=near)
         words = quote.strip()
         _check(text, words, author)
         try:
             note = NoteEntry(
                 id=new_id(),
                 quote=words,
-                start=None if found is None else found[0],
+                start=None if span is None else span[0],
                 text=text.strip(),
                 author=author.strip() or None if author is not None else None,
                 created_at=0,
@@ -99,15 +99,15 @@ class Notes:
         """The session's notes by the step of `workflow` that each is on, oldest first; those on the question,
         and on steps that are no longer there, under None.
         """
-        found: defaultdict[int | None, list[NoteRecord]] = defaultdict(list)
+        groups: defaultdict[int | None, list[NoteRecord]] = defaultdict(list)
         for note in self._store.notes.of_session(session):
-            found[self._step_now(note, workflow)].append(note)
-        return {step: tuple(notes) for step, notes in found.items()}
+            groups[self._step_now(note, workflow)].append(note)
+        return {step: tuple(notes) for step, notes in groups.items()}
 
     def counts(self, session: str, workflow: Workflow) -> Mapping[int, int]:
         """How many notes there are on each step of `workflow` that has some."""
-        found = self.by_step(session, workflow)
-        return {step: len(notes) for step, notes in found.items() if step is not None}
+        groups = self.by_step(session, workflow)
+        return {step: len(notes) for step, notes in groups.items() if step is not None}
 
     def _step_now(self, note: NoteRecord, workflow: Workflow) -> int | None:
         if note.step is None or note.revision is None:
@@ -122,10 +122,10 @@ class Notes:
 def _check(text: str, quote: str, author: str | None) -> None:
     if not text.strip():
         raise NoteError("The note is empty; write something, or close it.")
-    for name, given, most in (
+    for name, value, most in (
         ("note", text, MAX_NOTE),
         ("quotation", quote, MAX_QUOTE),
         ("author's name", author or "", MAX_AUTHOR),
     ):
-        if len(given.strip()) > most:
-            raise NoteError(f"The {name} has {len(given):,} characters; the limit is {most:,}. Shorten it.")
+        if len(value.strip()) > most:
+            raise NoteError(f"The {name} has {len(value):,} characters; the limit is {most:,}. Shorten it.")

@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any
 
 from conductor.engine.run import WorkflowRun
-from conductor.orchestrate import new_id
+from conductor.orchestration.recorder import RunHistory
+from conductor.orchestration.rounds import new_id
+from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import PlanningEnd
-from conductor.planner.protocol import PlanRequest
-from conductor.recorder import RunHistory
 from conductor.runs.events import AnswerKept, Event, PlanningFailed, PlanRejected, WorkflowPlanned
 from conductor.values.messages import Usage
 from conductor.values.output import Output
@@ -24,11 +24,11 @@ from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from storage.store import SessionStore
 from studio.sessions.activity import Activity
-from studio.sessions.background_runs import Background, LiveRun
+from studio.sessions.background_runs import Background, LiveRun, to_the_end
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BatchPlace:
     """A plan's place among those requested at once: their common id, and its number from 1.
 
     All plans of a `batch` share `turn`, so that they begin in the order of their numbers.
@@ -41,8 +41,9 @@ class Place:
 
 @dataclass(slots=True)
 class SessionRecorder:
-    """See `conductor.recorder.Recorder`. `looks_back` is the id of the run before, from round 2 on; a plan
-    with a `place` is an alternative, which becomes no revision. `known` are outputs of other sessions.
+    """See `conductor.orchestration.recorder.Recorder`. `looks_back` is the id of the run before, from round 2
+    on; a plan with a `place` is an alternative, which becomes no revision. `other_outputs` are those of other
+    sessions.
 
     Belongs to the background loop, but for `read_history` and `write_start`.
     """
@@ -52,13 +53,13 @@ class SessionRecorder:
     session: str
     activity: Activity
     looks_back: str | None = None
-    place: Place | None = None
-    known: Mapping[str, Output] = field(default_factory=dict)
+    place: BatchPlace | None = None
+    other_outputs: Mapping[str, Output] = field(default_factory=dict)
     _planning: str = ""
     _attempt: dict[str, Any] = field(default_factory=dict)
     _revision: str = ""
 
-    async def begin_plan(self, asked: PlanRequest, *, planner: WorkerCard) -> None:
+    async def begin_plan(self, request: PlanRequest, *, planner: WorkerCard) -> None:
         """See `Recorder.begin_plan`: the plan reads interrupted should this process die before its end."""
         # Before anything is waited for, so that a stop finds what it is to stop.
         self.activity.begin_planning()
@@ -67,19 +68,19 @@ class SessionRecorder:
         self._attempt = {
             "planner": planner.name,
             "planner_kind": planner.kind,
-            "round": asked.round,
-            "attempt": len(asked.rejected) + 1 if place is None else place.number,
+            "round": request.round,
+            "attempt": len(request.rejected) + 1 if place is None else place.number,
             "looks_back": self.looks_back,
             "alternative": None if place is None else place.batch,
         }
         async with nullcontext() if place is None else place.turn:
-            await _to_the_end(partial(self.store.plans.begin, self._planning, self.session, **self._attempt))
+            await _in_thread(partial(self.store.plans.begin, self._planning, self.session, **self._attempt))
 
-    async def write_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+    async def write_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
         """See `Recorder.write_plan`: the plan and the revision that is made of it are one transaction."""
-        await _to_the_end(partial(self._add_plan, asked, end, workflow))
+        await _in_thread(partial(self._add_plan, request, end, workflow))
 
-    def _add_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+    def _add_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
         answered = None if isinstance(end, PlanningFailed) else end
         self._revision = new_id()
         self.store.plans.add(
@@ -87,11 +88,12 @@ class SessionRecorder:
             **self._attempt,
             report=answered.report if answered else None,
             failure=end.message if isinstance(end, PlanningFailed) else None,
+            stopped=isinstance(end, PlanningFailed) and end.stopped,
             usage=answered.usage if answered else Usage(),
             seconds=answered.seconds if answered else None,
             workflow=workflow if self.place is None else None,
             revision=self._revision,
-            note=_note(asked, answered),
+            note=_note(request, answered),
             planning=self._planning,
         )
 
@@ -102,13 +104,14 @@ class SessionRecorder:
         """The session's outputs, and its newest run."""
         latest = self.store.runs.latest(self.session)
         return RunHistory(
-            outputs={**self.known, **self.store.runs.outputs(self.session)},
+            outputs={**self.other_outputs, **self.store.runs.outputs(self.session)},
             latest=None if latest is None else latest.id,
         )
 
     async def start_run(self, run: WorkflowRun) -> None:
         """See `Recorder.start_run`: a run of the revision that was planned last."""
-        await self.background.prepared(partial(self.write_start, run, revision=self._revision))
+        write = partial(self.write_start, run, revision=self._revision)
+        await self.background.prepared(write, stopped=lambda: self.activity.stopped)
 
     def write_start(self, run: WorkflowRun, *, revision: str) -> LiveRun:
         """Write that a run of `revision` starts; other threads may follow it from here on.
@@ -120,7 +123,7 @@ class SessionRecorder:
             session=self.session,
             revision=revision,
             parent=run.parent,
-            pool_label=run.pool.label,
+            pool_label=run.label,
             round=run.round,
         )
         return self.background.register(run)
@@ -134,19 +137,13 @@ class SessionRecorder:
         return self.background.events(live)
 
 
-def _note(asked: PlanRequest, answered: WorkflowPlanned | AnswerKept | PlanRejected | None) -> str:
+def _note(request: PlanRequest, answered: WorkflowPlanned | AnswerKept | PlanRejected | None) -> str:
     """What the revision of a plan is noted as."""
-    planned = "Planned" if asked.round == 1 else f"Planned for round {asked.round}"
+    planned = "Planned" if request.round == 1 else f"Planned for round {request.round}"
     other = None if answered is None else answered.report.handed_over
     return planned if other is None else f"{planned} by the {other.planner}, to which it was handed over"
 
 
-async def _to_the_end(work: Callable[[], object]) -> None:
+async def _in_thread(work: Callable[[], object]) -> None:
     """Call it in a thread, which runs to its end also where planning is stopped meanwhile."""
-    # No task, which would be cancelled as well where the loop winds down.
-    doing = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        await asyncio.shield(doing)
-    except asyncio.CancelledError:
-        await doing
-        raise
+    await to_the_end(asyncio.get_running_loop().run_in_executor(None, work))

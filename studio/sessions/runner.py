@@ -1,7 +1,7 @@
 """Planning and running in sessions: begun from any thread, done in the background, one thing at a time.
 
-Knows the store and the sessions' activities; `conductor.orchestrate` makes the rounds, the recorder writes,
-and the workbench offers what a person may do.
+Knows the store and the sessions' activities; `conductor.orchestration` makes the rounds, the recorder
+writes, and the workbench offers what a person may do.
 """
 
 from __future__ import annotations
@@ -13,23 +13,14 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from conductor.engine.meter import Meter
-from conductor.engine.run import WorkflowRun
-from conductor.orchestrate import (
-    new_id,
-    orchestrate,
-    plan_request,
-    plan_round,
-    recorded_plan,
-    responses_of,
-    workflow_run,
-)
-from conductor.planner.protocol import PlanRequest
-from conductor.recorder import RunHistory
+from conductor.orchestration.recorder import RunHistory
+from conductor.orchestration.rounds import new_id, plan_request, responses_of
+from conductor.orchestration.runtime import Runtime, Runtimes
+from conductor.planner.conductor import PlanRequest
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
-from conductor.runtime import Runtime, Runtimes
 from conductor.values.messages import SeenResponse
 from conductor.values.output import Output
 from conductor.values.presets import Settings
@@ -40,7 +31,8 @@ from storage.records import RequestSession, Revision
 from storage.store import SessionStore
 from studio.sessions.activity import Activities, Activity, LiveAlternatives
 from studio.sessions.background_runs import Background, LiveRun, LiveState
-from studio.sessions.recorder import Place, SessionRecorder
+from studio.sessions.job import Job
+from studio.sessions.recorder import BatchPlace, SessionRecorder
 from studio.telemetry.observer import Observer, Watches
 
 Listener = Callable[[Event], None]
@@ -77,49 +69,33 @@ class SessionRunner:
         `rejected` are earlier answers in that round, which go back with their reasons; then nothing is run.
         Returns at once. Raises `PoolError` as `plan_request`, `WorkflowError` where the session is active.
         """
-        runtime = self.runtime
-        asked = plan_request(request, pool=runtime.pool, after=after)
-        asked = asked.model_copy(update={"rejected": rejected})
-        meter = Meter(request.settings.budget)
+        plan = LiveState()
+        job = self._job(session, request, Activity(plan=plan), after=after)
+        planning = plan_request(request, pool=job.runtime.pool, after=after)
+        planning = planning.model_copy(update={"rejected": rejected})
         with self.activities.claim(session):
-            plan = LiveState()
-            activity = Activity(plan=plan)
-            recorder = self._recorder(session, activity, after=after)
-            if then_run:
-                events = self._rounds(request, runtime, meter, recorder, after=after)
-            else:
-                conductor = runtime.planner_for(request.settings)
-                events = plan_round(asked, request, conductor=conductor, meter=meter, recorder=recorder)
-            self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
+            self._begin(job, job.rounds(after=after) if then_run else job.plan(planning), listen)
         return plan
 
     def begin_answer(
-        self, session: str, request: RunRequest, *, known: Mapping[str, Output], meter: Meter
+        self, session: str, request: RunRequest, *, other_outputs: Mapping[str, Output], meter: Meter
     ) -> None:
         """Plan and run the request, or run the workflow that an earlier process planned for it; returns at
         once.
 
-        `known` are outputs of other sessions, by fingerprint, which are reused as the session's own are;
+        `other_outputs` are those of other sessions, by fingerprint, reused as the session's own are;
         `meter` counts for many sessions. Raises as `begin_plan` and `WorkflowRun`.
         """
-        runtime = self.runtime
         with self.activities.claim(session):
             head = self.store.revisions.head(session)
             activity = Activity(plan=LiveState() if head is None else None)
-            recorder = SessionRecorder(self.store, self.background, session, activity, known=known)
+            job = self._job(session, request, activity, meter=meter, other_outputs=other_outputs)
             run = None
             if head is not None:
-                run = workflow_run(
-                    request,
-                    head.workflow,
-                    runtime.pool_for(meter),
-                    meter=meter,
-                    history=recorder.read_history(),
-                    after=self._before(head),
-                )
-                recorder.write_start(run, revision=head.id)
-            events = self._rounds(request, runtime, meter, recorder, started=run)
-            self.activities.begin(session, activity, _shown(events, activity, self._watches(session)))
+                history = job.recorder.read_history()
+                run = job.run(head.workflow, history=history, after=self._run_before(head))
+                job.recorder.write_start(run, revision=head.id)
+            self._begin(job, job.rounds(started=run))
 
     def begin_alternatives(
         self, session: str, request: RunRequest, *, count: int, after: RunState | None = None
@@ -128,10 +104,11 @@ class SessionRunner:
 
         They share one budget, and each is asked for once. None of them becomes the session's workflow.
         """
-        asked = plan_request(request, pool=self.runtime.pool, after=after)
+        planning = plan_request(request, pool=self.runtime.pool, after=after)
+        planning = planning.model_copy(update={"varied": True})
         with self.activities.claim(session):
             live = LiveAlternatives(new_id(), tuple(LiveState() for _ in range(count)))
-            self._begin_apart(session, request, asked, live, after=after)
+            self._begin_apart(session, request, planning, live, after=after)
         return live
 
     def begin_change(
@@ -148,35 +125,32 @@ class SessionRunner:
 
         What is asked for is stored before the Conductor is called, by the id of the `batch`.
         """
-        asked = plan_request(request, pool=self.runtime.pool, after=after)
-        asked = asked.model_copy(update={"change": change})
+        planning = plan_request(request, pool=self.runtime.pool, after=after)
+        planning = planning.model_copy(update={"change": change})
         with self.activities.claim(session):
             live = LiveAlternatives(new_id(), (LiveState(),), is_change=True)
             self.store.changes.add(session, live.batch, revision=revision, wish=change.wish, author=author)
-            self._begin_apart(session, request, asked, live, after=after)
+            self._begin_apart(session, request, planning, live, after=after)
         return live
 
     def _begin_apart(
         self,
         session: str,
         request: RunRequest,
-        asked: PlanRequest,
+        planning: PlanRequest,
         live: LiveAlternatives,
         *,
         after: RunState | None,
     ) -> None:
         """Ask for all of these plans at once, in a session that is claimed."""
-        runtime = self.runtime
         meter, turn = Meter(request.settings.budget), asyncio.Lock()
         activity = Activity(alternatives=live)
         plans: list[tuple[AsyncGenerator[Event, None], Activity]] = []
         for number, plan in enumerate(live.plans, start=1):
-            place = Place(live.batch, number, turn)
-            recorder = self._recorder(session, activity, after=after, place=place)
-            conductor = runtime.planner_for(request.settings)
-            events = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
-            plans.append((events, Activity(plan=plan)))
-        self.activities.begin(session, activity, _all_shown(plans, [self._watches(session) for _ in plans]))
+            place = BatchPlace(live.batch, number, turn)
+            job = self._job(session, request, activity, meter=meter, after=after, place=place)
+            plans.append((job.alternative(planning), Activity(plan=plan)))
+        self.activities.begin(session, activity, _pass_on_all(plans, [self._watches(session) for _ in plans]))
 
     def begin_run(
         self,
@@ -218,24 +192,18 @@ class SessionRunner:
         preloaded: Mapping[int, Output],
         listen: Listener | None,
     ) -> LiveRun:
-        runtime = self.runtime
-        card = runtime.planner_for(request.settings).card
+        card = self.runtime.planner_for(request.settings).card
         meter = planned_meter(self.store, session, request.settings, conductor=card)
-        activity = Activity()
-        recorder = self._recorder(session, activity)
-        run = workflow_run(
-            request,
+        job = self._job(session, request, Activity(), meter=meter)
+        run = job.run(
             revision.workflow,
-            runtime.pool_for(meter),
-            meter=meter,
-            history=recorder.read_history(),
-            after=self._before(revision),
+            history=job.recorder.read_history(),
+            after=self._run_before(revision),
             scope=scope,
             preloaded=preloaded,
         )
-        live = recorder.write_start(run, revision=revision.id)
-        events = self._rounds(request, runtime, meter, recorder, started=run)
-        self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
+        live = job.recorder.write_start(run, revision=revision.id)
+        self._begin(job, job.rounds(started=run), listen)
         return live
 
     def begin_session(
@@ -248,79 +216,69 @@ class SessionRunner:
         before anything is stored: raises `PoolError` as `plan_request` and `WorkflowError` for a workflow
         that this pool cannot run.
         """
-        session, runtime, meter = new_id(), self.runtime, Meter(request.settings.budget)
-        pool = runtime.pool_for(meter)
-        run = None
-        asked = None
+        session = new_id()
+        job = self._job(session, request, Activity(plan=None if request.workflow else LiveState()))
+        planning, run = None, None
         if request.workflow is None:
-            asked = plan_request(request, pool=pool)
+            planning = plan_request(request, pool=job.pool)
         else:
-            run = workflow_run(request, request.workflow, pool, meter=meter, history=RunHistory())
-        begun = self.store.requests.begin(
+            run = job.run(request.workflow, history=RunHistory())
+        write = self.store.requests.begin(
             request,
             session=session,
             stored_as=stored_as,
-            pool_label=pool.label,
+            pool_label=job.pool.label,
             run=None if run is None else run.run,
         )
         if run is None:
             # Planning belongs to a session that there is.
-            begun.result()
+            write.result()
         with self.activities.claim(session):
-            activity = Activity(plan=LiveState() if run is None else None)
-            recorder = self._recorder(session, activity)
             if run is not None:
-                self.background.register(run, begun=begun)
-            if asked is not None and not then_run:
-                conductor = runtime.planner_for(request.settings)
-                events = plan_round(asked, request, conductor=conductor, meter=meter, recorder=recorder)
-            else:
-                events = self._rounds(request, runtime, meter, recorder, started=run)
-            self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
-        return session, begun
+                self.background.register(run, start_write=write)
+            events = job.rounds(started=run) if planning is None or then_run else job.plan(planning)
+            self._begin(job, events, listen)
+        return session, write
 
     def previous(self, revision: Revision) -> tuple[SeenResponse, ...]:
         """What the steps of the round before answered, as this revision's steps may see it."""
-        return responses_of(self._before(revision))
+        return responses_of(self._run_before(revision))
 
-    def _before(self, revision: Revision) -> RunState | None:
+    def _run_before(self, revision: Revision) -> RunState | None:
         """The run that a revision of a later round looks back on; None in a first round."""
         return None if revision.looks_back is None else self.store.runs.state(revision.looks_back)
 
-    def _recorder(
-        self, session: str, activity: Activity, *, after: RunState | None = None, place: Place | None = None
-    ) -> SessionRecorder:
+    def _job(
+        self,
+        session: str,
+        request: RunRequest,
+        activity: Activity,
+        *,
+        meter: Meter | None = None,
+        after: RunState | None = None,
+        place: BatchPlace | None = None,
+        other_outputs: Mapping[str, Output] | None = None,
+    ) -> Job:
+        """A job of this session, with the runtime of now."""
         looks_back = None if after is None else after.run
-        return SessionRecorder(self.store, self.background, session, activity, looks_back, place)
+        recorder = SessionRecorder(
+            self.store, self.background, session, activity, looks_back, place, other_outputs or {}
+        )
+        return Job(request, self.runtime, meter or Meter(request.settings.budget), activity, recorder)
+
+    def _begin(self, job: Job, events: AsyncGenerator[Event, None], listen: Listener | None = None) -> None:
+        """Begin a job in its session, which is claimed."""
+        watches = self._watches(job.session)
+        self.activities.begin(job.session, job.activity, _pass_on(events, job.activity, watches, listen))
 
     def _watches(self, session: str) -> Watches:
         return Watches(self.observers, session)
 
-    @staticmethod
-    def _rounds(
-        request: RunRequest,
-        runtime: Runtime,
-        meter: Meter,
-        recorder: SessionRecorder,
-        *,
-        after: RunState | None = None,
-        started: WorkflowRun | None = None,
-    ) -> AsyncGenerator[Event, None]:
-        return orchestrate(
-            request,
-            conductor=runtime.planner_for(request.settings),
-            pool=runtime.pool_for(meter),
-            meter=meter,
-            recorder=recorder,
-            after=after,
-            started=started,
-        )
 
-
-async def _shown(
+async def _pass_on(
     events: AsyncGenerator[Event, None], activity: Activity, watches: Watches, listen: Listener | None = None
 ) -> None:
-    """Read events to their end, and pass them to other threads, to those who look on and to the listener."""
+    """Read events to their end, and pass them to other threads, to watchers and to the listener."""
     try:
         async with aclosing(events):
             async for event in events:
@@ -333,13 +291,13 @@ async def _shown(
         watches.end()
 
 
-async def _all_shown(
+async def _pass_on_all(
     plans: Sequence[tuple[AsyncGenerator[Event, None], Activity]], watches: Sequence[Watches]
 ) -> None:
     """Read the events of plans that are requested at once, all to their ends."""
     try:
-        shown = [_shown(*plan, watch) for plan, watch in zip(plans, watches, strict=True)]
-        ends = await asyncio.gather(*shown, return_exceptions=True)
+        readers = [_pass_on(*plan, watch) for plan, watch in zip(plans, watches, strict=True)]
+        ends = await asyncio.gather(*readers, return_exceptions=True)
     finally:
         # Also those that were stopped before they began.
         for _, activity in plans:
@@ -360,7 +318,7 @@ def planned_meter(store: SessionStore, session: str, settings: Settings, *, cond
         if last is not None and plan.created_at < last.started_at:
             continue
         prompt = plan.report.prompt if plan.report is not None else None
-        meter.made(
+        meter.count_earlier(
             conductor.model_copy(update={"kind": plan.planner_kind}),
             () if prompt is None or not prompt.sent else [message.content for message in prompt.messages],
             answer="" if plan.report is None else plan.report.text,

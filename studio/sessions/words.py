@@ -42,7 +42,7 @@ class SessionText(NamedTuple):
     whole: int = 0
 
 
-class Place(NamedTuple):
+class WordPlace(NamedTuple):
     """Words found in a text: `text.text[start:end]`; `before` and `after` are what is shown around them."""
 
     text: SessionText
@@ -77,16 +77,16 @@ def texts_of(
             ahead += len(text)
 
 
-def find_words(texts: Iterable[SessionText], words: str) -> tuple[Place, ...]:
+def find_words(texts: Iterable[SessionText], words: str) -> tuple[WordPlace, ...]:
     """The first places of the words, whatever their case and the spaces between them; none for no words."""
-    wanted = words[:LONGEST].split()
-    if not wanted:
+    parts = words[:LONGEST].split()
+    if not parts:
         return ()
-    pattern = re.compile(r"\s+".join(map(re.escape, wanted)), re.IGNORECASE)
+    pattern = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
     return tuple(islice(_places(texts, pattern), MOST))
 
 
-def _places(texts: Iterable[SessionText], pattern: re.Pattern[str]) -> Iterator[Place]:
+def _places(texts: Iterable[SessionText], pattern: re.Pattern[str]) -> Iterator[WordPlace]:
     seen: set[str] = set()
     for text in texts:
         # A note may have the words of another text.
@@ -98,14 +98,14 @@ def _places(texts: Iterable[SessionText], pattern: re.Pattern[str]) -> Iterator[
             yield _place(text, *match.span())
 
 
-def _place(text: SessionText, start: int, end: int) -> Place:
+def _place(text: SessionText, start: int, end: int) -> WordPlace:
     whole = text.text
     begin, stop = max(0, start - BEFORE), min(len(whole), end + AFTER)
     before, after = " ".join(whole[begin:start].split()), " ".join(whole[end:stop].split())
     # The blanks beside the words are part of what is read.
     before += " " if whole[max(0, start - 1) : start].isspace() else ""
     after = f" {after}" if whole[end : end + 1].isspace() else after
-    return Place(
+    return WordPlace(
         text,
         start,
         end,

@@ -118,8 +118,8 @@ class RunLog:
     def _write(self, change: Span | Skipped) -> None:
         fields = {"session": self._session, "run": change.run, **_fields_of(change)}
         # What is unknown is left out.
-        known = {name: value for name, value in fields.items() if value is not None}
-        _log.info(_name_of(change), extra={FIELDS: known})
+        values = {name: value for name, value in fields.items() if value is not None}
+        _log.info(_name_of(change), extra={FIELDS: values})
 
 
 def _name_of(change: Span | Skipped) -> str:

@@ -63,7 +63,7 @@ class Metrics:
         self._dollars = self._counter("cost_dollars", "US dollars, where known.", "kind", "worker")
         self._unknown = self._counter(
             "calls_with_unknown",
-            "Calls of which the tokens or the cost are unknown.",
+            "Calls whose tokens or cost are unknown.",
             "kind",
             "worker",
             "what",
@@ -153,8 +153,8 @@ class Metrics:
                 self._tokens.labels(span.kind, worker, direction).inc(number)
         if usage.cost is not None:
             self._dollars.labels(span.kind, worker).inc(usage.cost)
-        for what, known in (("tokens", usage.total), ("cost", usage.cost)):
-            if known is None:
+        for what, value in (("tokens", usage.total), ("cost", usage.cost)):
+            if value is None:
                 self._unknown.labels(span.kind, worker, what).inc()
 
     def _counter(self, name: str, help: str, *labels: str) -> Counter:

@@ -43,7 +43,7 @@ class Span:
 
     `place` is unique in a session; the span in which it happens is at the `parent` place, None at the top.
     `worker` is who plans or answers: after a fallback the one that answered, the called one is `instead_of`.
-    `step` is 0-based. `outcome` is a word of a fixed list, None while it lasts. `usage` is None where no call
+    `step` is 0-based. `outcome` is a word of a fixed list, None while it lasts. `usage` is None if no call
     was made, and where the calls inside have it: their sum would count them twice.
     """
 
@@ -97,7 +97,7 @@ class SpanReader:
         here = (*above, event.run)
         match event:
             case PlanningStarted():
-                yield self._begun(
+                yield self._open_span(
                     Span(
                         kind="plan",
                         place=here,
@@ -116,10 +116,11 @@ class SpanReader:
             case PlanRejected():
                 yield from self._ended(here, event.at, "rejected", event.usage)
             case PlanningFailed():
-                yield from self._ended(here, event.at, "failed", Usage())
+                outcome = "cancelled" if event.stopped else "failed"
+                yield from self._ended(here, event.at, outcome, Usage())
             case RunStarted():
                 self._workers[here] = tuple(step.worker for step in event.workflow.steps)
-                yield self._begun(
+                yield self._open_span(
                     Span(
                         kind="run",
                         place=here,
@@ -130,7 +131,8 @@ class SpanReader:
                     )
                 )
             case RunFinished():
-                yield from self._end_below(here, event.at, "interrupted")
+                cut_off = "cancelled" if event.outcome == "cancelled" else "interrupted"
+                yield from self._end_below(here, event.at, cut_off)
                 yield from self._ended(here, event.at, event.outcome, None)
                 self._workers.pop(here, None)
             case PlanningRetried():
@@ -152,7 +154,7 @@ class SpanReader:
         place = (*run, str(event.step))
         match event:
             case StepStarted():
-                yield self._begun(
+                yield self._open_span(
                     Span(
                         kind="step",
                         place=place,
@@ -187,7 +189,7 @@ class SpanReader:
                 if event.step < len(workers):
                     yield Skipped(event.run, event.step, workers[event.step], _SKIPPED[event.type])
 
-    def _begun(self, span: Span) -> Span:
+    def _open_span(self, span: Span) -> Span:
         self._open[span.place] = span
         return span
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
 
 from conductor.runs.events import Event
 from studio.telemetry.spans import Place, Skipped, Span, SpanReader
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
 
 _GOOD = frozenset({"planned", "answer_kept", "finished", "empty", "refused", "cancelled"})
 """Outcomes that are no errors: a person may stop what runs."""
@@ -60,11 +64,11 @@ class SessionTrace:
         if isinstance(change, Skipped):
             return
         if change.outcome is None:
-            self._open[change.place] = self._begun(change)
+            self._open[change.place] = self._start_span(change)
         else:
             _end(self._open.pop(change.place), change, change.outcome)
 
-    def _begun(self, span: Span) -> trace.Span:
+    def _start_span(self, span: Span) -> trace.Span:
         if self._root is None:
             self._root = self._tracer.start_span(
                 f"invoke_agent {_WORKFLOW}",
@@ -84,7 +88,7 @@ class SessionTrace:
             context=trace.set_span_in_context(parent),
             kind=SpanKind.INTERNAL,
             start_time=_nanoseconds(span.started_at),
-            attributes=_known({**self._attributes(operation, name), **where}),
+            attributes=_without_unknown({**self._attributes(operation, name), **where}),
         )
 
     def _attributes(self, operation: str, agent: str) -> dict[str, str]:
@@ -99,7 +103,7 @@ def _end(traced: trace.Span, span: Span, outcome: str) -> None:
     """End the span; what is unknown has no attribute."""
     usage = span.usage
     traced.set_attributes(
-        _known(
+        _without_unknown(
             {
                 "gen_ai.agent.name": span.worker,
                 "gen_ai.usage.input_tokens": None if usage is None else usage.prompt_tokens,
@@ -117,7 +121,7 @@ def _end(traced: trace.Span, span: Span, outcome: str) -> None:
     traced.end(_nanoseconds(span.ended_at or span.started_at))
 
 
-def _known(attributes: Mapping[str, str | int | float | None]) -> dict[str, str | int | float]:
+def _without_unknown(attributes: Mapping[str, str | int | float | None]) -> dict[str, str | int | float]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 
@@ -125,14 +129,18 @@ def _nanoseconds(at: float) -> int:
     return int(at * 1e9)
 
 
-def configured_traces() -> Traces:
-    """Traces that are sent where OpenTelemetry's variables point. Raises `ImportError` without the extra."""
+def tracer_provider() -> TracerProvider:
+    """Sends spans where OpenTelemetry's variables point. Raises `ImportError` without the extra."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
-    resource = Resource.create({"service.name": "conductor-studio"})
-    provider = TracerProvider(resource=resource)
+    provider = TracerProvider(resource=Resource.create({"service.name": "conductor-studio"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return Traces(provider.get_tracer("conductor"))
+    return provider
+
+
+def configured_traces() -> Traces:
+    """Traces that are sent by `tracer_provider`. Raises as that."""
+    return Traces(tracer_provider().get_tracer("conductor"))

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from threading import Lock
 
 from conductor.errors import WorkflowError
-from conductor.planner.protocol import Conductor
+from conductor.orchestration.runtime import Runtimes
+from conductor.planner.conductor import Conductor
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
-from conductor.runtime import Runtimes
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from storage.records import Revision, RunRecord
@@ -64,11 +64,11 @@ class Bench:
 
     def request(self, session: str, settings: Settings | None = None) -> RunRequest:
         """The session's query as a request, with `settings` instead of its own where they are given."""
-        asked = self.store.sessions.find(session)
+        record = self.store.sessions.find(session)
         return RunRequest(
-            asked.query,
-            settings=settings or asked.settings or Settings(),
-            conversation=asked.earlier_conversation,
+            record.query,
+            settings=settings or record.settings or Settings(),
+            conversation=record.earlier_conversation,
         )
 
     def settings(self, session: str) -> Settings:
@@ -89,17 +89,17 @@ class Bench:
         live = self.background.live(run.id)
         if live is not None:
             return live.state
-        known = self._folded.get(run.id)
+        run_state = self._folded.get(run.id)
         # A run that waited at a gate may have been stopped since.
-        stopped = known is not None and known.status == "paused" and run.status != "paused"
-        if known is None or known.live or stopped:
-            known = self.store.runs.state(run.id, known=known)
+        stopped = run_state is not None and run_state.status == "paused" and run.status != "paused"
+        if run_state is None or run_state.live or stopped:
+            run_state = self.store.runs.state(run.id, before=run_state)
             with self._folding:
                 self._folded.pop(run.id, None)
                 while len(self._folded) >= FOLDED_RUNS:
                     del self._folded[next(iter(self._folded))]
-                self._folded[run.id] = known
-        return known
+                self._folded[run.id] = run_state
+        return run_state
 
     def runs_here(self, run: RunRecord) -> bool:
         """Whether this process runs it; where another one does, `stop` sends the request to that one."""

@@ -17,7 +17,7 @@ RECENT = 8
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Short texts, each of which changes with what it represents.
+    """Short texts; each changes with what it represents.
 
     `session` represents one session, "" none; `recent` the list of recent ones. Events inside a run change
     neither: a page that shows a run reads its events.
@@ -36,14 +36,14 @@ def _session_mark(bench: Workbench, session: str | None) -> str:
     if session is None:
         return ""
     try:
-        found = bench.store.sessions.find(session)
+        record = bench.store.sessions.find(session)
         run = bench.store.runs.latest(session)
         notes = [note.id for note in bench.store.notes.of_session(session)]
     except StorageError:
         return "gone"
     ran = None if run is None else (run.id, run.status)
     # Planning leaves no trace in the store before it ends; elsewhere it is shown then.
-    return _digest(found.model_dump_json(), ran, notes, bench.activities.busy(session))
+    return _digest(record.model_dump_json(), ran, notes, bench.activities.busy(session))
 
 
 def _recent_mark(bench: Workbench) -> str:

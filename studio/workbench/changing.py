@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from conductor.errors import PlanError
 from conductor.planner.planner import check_wish
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.selection import take_rows, with_own_settings
@@ -26,7 +26,7 @@ _NOTE_LENGTH = 120
 class Proposal:
     """What came of a wish: how the Conductor's workflow differs from the revision that it was to change.
 
-    `plan` is its answer, None while there is none; `diff` is None where the answer has no workflow, and
+    `plan` is its answer, None while there is none; `diff` is None if the answer has no workflow, and
     `problem` is why.
     """
 
@@ -95,9 +95,9 @@ class Changing:
         return self._proposal(self._store.changes.find(change))
 
     def newest(self, session: str) -> Proposal | None:
-        """The newest wish of the session that was answered and not decided; None where there is none."""
-        asked = self._store.changes.of_session(session)
-        last = asked[-1] if asked else None
+        """The newest wish of the session that was answered and not decided, or None."""
+        changes = self._store.changes.of_session(session)
+        last = changes[-1] if changes else None
         if last is None or last.plan is None or last.decision is not None:
             return None
         return self._proposal(last)
@@ -116,7 +116,7 @@ class Changing:
         workflow = proposal.diff.new if whole else take_rows(proposal.diff, rows or ())
         workflow.check_workers(self._bench.pool.cards)
         wish = " ".join(proposal.record.wish.split())[:_NOTE_LENGTH]
-        part = "" if whole else f"{counted(len(set(rows or ())), 'change')} of "
+        part = "" if whole else f"{quantity(len(set(rows or ())), 'change')} of "
         revision = self._store.revisions.add(
             proposal.record.session,
             workflow,

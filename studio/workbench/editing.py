@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from conductor.errors import FormatError, WorkflowError
+from collections.abc import Callable
+from enum import Enum, auto
+
+from conductor.errors import EditConflict, FormatError, WorkflowError
 from conductor.planner.planner import check_query
 from conductor.text.formatting import named
 from conductor.values.presets import Settings
 from conductor.workflow.file import read_plan, write_plan
+from conductor.workflow.merge import rebase
 from conductor.workflow.model import Workflow
 from storage.records import Revision, Session
 from studio.gallery import GalleryEntry, workflow_for
-from studio.sessions.reporting import planned_by
+from studio.sessions.plan_origin import planned_by
 from studio.workbench.bench import Bench
+
+
+class EditEnd(Enum):
+    """What became of an edit."""
+
+    APPLIED = auto()
+    """Its workflow is the head's, perhaps on top of what the same person changed meanwhile."""
+    CONFLICT = auto()
+    """Another person's revision is the head by now, and nothing was stored."""
+    REFUSED = auto()
+    """It breaks a rule, and nothing was stored."""
 
 
 class Editing:
@@ -49,6 +64,41 @@ class Editing:
             expected=head.id if head is not None else None,
         )
 
+    def edit_over_own(
+        self,
+        session: str,
+        workflow: Workflow,
+        *,
+        note: str,
+        head: Revision,
+        is_own: Callable[[str], bool],
+        author: str | None = None,
+        restores: str | None = None,
+    ) -> tuple[EditEnd, Revision]:
+        """Store an edit of `head` as the newest revision, on top of what the same person changed since:
+        `is_own` recognises that by a revision's id. Returns the end and the head, `head` after a conflict.
+
+        Raises `WorkflowError` as `edit`.
+        """
+        try:
+            revision = self.edit(session, workflow, note=note, head=head, author=author, restores=restores)
+        except EditConflict:
+            there = self._bench.store.revisions.head(session)
+            if there is None or not is_own(there.id):
+                return EditEnd.CONFLICT, head
+        else:
+            return EditEnd.APPLIED, revision
+        merged = workflow if restores else rebase(head.workflow, workflow, there.workflow).workflow
+        if merged is None:
+            return EditEnd.CONFLICT, head
+        if merged == there.workflow:
+            return EditEnd.APPLIED, there
+        try:
+            revision = self.edit(session, merged, note=note, head=there, author=author, restores=restores)
+        except EditConflict:
+            return EditEnd.CONFLICT, head
+        return EditEnd.APPLIED, revision
+
     def keep_branch(
         self,
         session: str,
@@ -85,11 +135,11 @@ class Editing:
         document = read_plan(text)
         workflow = document.workflow
         self._check_workers(workflow)
-        asked = query or document.query or fallback
-        if not asked:
+        question = query or document.query or fallback
+        if not question:
             raise FormatError("The file names no query; give one with it, or `run QUERY --workflow FILE`.")
         return self._bench.store.revisions.import_workflow(
-            check_query(asked), workflow, pool_label=self._bench.pool.label
+            check_query(question), workflow, pool_label=self._bench.pool.label
         )
 
     def open_gallery(self, entry: GalleryEntry, query: str, *, settings: Settings | None = None) -> Session:
@@ -110,7 +160,7 @@ class Editing:
         now. Raises `WorkflowError` before there is one.
         """
         head = self._bench.required_head(session)
-        asked = self._bench.store.sessions.find(session)
+        record = self._bench.store.sessions.find(session)
         planned = planned_by(self._bench.store, head)
         report = None if planned is None else planned[1].report
         prompt = None if report is None else report.prompt
@@ -118,10 +168,10 @@ class Editing:
         names = (*(prompt.workers if prompt is not None else ()), *head.workflow.workers())
         return write_plan(
             head.workflow,
-            query=asked.query,
+            query=record.query,
             origin=head.origin,
             workers=tuple(dict.fromkeys(names)),
-            label=asked.pool_label,
+            label=record.pool_label,
         )
 
     def _check_workers(self, workflow: Workflow) -> None:

@@ -27,24 +27,26 @@ class Planning:
         """
         self._bench.runner.begin_plan(session, self._bench.request(session), then_run=False, listen=listen)
         self._bench.activities.wait(session)
-        kept = self._bench.store.plans.latest(session)
-        if kept is None:
+        latest = self._bench.store.plans.latest(session)
+        if latest is None:
             raise PlanError(f"{self._bench.conductor.card.name} ended without a plan or a reason; ask again.")
-        return kept
+        return latest
 
     def begin(self, session: str, *, then_run: bool = False) -> LiveState:
         """Ask the Conductor once, and run what it plans when `then_run`; returns at once.
 
         An invalid plan is for a person to judge: `ask_again` sends its reasons back.
         """
-        return self._bench.runner.begin_plan(session, self._once(session), then_run=then_run)
+        return self._bench.runner.begin_plan(session, self._one_attempt_request(session), then_run=then_run)
 
     def begin_as(self, session: str, planner: str) -> LiveState:
         """Plan once as a baseline, whatever the session's settings name; returns at once.
 
         Raises `PlanError` where there is no planner of that name.
         """
-        return self._bench.runner.begin_plan(session, self._once(session, planner=planner), then_run=False)
+        return self._bench.runner.begin_plan(
+            session, self._one_attempt_request(session, planner=planner), then_run=False
+        )
 
     def ask_again(self, session: str) -> LiveState:
         """Send the reasons why the newest plans are invalid back to the Conductor; returns at once.
@@ -60,7 +62,7 @@ class Planning:
             )
         return self._bench.runner.begin_plan(
             session,
-            self._once(session),
+            self._one_attempt_request(session),
             then_run=False,
             after=self._looked_back_on(rejected[-1].looks_back),
             rejected=tuple(plan.report for plan in rejected if plan.report is not None),
@@ -68,14 +70,14 @@ class Planning:
 
     def rejected(self, session: str) -> tuple[Plan, ...]:
         """The newest round's newest attempts, where the last of them is invalid; oldest first."""
-        found: list[Plan] = []
+        attempts: list[Plan] = []
         for plan in reversed(self._bench.store.plans.of_session(session)):
-            if plan.report is None or plan.report.ok or (found and plan.round != found[0].round):
+            if plan.report is None or plan.report.ok or (attempts and plan.round != attempts[0].round):
                 break
-            found.append(plan)
+            attempts.append(plan)
             if plan.attempt == 1:
                 break
-        return tuple(reversed(found))
+        return tuple(reversed(attempts))
 
     def begin_round(self, session: str) -> LiveState:
         """Send the newest run to the Conductor, which plans another round, and run it; returns at once.
@@ -90,7 +92,7 @@ class Planning:
             )
         if state.round >= MAX_ROUNDS:
             raise WorkflowError(f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds.")
-        request = self._once(session, rounds=state.round + 1)
+        request = self._one_attempt_request(session, rounds=state.round + 1)
         return self._bench.runner.begin_plan(session, request, then_run=True, after=state)
 
     def begin_alternatives(self, session: str, count: int) -> LiveAlternatives:
@@ -118,20 +120,20 @@ class Planning:
         Raises `PlanError` where the plan has no such candidate or it is not valid, `WorkflowError` for a
         worker that is no longer in the pool, `EditConflict` when the head has changed.
         """
-        kept = self._bench.store.plans.find(plan)
-        found = kept.report.candidates[candidate : candidate + 1] if kept.report is not None else ()
-        if candidate < 0 or not found:
+        record = self._bench.store.plans.find(plan)
+        candidates = record.report.candidates[candidate : candidate + 1] if record.report is not None else ()
+        if candidate < 0 or not candidates:
             raise PlanError(f"The plan {plan!r} has no candidate {candidate + 1}; choose one that is listed.")
-        workflow = found[0].workflow
+        workflow = candidates[0].workflow
         if workflow is None:
-            why = "keeps the answer" if found[0].ok else "is not valid"
+            why = "keeps the answer" if candidates[0].ok else "is not valid"
             raise PlanError(f"This plan {why}, so it cannot be used as a workflow; choose another.")
         workflow.check_workers(self._bench.pool.cards)
         return self._bench.store.revisions.add(
-            kept.session,
+            record.session,
             workflow,
             origin="conductor",
-            note=_note_of(kept, candidate),
+            note=_note_of(record, candidate),
             plan=plan,
             expected=head.id if head is not None else None,
         )
@@ -150,25 +152,25 @@ class Planning:
         the one that counts; `head` is the revision it replaces. Raises `PlanError` for any other plan,
         `WorkflowError` for a worker that is no longer in the pool, `EditConflict` when the head has changed.
         """
-        kept = self._bench.store.plans.find(plan)
-        workflow = over_limit(kept.report, candidate)
-        if workflow is None or kept.report is None or kept.report.prompt is None:
+        record = self._bench.store.plans.find(plan)
+        workflow = over_limit(record.report, candidate)
+        if workflow is None or record.report is None or record.report.prompt is None:
             raise PlanError(
                 "This plan cannot be taken as it is: that is for a plan whose only fault is that it has too "
                 "many steps. Ask again, or plan again."
             )
         workflow.check_workers(self._bench.pool.cards)
         return self._bench.store.revisions.add(
-            kept.session,
+            record.session,
             workflow,
             origin="human",
-            note=f"Taken with {len(workflow)} steps, over the limit of {kept.report.prompt.max_steps}",
+            note=f"Taken with {len(workflow)} steps, over the limit of {record.report.prompt.max_steps}",
             author=author,
             plan=plan,
             expected=head.id if head is not None else None,
         )
 
-    def _once(self, session: str, **chosen: int | str) -> RunRequest:
+    def _one_attempt_request(self, session: str, **chosen: int | str) -> RunRequest:
         """The session's request with one attempt a round: a person judges an invalid plan."""
         settings = self._bench.settings(session).model_copy(update={"attempts": 1, **chosen})
         return self._bench.request(session, settings)

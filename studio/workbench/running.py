@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.continuation import continuation
+from conductor.engine.continuation import continuation, rerun
 from conductor.engine.estimate import Estimate, estimate
 from conductor.engine.schedule import BlastRadius, blast_radius, changed_pins
 from conductor.errors import WorkflowError
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
+from conductor.text.formatting import quantity
 from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
 from storage.records import RunRecord
@@ -25,32 +26,44 @@ LOOKED_BACK = 20
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """`radius` names the steps, `estimate` what they will probably take. `changed_pins` are pinned steps
-    whose inputs, as far as they are known, have changed since their output was given.
+    """What a run as far as `scope` will do, which covers that many `steps`.
+
+    `radius` names the steps, `estimate` what those take that are called before the next gate. `changed_pins`
+    are pinned steps whose inputs, as far as they are known, have changed since their output was given.
     """
 
+    scope: RunScope
+    steps: int
     radius: BlastRadius
     estimate: Estimate
     changed_pins: frozenset[int]
 
-    def resumption(self, covers: Collection[int]) -> Resumption | None:
-        """What a run of these steps reuses of one that broke off; None where it reuses nothing."""
-        kept = sum(step in self.radius.known for step in covers)
-        return Resumption(kept=kept, steps=len(covers)) if kept else None
-
-
-@dataclass(frozen=True, slots=True)
-class Resumption:
-    """What a run reuses of one that broke off: how many of the steps have their output already."""
-
-    kept: int
-    steps: int
+    @property
+    def calls(self) -> str:
+        """How many steps it calls, as in "3 steps now, 2 after the gate"."""
+        now, behind = len(self.radius.called), len(self.radius.behind)
+        count = quantity(now, "step") if now else "no step"
+        return f"{count} now, {behind} after the gate" if behind else count
 
     @property
-    def words(self) -> str:
-        """After "Resumes:"."""
-        verb = "is" if self.kept == 1 else "are"
-        return f"{self.kept} of {self.steps} steps {verb} kept" if self.steps > 1 else "its step is kept"
+    def sentence(self) -> str:
+        """What it does; estimates are marked with "~", what is unknown is left out."""
+        radius, now = self.radius, len(self.radius.called)
+        if not radius.runs and not self.estimate.calls:
+            return "Nothing to run: every step's output is known."
+        every = f"All {self.steps} steps will run" if self.steps > 1 else "The step will run"
+        parts = [every if now == self.steps else f"{now} of {quantity(self.steps, 'step')} will run"]
+        if radius.behind:
+            parts = [f"{parts[0]} now", f"{len(radius.behind)} after the gate"]
+        if radius.reused:
+            parts.append(f"{len(radius.reused)} reused")
+        if count := len(radius.kept_steps):
+            changed = len(self.changed_pins)
+            which = "" if changed == count else f"{changed} with "
+            what = "as before" if self.scope.kind == "only" else "pinned"
+            parts.append(f"{count} {what}" + (f" ({which}inputs changed)" if changed else ""))
+        parts += self.estimate.words if self.estimate.calls else []
+        return f"{', '.join(parts)}{'; fewer if an output stays the same' if radius.spared else ''}."
 
 
 class Running:
@@ -59,41 +72,42 @@ class Running:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
-    def outlook(self, session: str) -> Outlook:
-        """What running the current workflow will do. Raises `WorkflowError` as `start`."""
-        return self.outlooks(session, [EDITED])[EDITED]
+    def outlook(self, session: str, scope: RunScope | None = None) -> Outlook:
+        """What running the current workflow will do as far as `scope`, None: `next_scope`. Raises
+        `WorkflowError` as `start`.
+        """
+        scope = self.next_scope(session) if scope is None else scope
+        scope.check(self._bench.required_head(session).workflow)
+        return self.outlooks(session, [scope])[scope]
 
     def outlooks(self, session: str, scopes: Sequence[RunScope]) -> dict[RunScope, Outlook]:
         """What running the current workflow as far as each of `scopes` will do; those that cannot be are
         left out. Raises `WorkflowError` where a step's worker is not in the pool.
         """
-        bound = self.bound_workflow(session)
-        last = self._bench.store.runs.latest(session)
+        bound, head = self.bound_workflow(session), self._bench.required_head(session)
+        runs = self._bench.store.runs
+        before = 0 if head.looks_back is None else self._bench.state(runs.find(head.looks_back)).round
+        plans_again = before + 1 < self._bench.settings(session).rounds
+        last = runs.latest(session)
         old = self._bench.store.revisions.find(last.revision).workflow if last else None
-        outputs, cards = self._bench.store.runs.outputs(session), self._bench.pool.cards
-        found: dict[RunScope, Outlook] = {}
+        outputs, cards = runs.outputs(session), self._bench.pool.cards
+        by_scope: dict[RunScope, Outlook] = {}
         for scope in scopes:
             if scope.possible(bound.workflow):
                 preloaded = self._preloaded(session, bound.workflow, scope)
                 radius = blast_radius(old, bound, outputs, scope=scope, preloaded=preloaded)
-                takes = estimate(bound, radius.runs, outputs.values(), cards=cards, known=radius.known)
-                found[scope] = Outlook(radius, takes, changed_pins(bound, radius.known))
-        return found
+                takes = estimate(bound, radius.called, outputs.values(), cards=cards, outputs=radius.outputs)
+                steps = len(scope.covers(bound.workflow))
+                if plans_again and steps == len(bound.workflow) and not radius.behind:
+                    takes = replace(takes, calls=takes.calls + 1, at_least=True)
+                pins = changed_pins(bound, radius.outputs)
+                by_scope[scope] = Outlook(scope, steps, radius, takes, pins)
+        return by_scope
 
-    def resumption(self, session: str, scope: RunScope = EDITED) -> Resumption | None:
-        """What a run of the current workflow reuses where the session's newest run did not come to its end.
-
-        None where it did, or nothing would be reused. Raises `WorkflowError` as `start` does.
-        """
-        last = self._bench.store.runs.latest(session)
-        if last is None or last.status in ("running", "finished"):
-            return None
-        workflow = self._bench.required_head(session).workflow
-        scope.check(workflow)
-        return self.outlooks(session, [scope])[scope].resumption(scope.covers(workflow))
-
-    def start(self, session: str, scope: RunScope = EDITED, *, listen: Listener | None = None) -> LiveRun:
-        """Run the current workflow as far as `scope` in a new run; returns at once.
+    def start(
+        self, session: str, scope: RunScope | None = None, *, listen: Listener | None = None
+    ) -> LiveRun:
+        """Run the current workflow as far as `scope` (None: `next_scope`) in a new run; returns at once.
 
         Further rounds follow a whole run as the session's settings require. Raises `WorkflowError` when a
         step's worker is not in the pool, the session runs already, or `scope` names a step that cannot be
@@ -103,6 +117,7 @@ class Running:
         last = self._bench.store.runs.latest(session)
         if last is not None and self._bench.state(last).live:
             raise WorkflowError("This session is running already; stop that run first.")
+        scope = self.next_scope(session) if scope is None else scope
         scope.check(head.workflow)
         return self._bench.runner.begin_run(
             session,
@@ -113,27 +128,36 @@ class Running:
             listen=listen,
         )
 
-    def waiting(self, session: str) -> RunState | None:
-        """The session's newest run where it waits at gates, else None."""
-        last = self._bench.store.runs.latest(session)
-        return None if last is None or last.status != "paused" else self._bench.state(last)
+    def next_scope(self, session: str, *, proceed: bool | None = None) -> RunScope:
+        """What *Continue* or *Rerun* does: pass the gates at which the session's newest run waits, as far as
+        that run was to go, or run the current workflow. What that run finished is reused, and what it was to
+        call again and did not is called.
 
-    def way_on(self, session: str) -> RunScope:
-        """What `start` is to do to pass the gates at which the session's newest run waits: the current
-        workflow as far as that run was to go.
-
-        What that run finished is reused, also where it was to call every step. Raises `WorkflowError` where
-        no run waits.
+        Where `proceed` is True, a run must wait, else `WorkflowError` is raised; False: no gate is passed.
         """
-        paused = self.waiting(session)
-        if paused is None:
+        workflow, last = self._bench.required_head(session).workflow, self._bench.store.runs.latest(session)
+        waits = last is not None and last.status == "paused"
+        if proceed and not waits:
             raise WorkflowError("No run of this session waits at a gate; run its workflow instead.")
-        return continuation(paused, self._bench.required_head(session).workflow)
+        state = None if last is None else self._bench.state(last)
+        if state is not None and waits and proceed is not False:
+            try:
+                return continuation(state, workflow)
+            except WorkflowError:  # the step that the run was for was removed
+                if proceed:
+                    raise
+        return rerun(state, workflow)
 
     def stop(self, session: str) -> None:
-        """Stop the session's activity; finished results are kept. A run that waits at a gate ends as stopped.
+        """As `stop_work`; a run that waits at a gate ends as stopped, too."""
+        self.stop_work(session)
+        last = self._bench.store.runs.latest(session)
+        if last is not None and last.status == "paused":
+            self._bench.store.runs.stop_waiting(last.id)
 
-        A run or a planning of another process is over within a second.
+    def stop_work(self, session: str) -> None:
+        """Stop the session's activity; finished results are kept. A run or a planning of another process is
+        over within a second.
         """
         if self._bench.activities.busy(session):
             self._bench.activities.stop(session)
@@ -146,19 +170,17 @@ class Running:
             self._bench.background.cancel(last.id)
         elif last.status == "running":
             self._bench.store.processes.ask_to_stop(last.id)
-        elif last.status == "paused":
-            self._bench.store.runs.stop_waiting(last.id)
 
     def bound_workflow(self, session: str) -> BoundWorkflow:
         """The current workflow set to the session's query. Raises `WorkflowError` as `start` does."""
         head = self._bench.required_head(session)
-        asked = self._bench.store.sessions.find(session)
+        record = self._bench.store.sessions.find(session)
         return BoundWorkflow.of(
             head.workflow,
-            query=asked.query,
+            query=record.query,
             pool=self._bench.pool,
             previous=self._bench.runner.previous(head),
-            conversation=asked.earlier_conversation,
+            conversation=record.earlier_conversation,
         )
 
     def last_outputs(self, session: str, workflow: Workflow) -> dict[int, Output]:
@@ -167,15 +189,15 @@ class Running:
         A step is recognised by its instruction and its worker, else by its position in a workflow of as many
         steps. Pinned outputs come before all others.
         """
-        found: dict[int, Output] = dict(workflow.pins)
+        outputs: dict[int, Output] = dict(workflow.pins)
         for _, state in self.recent_states(session):
-            if len(found) == len(workflow) or state.workflow is None:
+            if len(outputs) == len(workflow) or state.workflow is None:
                 break
             for at, step in enumerate(workflow.steps):
-                output = None if at in found else _same_step(step, at, len(workflow), state)
+                output = None if at in outputs else _same_step(step, at, len(workflow), state)
                 if output is not None:
-                    found[at] = output
-        return found
+                    outputs[at] = output
+        return outputs
 
     def recent_states(self, session: str) -> Iterator[tuple[RunRecord, RunState]]:
         """The session's last runs with their states, newest first."""
@@ -188,11 +210,11 @@ class Running:
         Its fingerprint is "" where it is not known yet what the step will see.
         """
         bound = self.bound_workflow(session)
-        known = self.outlook(session).radius.known
+        outputs = self.outlook(session, EDITED).radius.outputs
         own = bound.workflow.steps[step]
-        seen = all(read in known for read in own.access)
+        seen = all(read in outputs for read in own.access)
         return Output(
-            fingerprint=bound.fingerprint(step, known) if seen else "",
+            fingerprint=bound.fingerprint(step, outputs) if seen else "",
             text="",
             worker=own.worker,
             worker_kind=self._bench.pool.cards[own.worker].kind,
@@ -206,7 +228,7 @@ class Running:
 
 
 def _same_step(step: Step, at: int, steps: int, state: RunState) -> Output | None:
-    """The output in `state` of the step that is `step` (at `at` of `steps`) again; None where it has none."""
+    """The output in `state` of the step that is `step` (at `at` of `steps`) again; None if it has none."""
     if state.workflow is None:
         return None
     named = (step.instruction, step.worker)

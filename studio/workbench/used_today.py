@@ -12,7 +12,7 @@ from threading import Lock
 from conductor.values.total import Total
 from storage.store import SessionStore
 
-KEPT = 50.0
+REUSE_FACTOR = 50.0
 """For so many times as long as reading a sum took, it is shown again: reading takes 2% of a core at most."""
 
 
@@ -22,18 +22,21 @@ class UsedToday:
     def __init__(self, store: SessionStore) -> None:
         self._store = store
         self._day: float | None = None
-        self._until = 0.0
+        self._until = self._read_at = 0.0
         self._total = Total()
         self._reading = Lock()
 
-    def total(self) -> Total:
-        """The sum as of now, or of a moment ago where reading it takes long."""
+    def total(self, *, after: float = 0.0) -> Total:
+        """The sum as of now, or of a moment ago where reading it takes long; never one from before `after`,
+        in Unix seconds, such as the end of a run.
+        """
         now = datetime.now().astimezone()
         day = now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
         with self._reading:
             began = time.monotonic()
-            if day != self._day or began >= self._until:
+            if day != self._day or began >= self._until or self._read_at <= after:
+                self._read_at = now.timestamp()
                 self._total, self._day = self._store.sessions.used_since(day), day
                 ended = time.monotonic()
-                self._until = ended + KEPT * (ended - began)
+                self._until = ended + REUSE_FACTOR * (ended - began)
             return self._total

@@ -1,4 +1,4 @@
-"""A workbench for those who may only look on: the same store and the same activities, and nothing to change.
+"""A workbench for watchers: the same store and the same activities, and nothing to change.
 
 Whatever would write, begin, stop or wait raises `ViewOnly`, because the parts that do so are not handed down.
 """
@@ -41,8 +41,8 @@ class ViewOnlyWorkbench(Workbench):
         self.used_today = of.used_today
 
     def close(self) -> NoReturn:
-        """Refused: those who look on close nothing."""
-        raise ViewOnly("The workbench is not closed by those who only look at it.")
+        """Refused: watchers close nothing."""
+        raise ViewOnly("A watcher cannot close the workbench.")
 
 
 class _Only:

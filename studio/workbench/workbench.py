@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from copy import copy
 
 from conductor.errors import QueryError, WorkflowError
+from conductor.orchestration.runtime import Runtime, Runtimes
+from conductor.planner.conductor import Conductor
 from conductor.planner.planner import check_query
-from conductor.planner.protocol import Conductor
-from conductor.runtime import Runtime, Runtimes
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool

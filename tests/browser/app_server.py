@@ -7,23 +7,34 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Timer
+
+from child_process import end, start
+from waiting import until
 
 from conductor.runs.events import StepStarted
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 
+_LOCKED_SECONDS = 2.0
+"""Below the seconds that the store waits for a lock."""
+
 ROOT = Path(__file__).parents[2]
 _ALARM = re.compile(r"Traceback|\b(?:ERROR|WARNING|CRITICAL)\b|\w+(?:Warning|Error): ")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+START = 180.0
+"""The seconds that a server may take until it answers: on a busy machine its imports alone take a minute."""
 
 
 def free_port() -> int:
@@ -61,36 +72,38 @@ class AppServer:
         }
         self._log = folder / "server.log"
         self._read = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> AppServer:
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(timeout=20)
+        if self._process is not None and self._process.returncode is None:
+            end(self._process, signal.SIGTERM)
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start it and wait until it answers; what does not answer is ended, and its log is the error."""
         options = {"server.port": self.port, "server.address": "127.0.0.1", "server.headless": "true"}
         flags = [item for name, value in options.items() for item in (f"--{name}", str(value))]
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
+            self._process = start(
                 [sys.executable, "-m", "streamlit", "run", str(self._script), *flags],
                 cwd=self.folder,
                 env=os.environ | self._settings,
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        self._wait(self._process)
+        try:
+            self._wait(self._process)
+        except BaseException:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         """End it at once, as a power cut would."""
         assert self._process is not None
-        self._process.kill()
-        self._process.wait()
+        end(self._process)
 
     # -- its store, from here beside it --------------------------------------------------------------
 
@@ -100,11 +113,20 @@ class AppServer:
 
     @contextmanager
     def store_locked(self) -> Iterator[None]:
-        """Have nobody write to the store meanwhile; whoever wants to, waits."""
-        with closing(sqlite3.connect(self.database.removeprefix("sqlite:///"))) as connection:
+        """Have nobody write to the store meanwhile; whoever wants to, waits. It ends before the app gives up,
+        however long a busy machine takes for what is done meanwhile.
+        """
+        file = self.database.removeprefix("sqlite:///")
+        with closing(sqlite3.connect(file, check_same_thread=False)) as connection:
             connection.execute("BEGIN IMMEDIATE")
-            yield
-            connection.rollback()
+            release = Timer(_LOCKED_SECONDS, connection.rollback)
+            release.start()
+            try:
+                yield
+            finally:
+                release.cancel()
+                release.join()
+                connection.rollback()
 
     def plant(self, *steps: Step, query: str = "What is 17 * 23?") -> str:
         """A new session with a workflow of these steps; its id."""
@@ -125,16 +147,23 @@ class AppServer:
 
     def alarms(self) -> list[str]:
         """What the log has gained since this was last asked, where that holds a warning or an error."""
-        text = _COLOUR.sub("", self._log.read_text(encoding="utf-8", errors="replace"))
+        text = _COLOUR.sub("", self._logged())
         new, self._read = text[self._read :], len(text)
         return [new] if _ALARM.search(new) else []
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> None:
-        until = time.monotonic() + 60
-        while time.monotonic() < until and process.poll() is None:
-            try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2):
-                    return
-            except OSError:
-                time.sleep(0.05)
-        raise AssertionError(self._log.read_text())
+    def _wait(self, process: subprocess.Popen[str]) -> None:
+        try:
+            until(lambda: self._answers() or process.poll() is not None, START, every=0.05)
+        except AssertionError:
+            raise AssertionError(f"no answer in {START:.0f} s\n{self._logged()}") from None
+        assert process.poll() is None, self._logged()
+
+    def _answers(self) -> bool:
+        try:
+            with _NO_PROXY.open(f"{self.url}/_stcore/health", timeout=10):
+                return True
+        except OSError:
+            return False
+
+    def _logged(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")

@@ -6,14 +6,24 @@ main thread counts as running an event loop, which the coroutine tests of other 
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from app_server import AppServer
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
-from scripted_endpoint import QUICK_WORKERS, ScriptedEndpoint, pool_file, serving
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
+from scripted_endpoint import QUICK_WORKERS, ScriptedEndpoint, pool_file, scripted_worker, serving
 from workbench_page import THREE, WorkbenchPage
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -42,7 +52,7 @@ seed = 4
 [[worker]]
 name = "endless-70b"
 kind = "simulated"
-tokens = 1200
+tokens = 12000
 tokens_per_second = 20
 seed = 5
 
@@ -57,9 +67,20 @@ name = '''<b id="worker">*worker*</b>'''
 kind = "simulated"
 answer = '''<img src="/answer.png" onerror="alert(1)"> <script>alert(2)</script> **bold** [link](http://example.org)'''
 """
-"""In turn: quick with a stream, two at once, five seconds, a minute, one that fails, a hostile one."""
+"""In turn: quick with a stream, two at once, five seconds, ten minutes, one that fails, a hostile one."""
 
-PATIENCE = 30_000
+BUILT_IN_POOL = """
+[[worker]]
+name = "smol"
+kind = "simulated"
+tokens = 12
+
+[[worker]]
+name = "calculator"
+kind = "calculator"
+"""
+
+PATIENCE = 180_000
 """Milliseconds for whatever a test waits for. Only a test that fails waits so long; a busy machine may."""
 
 Visit = Callable[..., Page]
@@ -67,25 +88,30 @@ Visit = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """Where Chromium is; without it the test is skipped."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"Chromium is not installed: none of {', '.join(BROWSERS)} is on PATH")
-    return found
+    """Where Chromium is, the one that CONDUCTOR_TEST_BROWSER names or any; without it the test is skipped."""
+    names = os.environ.get("CONDUCTOR_TEST_BROWSER", "").split() or BROWSERS
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip(f"Chromium is not installed: none of {', '.join(names)} is on PATH")
+    return program
 
 
 @pytest.fixture(scope="session")
-def offline_app(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """The app as it comes: the built-in experts."""
-    with AppServer(tmp_path_factory.mktemp("offline")) as server:
+def built_in_app(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """The app with the built-in set, whose language model is a simulated worker."""
+    folder = tmp_path_factory.mktemp("built-in")
+    (folder / "built-in.toml").write_text(BUILT_IN_POOL, encoding="utf-8")
+    with AppServer(folder, settings={"CONDUCTOR_POOL": str(folder / "built-in.toml")}) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def paced_app(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """The app with simulated workers that take their time."""
+def paced_app(
+    chromium: str, endpoint: ScriptedEndpoint, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AppServer]:
+    """The app with simulated workers that take their time, and one that `endpoint` speaks for."""
     folder = tmp_path_factory.mktemp("paced")
-    with AppServer(folder, settings=paced(folder)) as server:
+    with AppServer(folder, settings=paced(folder, scripted_worker(endpoint))) as server:
         yield server
 
 
@@ -133,16 +159,16 @@ def desk(visit: Visit, paced_app: AppServer) -> WorkbenchPage:
     return WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*THREE, query='Which one?')}"))
 
 
-def paced(folder: Path) -> dict[str, str]:
-    """The settings that name a pool file of simulated workers, written to `folder`."""
-    (folder / "pool.toml").write_text(PACED_POOL, encoding="utf-8")
+def paced(folder: Path, more: str = "") -> dict[str, str]:
+    """The settings that name a pool file of simulated workers and `more`, written to `folder`."""
+    (folder / "pool.toml").write_text(PACED_POOL + more, encoding="utf-8")
     return {"CONDUCTOR_POOL": str(folder / "pool.toml")}
 
 
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET, timeout=180_000)
         expect.set_options(timeout=PATIENCE)
         yield browser
         browser.close()
@@ -151,7 +177,9 @@ def browser(chromium: str) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> BrowserContext:
     """One for a module, as its cache spares every page the loading of the app's own scripts."""
-    return browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    return context
 
 
 @pytest.fixture
@@ -174,6 +202,7 @@ def visit(context: BrowserContext, complaints: list[str], tmp_path: Path) -> Ite
 
     def opened(server: AppServer, path: str = "/", *, inside: BrowserContext | None = None) -> Page:
         page = (inside or context).new_page()
+        page.set_default_timeout(PATIENCE)
         pages.append(page)
         servers.add(server)
         _record(page, server, complaints)
@@ -188,6 +217,7 @@ def visit(context: BrowserContext, complaints: list[str], tmp_path: Path) -> Ite
 
 
 def _record(page: Page, server: AppServer, complaints: list[str]) -> None:
+    is_being_left = False
     own = (server.url, server.url.replace("http", "ws"), "data:", "blob:")
 
     def dismissed(dialog: Dialog) -> None:
@@ -195,11 +225,28 @@ def _record(page: Page, server: AppServer, complaints: list[str]) -> None:
         dialog.dismiss()
 
     def written(message: ConsoleMessage) -> None:
-        # A press right behind a tick goes with it; `streamlit_patches/joined_message.py` has it drawn.
-        if message.type != "log" and not message.text.startswith("Unexpected state: Multiple different"):
+        # Full Chromium has advice for authors, of the type "verbose"; the headless shell has none.
+        if message.type not in ("warning", "error", "assert"):
+            return
+        # A press right behind a tick goes with it; `streamlit_patches/script_message.py` has it drawn.
+        if message.text.startswith("Unexpected state: Multiple different"):
+            return
+        # The server may close the connection of a page that has asked for the next one, as after a log out.
+        if not (is_being_left and "WebSocket onclose" in message.text):
             complaints.append(message.text)
 
+    def requested(request: Request) -> None:
+        nonlocal is_being_left
+        is_being_left = is_being_left or request.is_navigation_request()
+        if not request.url.startswith(own):
+            complaints.append(request.url)
+
+    def loaded(_: Page) -> None:
+        nonlocal is_being_left
+        is_being_left = False
+
     page.on("console", written)
+    page.on("domcontentloaded", loaded)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", dismissed)
-    page.on("request", lambda asked: None if asked.url.startswith(own) else complaints.append(asked.url))
+    page.on("request", requested)

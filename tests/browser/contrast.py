@@ -5,9 +5,10 @@ Knows the WCAG's formula; knows no page.
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 
 from playwright.sync_api import Page
+from waiting import until
 
 FAINT = """(within) => {
   const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -49,12 +50,12 @@ FAINT = """(within) => {
 """Texts whose contrast with what lies behind them is below WCAG AA; what cannot be used is exempt."""
 
 
-def assert_readable(page: Page, within: str = "[data-testid=stApp]", *, settles: float = 10.0) -> None:
-    """Fails if a text of the element stays below WCAG AA (contrast 4.5) for `settles` seconds.
+def assert_readable(page: Page, within: str = "[data-testid=stApp]") -> None:
+    """Fails, and names the texts, if texts of the element stay below WCAG AA (contrast 4.5).
 
     Streamlit dims what it is about to replace: a text that is faint only until then is no fault.
     """
-    deadline = time.monotonic() + settles
-    while (faint := page.evaluate(FAINT, within)) and time.monotonic() < deadline:
-        page.wait_for_timeout(100)
-    assert faint == []
+    with suppress(AssertionError):
+        until(lambda: page.evaluate(FAINT, within) == [], every=0.1)
+    faint = page.evaluate(FAINT, within)
+    assert not faint, faint

@@ -15,11 +15,13 @@ from contextlib import nullcontext
 import streamlit as st
 
 from conductor.drawing.layout import layouts, pane_layouts
+from conductor.drawing.marks import marks
 from conductor.drawing.network import CardContent, draw, title_of
 from conductor.errors import WorkflowError
 from conductor.text.excerpt import excerpt, last_line
 from conductor.workflow.model import Step, Workflow
 from pages.components.graph import load_library, workflow_graph
+from pages.components.view_models.workflow.worker_legend import worker_legend
 
 REVIEW = [
     ("Break the question into parts and say what each of them needs.", "planner-7b", ()),
@@ -104,6 +106,7 @@ def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
         gives=excerpt(text, 24) if status == "finished" else "",
         remark=remark,
         inside=inside,
+        mark=marks(dict.fromkeys(workflow.workers()))[workflow.steps[step].worker],
     )
 
 
@@ -149,8 +152,8 @@ load_library()
 
 @st.fragment(run_every=float(query["poll"]) if "poll" in query else None)
 def show() -> None:
-    shown = [st.session_state["workflow"]] * int(query.get("graphs", "1")) + st.session_state["others"]
-    for i, workflow in enumerate(shown):
+    workflows = [st.session_state["workflow"]] * int(query.get("graphs", "1")) + st.session_state["others"]
+    for i, workflow in enumerate(workflows):
         room = query.get("room")
         pictures = (pane_layouts if room else layouts)(workflow, direction=query.get("direction", "down"))
         contents = [
@@ -166,6 +169,7 @@ def show() -> None:
                 selection_revision=0,
                 locked=query.get("locked") == "1",
                 inspector="fields",
+                legend=worker_legend(workflow, contents, None),
                 opened=st.session_state.get("opened"),
                 on_inside=inside,
                 on_edit=edit if i == 0 else lambda: None,

@@ -1,6 +1,7 @@
 """Pictures of every view in every size and theme, to be looked at: `make screenshots`.
 
-`--docs` takes those that README.md and docs/ show, into docs/. Asserts nothing; needs Chromium.
+`make screenshots DOCS=1` takes those that README.md and docs/ show, into docs/. Asserts nothing; needs
+Chromium.
 """
 
 from __future__ import annotations
@@ -15,19 +16,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-# A script sees its own folder only; the program stands two above.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+# A script sees its own folder only; the tests' other modules are one above, the program two.
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(2, str(Path(__file__).resolve().parents[2]))
 
 from app_server import ROOT, AppServer
 from conftest import BROWSERS, QUIET
-from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
+from moving_picture import MovingPicture
+from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
+from recorded_page import FILE, recorded_page
 from workbench_page import WorkbenchPage
 
 from conductor.engine.experiments import Swap
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
+from conductor.orchestration.runtime import runtime_of
 from conductor.planner.rule_planner import OfflineConductor
-from conductor.runtime import runtime_of
 from conductor.workers.pool.pool import configured_pool
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
@@ -72,6 +76,7 @@ print(f"{saved / 280:.0%} less")
 ```
 """,
     "writer": LONG,
+    "summarizer": "Go to **Lisbon** in May: it is warmer and drier than Porto, for $70 more.",
 }
 """The workers of the pool, and what each answers."""
 
@@ -100,11 +105,12 @@ PLANS = (
 
 @dataclass(frozen=True)
 class Sessions:
-    """Of each number of steps one that has run; the others by what they are for, with an evaluation."""
+    """Of each number of steps one that has run, of each theme one to edit; the others by their use."""
 
     ran: dict[int, str]
     long: str
     waiting: str
+    unedited: dict[str, str]
     recorded: str
     runs: tuple[str, str]
     evaluation: str
@@ -171,8 +177,9 @@ def planted(folder: Path, database: str) -> Sessions:
         if swap.work is not None:
             swap.work.result(60)
         second, first = (run.id for run in bench.store.runs.of_session(session))
-        recorded = open_recorded(bench.store, RECORDED[1]).id
-        return Sessions(sessions, long, waiting, recorded, (first, second), evaluated(bench))
+        recorded = open_recorded(bench.store, RECORDED[0]).id
+        unedited = {theme: ran(QUERIES[5], workflows[5]) for theme in THEMES}
+        return Sessions(sessions, long, waiting, unedited, recorded, (first, second), evaluated(bench))
     finally:
         bench.close()
 
@@ -200,11 +207,12 @@ class Camera:
         self.page.goto(f"{self._url}{path}")
         self.page.locator(".stMainBlockContainer").wait_for()
         self.page.wait_for_timeout(300)
-        self.drawn()
+        self.settle()
 
-    def drawn(self) -> None:
+    def settle(self) -> None:
         """Wait until the page is drawn."""
         self.desk.settled()
+        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
         self.page.wait_for_timeout(700)
 
     def take(self, name: str, part: str | None = None) -> None:
@@ -218,7 +226,7 @@ class Camera:
     def step(self, key: str) -> None:
         """Select the first step ("Home") or the last one ("End")."""
         self.page.locator(".graph").get_by_role("listbox").first.press(key)
-        self.drawn()
+        self.settle()
 
 
 def workbench_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -229,7 +237,7 @@ def workbench_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, C
         # On a phone the step lies over the drawer.
         desk.read("Answer")
         desk.drawer(panel)
-        camera.drawn()
+        camera.settle()
 
     for steps, session in sessions.ran.items():
         yield f"{steps:02}-answer", lambda session=session: camera.open(f"/?session={session}")
@@ -237,11 +245,11 @@ def workbench_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, C
         if steps != 5:
             yield f"{steps:02}-timeline", lambda: drawer("Timeline")
             continue
-        yield "05-saw", lambda: (desk.part("Saw"), camera.drawn())
-        yield "05-instruction", lambda: (desk.part("Instruction"), camera.drawn())
+        yield "05-saw", lambda: (desk.part("Saw"), camera.settle())
+        yield "05-instruction", lambda: (desk.part("Instruction"), camera.settle())
         for panel in DRAWER:
             yield f"05-{panel.lower()}", lambda panel=panel: drawer(panel)
-        yield "05-share", lambda: (desk.share(), camera.drawn())
+        yield "05-share", lambda: (desk.share(), camera.settle())
     yield "long-answer", lambda: camera.open(f"/?session={sessions.long}")
     yield "waiting", lambda: camera.open(f"/?session={sessions.waiting}")
 
@@ -261,7 +269,7 @@ def page_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callab
     first, second = sessions.runs
     yield "welcome", lambda: camera.open("/")
     yield "welcome-end", page.locator(".st-key-offer-1 button").last.scroll_into_view_if_needed
-    yield "gallery", lambda: (page.get_by_role("button", name="Research report").click(), camera.drawn())
+    yield "gallery", lambda: (page.get_by_role("button", name="Research report").click(), camera.settle())
     yield "shortcuts", lambda: (camera.open("/"), page.keyboard.press("?"))
     yield "compare", lambda: camera.open(f"/compare?left={first}&right={second}")
     yield "compare-steps", lambda: page.mouse.wheel(0, 700)
@@ -275,7 +283,7 @@ def page_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callab
         lambda: (
             camera.open("/evaluation?new=yes"),
             page.get_by_role("radio", name="Demo").click(),
-            camera.drawn(),
+            camera.settle(),
         ),
     )
     yield "learning", lambda: camera.open("/learning")
@@ -290,18 +298,18 @@ def documented(camera: Camera, sessions: Sessions) -> None:
     camera.take("workbench")
     desk.drawer("Timeline")
     page.evaluate("document.documentElement.style.setProperty('--drawer-room', '23rem')")
-    camera.drawn()
+    camera.settle()
     camera.take("tour-timeline", ".st-key-drawer")
     camera.open(f"/?session={sessions.ran[5]}")
     page.set_viewport_size({"width": 1440, "height": 1000})
     camera.step("End")
     desk.part("Saw")
-    camera.drawn()
+    camera.settle()
     camera.take("tour-saw", ".st-key-read-pane")
     page.set_viewport_size({"width": 1440, "height": 1400})
     desk.drawer("Trials")
     page.evaluate("document.documentElement.style.setProperty('--drawer-room', '75vh')")
-    camera.drawn()
+    camera.settle()
     camera.take(
         "tour-trials", '[class*="st-key-experiment-"]:not(.st-key-experiment-kind, .st-key-experiment-begin)'
     )
@@ -314,15 +322,55 @@ def documented(camera: Camera, sessions: Sessions) -> None:
     camera.take("evaluation")
 
 
+def edit_and_rerun(page: Page, url: str, session: str, path: Path) -> None:
+    """Film how two steps of a workflow that has run are edited, and how a rerun calls these two alone."""
+    desk, film = WorkbenchPage(page), MovingPicture(page)
+
+    def press(button: Locator) -> None:
+        box = button.bounding_box()
+        assert box is not None
+        film.point(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        button.click()
+
+    page.goto(f"{url}/?session={session}")
+    desk.finished()
+    page.wait_for_timeout(1500)
+    film.watch(5)
+    film.point(*desk.graph.center(3))
+    desk.select(3)
+    press(desk.inspector.get_by_role("tab", name="Instruction", exact=True))
+    field = desk.field("Instruction")
+    field.fill("")
+    for words in ("Name the two", " things that", " are missing."):
+        field.press_sequentially(words)
+        film.watch()
+    field.press("Control+Enter")
+    desk.settled()
+    film.watch(3)
+    film.point(*desk.graph.center(4))
+    desk.select(4)
+    desk.part("Instruction")
+    desk.choose("Worker", "summarizer")
+    desk.settled()
+    film.watch(6)
+    press(desk.keyed("run").get_by_role("button"))
+    expect(desk.keyed("stop")).to_be_visible()
+    while desk.keyed("stop").count():
+        film.watch()
+    desk.settled()
+    film.watch(4)
+    film.save(path)
+
+
 @contextmanager
-def app(pace: int | None) -> Iterator[tuple[AppServer, Sessions]]:
-    """The app with these sessions, whose runs went at this pace."""
+def app(pace: int | None, live: int) -> Iterator[tuple[AppServer, Sessions]]:
+    """The app with these sessions, whose runs went at this pace; new ones write `live` tokens a second."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pool = folder / "pool.toml"
         pool.write_text(pool_file(pace), encoding="utf-8")
         sessions = planted(folder, f"sqlite:///{folder / 'conductor.db'}")
-        pool.write_text(pool_file(14), encoding="utf-8")
+        pool.write_text(pool_file(live), encoding="utf-8")
         with AppServer(folder, settings={"CONDUCTOR_POOL": str(pool)}) as server:
             yield server, sessions
 
@@ -330,12 +378,20 @@ def app(pace: int | None) -> Iterator[tuple[AppServer, Sessions]]:
 def take_documented(
     browser: Browser, server: AppServer, sessions: Sessions, options: argparse.Namespace
 ) -> None:
-    """The pictures of the documentation, in both themes."""
+    """The pictures of the documentation, in both themes, and the run in one file."""
+    ((options.to or ROOT / "docs") / FILE.name).write_text(recorded_page(), encoding="utf-8")
     for theme in options.themes:
         context = browser.new_context(
             viewport={"width": 1440, "height": 900}, color_scheme=theme, reduced_motion="reduce"
         )
-        documented(Camera(context.new_page(), server.url, options.to or ROOT / "docs", theme), sessions)
+        folder = options.to or ROOT / "docs"
+        documented(Camera(context.new_page(), server.url, folder, theme), sessions)
+        context.close()
+        context = browser.new_context(
+            viewport={"width": 1100, "height": 700}, color_scheme=theme, reduced_motion="reduce"
+        )
+        film = folder / f"edit-and-rerun-{theme}.webp"
+        edit_and_rerun(context.new_page(), server.url, sessions.unedited[theme], film)
         context.close()
 
 
@@ -376,7 +432,8 @@ def main() -> None:
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
         raise SystemExit("This needs Chromium; install it, and put it on PATH.")
-    with app(60 if options.docs else None) as (server, sessions), sync_playwright() as playwright:
+    pace, live = (60, 6) if options.docs else (None, 14)
+    with app(pace, live) as (server, sessions), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
         expect.set_options(timeout=10_000)
         (take_documented if options.docs else take)(browser, server, sessions, options)

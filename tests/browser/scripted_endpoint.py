@@ -21,6 +21,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from waiting import until_async
 
 
 @dataclass
@@ -96,8 +97,7 @@ class ScriptedEndpoint:
             half = len(words) // 2
             for word in words[:half]:
                 yield _chunk(content=word)
-            while not answer.released.is_set():  # noqa: ASYNC110 - it is set in another thread
-                await asyncio.sleep(0.02)
+            await until_async(answer.released.is_set, seconds=600)
             if answer.breaks:
                 return
             for word in words[half:]:
@@ -145,7 +145,7 @@ def serving() -> Iterator[ScriptedEndpoint]:
         yield endpoint
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive(), "the scripted endpoint did not stop"
 
 
@@ -165,6 +165,20 @@ seed = 3
 """Two simulated workers of a pool file."""
 
 
+def scripted_worker(endpoint: ScriptedEndpoint) -> str:
+    """A worker of a pool file that says what `endpoint` was told to.
+
+    A test that looks at a step under way holds its answer: a step that takes some seconds may be over when a
+    busy machine has drawn the page.
+    """
+    return f"""
+[[worker]]
+name = "scripted-13b"
+base_url = "{endpoint.base_url}"
+model = "conductor"
+"""
+
+
 def pool_file(endpoint: ScriptedEndpoint) -> str:
     """A pool whose Conductor is served by `endpoint`, with simulated workers."""
     return f"""
@@ -182,4 +196,4 @@ kind = "simulated"
 tokens = 60
 tokens_per_second = 20
 seed = 4
-"""
+{scripted_worker(endpoint)}"""

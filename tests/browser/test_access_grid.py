@@ -19,7 +19,6 @@ def rows_selected(desk: WorkbenchPage) -> Locator:
     return desk.page.locator(".access .row[data-selected] .title")
 
 
-@pytest.mark.thorough
 def test_access_is_given_and_taken_by_keyboard_and_stays_linked_with_the_graph(desk, paced_app):
     page = desk.page
     desk.drawer("Access")
@@ -45,13 +44,13 @@ def test_access_is_given_and_taken_by_keyboard_and_stays_linked_with_the_graph(d
     expect(desk.graph.cards.nth(2)).to_have_attribute("aria-selected", "true")
 
     # Space gives access: the graph shows it, the focus stays, and one undo takes it back.
-    given = cell(desk, 3, 2)
-    expect(given).not_to_be_checked()
+    box = cell(desk, 3, 2)
+    expect(box).not_to_be_checked()
     for key in ("Space", "ArrowUp", "ArrowDown"):  # what else is sent meanwhile may not take it back
         page.keyboard.press(key)
     expect(desk.graph.cards.nth(2)).to_contain_text(re.compile("reads steps 1, 2"))
-    expect(given).to_be_checked()
-    expect(given).to_be_focused()
+    expect(box).to_be_checked()
+    expect(box).to_be_focused()
     expect(desk.inspector.get_by_role("heading", name="3. Give the result")).to_be_visible()
     desk.settled()
     with paced_app.store() as store:
@@ -60,11 +59,11 @@ def test_access_is_given_and_taken_by_keyboard_and_stays_linked_with_the_graph(d
             "Step 3: access",
         ]
     page.keyboard.press("Control+z")
-    expect(given).not_to_be_checked()
+    expect(box).not_to_be_checked()
     expect(desk.graph.cards.nth(2)).to_contain_text(re.compile("reads step 1(,|$)"))
     desk.settled()
-    given.click()
-    expect(given).to_be_checked()
+    box.click()
+    expect(box).to_be_checked()
 
     # What comes later cannot be read, and says why.
     never = cell(desk, 2, 3)

@@ -23,7 +23,7 @@ from conductor.workflow.model import Step
 pytestmark = pytest.mark.browser
 
 SLOW = 1_000
-BEGUN = (
+HALF_REQUESTS = (
     b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n",
     b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     b"Content-Length: 1000000\r\n\r\n{",
@@ -39,7 +39,7 @@ def held(port: int) -> Iterator[None]:
     async def hold() -> None:
         streams = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(SLOW)))
         for at, (_, writer) in enumerate(streams):
-            writer.write(BEGUN[at % len(BEGUN)])
+            writer.write(HALF_REQUESTS[at % len(HALF_REQUESTS)])
         opened.set()
         await asyncio.to_thread(over.wait)
         for _, writer in streams:
@@ -52,10 +52,10 @@ def held(port: int) -> Iterator[None]:
         yield
     finally:
         over.set()
-        holder.join(30)
+        holder.join(60)
 
 
-def asked(app: AppServer, key: str, model: str) -> str:
+def answer_of(app: AppServer, key: str, model: str) -> str:
     """What OpenAI's client gets."""
     with openai.OpenAI(base_url=f"{app.url}/v1", api_key=key, max_retries=0) as client:
         answer = client.chat.completions.create(
@@ -79,7 +79,6 @@ def token_made(page: Page, name: str) -> str:
     return text
 
 
-@pytest.mark.thorough
 def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(visit, paced_app):
     session = paced_app.plant(
         Step(instruction="Find it.", worker="writer-8b"),
@@ -90,9 +89,9 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
         text = token_made(page, "A laptop")
         assert_fits(page)
         expect(page.get_by_text("60 requests a minute")).to_be_visible()
-        assert asked(paced_app, text, f"workflow:{session}")
+        assert answer_of(paced_app, text, f"workflow:{session}")
         with pytest.raises(openai.AuthenticationError):
-            asked(paced_app, "none", "worker:writer-8b")
+            answer_of(paced_app, "none", "worker:writer-8b")
 
         desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
         desk.drawer("Code")
@@ -118,10 +117,9 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
     page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True).click()
     expect(page.get_by_text("was revoked")).to_be_visible()
     with pytest.raises(openai.AuthenticationError, match="revoked"):
-        asked(paced_app, text, "worker:writer-8b")
+        answer_of(paced_app, text, "worker:writer-8b")
 
 
-@pytest.mark.thorough
 def test_the_panel_can_be_read_in_the_dark(visit, paced_app, browser):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark")
     session = paced_app.plant(Step(instruction="Find it.", worker="writer-8b"))

@@ -7,6 +7,7 @@ import re
 import pytest
 from app_server import AppServer
 from playwright.sync_api import Page, expect
+from scripted_endpoint import held
 from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
@@ -16,13 +17,12 @@ pytestmark = pytest.mark.browser
 
 PASSWORD = "correct horse battery"
 
-SLOW = (
+STEPS = (
     Step(instruction="Find what is asked.", worker="planner-7b"),
-    Step(instruction="Write at length.", worker="steady-13b", access=(0,)),
+    Step(instruction="Write at length.", worker="scripted-13b", access=(0,)),
 )
-"""Some five seconds of `paced_app`."""
 
-FORGED = """([root]) => {
+FORGED = """(root) => {
   const { component } = root.__fg, { revision } = component.data;
   component.setTriggerValue("edit", { op: "remove_step", step: 0, revision });
   component.setTriggerValue("inside", { step: 0, open: true });
@@ -40,11 +40,10 @@ def letters(page: Page) -> float:
     return float(size.removesuffix("px"))
 
 
-@pytest.mark.thorough
-def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afar(visit, offline_app):
-    with offline_app.store() as store:
-        session = open_recorded(store, RECORDED[1]).id
-    desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
+def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afar(visit, built_in_app):
+    with built_in_app.store() as store:
+        session = open_recorded(store, RECORDED[0]).id
+    desk = WorkbenchPage(visit(built_in_app, f"/?session={session}"))
     page, keys = desk.page, desk.page.keyboard
     usual = desk.graph.smallest_letters(), letters(page)
     desk.keyed("present").get_by_role("button").focus()
@@ -60,7 +59,7 @@ def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afa
         page.set_viewport_size({"width": width, "height": height})
         expect(page.locator('[data-testid="stApp"]')).to_have_css("width", f"{width}px")
         assert letters(page) > 1.15 * usual[1]
-        assert desk.graph.drawn().smallest_letters() > usual[0]
+        assert desk.graph.settle().smallest_letters() > usual[0]
         assert page.evaluate("document.scrollingElement.scrollWidth") == width
 
     # From moment to moment, and by itself; whatever has the focus.
@@ -107,9 +106,9 @@ def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afa
     expect(question).to_have_count(0)
 
 
-@pytest.mark.thorough
-def test_a_view_only_tab_follows_a_run_and_changes_nothing_whatever_it_sends(visit, paced_app):
-    session = paced_app.plant(*SLOW, query="Which one?")
+def test_a_view_only_tab_follows_a_run_and_changes_nothing_whatever_it_sends(visit, paced_app, endpoint):
+    endpoint.say(answer := held("It is written at length."))
+    session = paced_app.plant(*STEPS, query="Which one?")
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.share()
     link = desk.region("View-only link").inner_text()
@@ -127,6 +126,7 @@ def test_a_view_only_tab_follows_a_run_and_changes_nothing_whatever_it_sends(vis
     for offered in ("undo", "run", "stop", "share", "ask", "composer", "thumbs", "new", "storage"):
         expect(guest.keyed(offered)).to_have_count(0)
     expect(page.get_by_role("textbox")).to_have_count(0)
+    answer.released.set()
     expect(guest.answer).to_be_visible()
     expect(page.locator('[data-testid="stSidebar"]')).not_to_be_visible()
     guest.select(1)
@@ -142,7 +142,7 @@ def test_a_view_only_tab_follows_a_run_and_changes_nothing_whatever_it_sends(vis
     guest.graph.stage.focus()
     for key in ("Delete", "Control+z", "Control+Shift+z", "Control+Enter", "r"):
         keys.press(key)
-    page.evaluate(FORGED, [guest.graph.root.element_handle()])
+    guest.graph.root.evaluate(FORGED)
     page.evaluate("history.pushState(null, '', '/?session=0123456789abcdef')")
     guest.graph.click(0)
     expect(guest.inspector.get_by_role("heading", name="1. ")).to_be_visible()
@@ -170,12 +170,11 @@ def test_a_view_only_tab_follows_a_run_and_changes_nothing_whatever_it_sends(vis
     expect(page.get_by_text("This link shows no session")).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_a_view_only_link_needs_no_password_and_shows_one_session_until_it_is_revoked(
     visit, browser, complaints, chromium, tmp_path
 ):
     with AppServer(tmp_path, settings={"CONDUCTOR_PASSWORD": PASSWORD}) as server:
-        step = Step(instruction="What is 17 * 23?", worker="mathematics")
+        step = Step(instruction="What is 17 * 23?", worker="calculator")
         session, other = server.plant(step), server.plant(step, query="What else?")
         own, others = browser.new_context(), browser.new_context()
         page = visit(server, f"/?session={session}", inside=own)

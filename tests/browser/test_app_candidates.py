@@ -12,7 +12,7 @@ from scripted_endpoint import at_once, held
 from test_app_looks import assert_fits
 from workbench_page import WorkbenchPage
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = pytest.mark.browser
 
 ONE = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0]"))
 TWO = plan_text((0, "Answer at once.", "[]"))

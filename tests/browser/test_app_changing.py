@@ -10,7 +10,7 @@ from scripted_endpoint import at_once
 from test_app_looks import assert_fits
 from workbench_page import WorkbenchPage
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = pytest.mark.browser
 
 FIRST = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0]"))
 CHANGED = plan_text(
@@ -30,20 +30,20 @@ def test_a_change_is_asked_for_and_some_of_its_steps_are_taken(visit, served_app
     line = desk.page.get_by_role("textbox", name="Ask for changes")
     line.fill(WISH)
     line.press("Enter")
-    asked = desk.keyed("asked-change")
-    expect(asked.get_by_text(f"Asked: “{WISH}”")).to_be_visible()
+    panel = desk.keyed("asked-change")
+    expect(panel.get_by_text(f"Asked: “{WISH}”")).to_be_visible()
     expect(desk.graph.cards.first).to_contain_text("Find what is asked")
     assert WISH in str(endpoint.bodies[1]["messages"])
-    expect(asked.get_by_role("button", name="Take", exact=True)).to_be_enabled()
+    expect(panel.get_by_role("button", name="Take", exact=True)).to_be_enabled()
     assert_readable(desk.page)
     assert_fits(desk.page)
     desk.page.reload()
     desk = WorkbenchPage(desk.page)
     desk.drawer("Plans")
-    asked = desk.keyed("asked-change")
-    asked.get_by_role("checkbox").last.press(" ")
-    asked.get_by_role("button", name="Take these steps").click()
-    expect(asked).to_have_count(0)
+    panel = desk.keyed("asked-change")
+    panel.get_by_role("checkbox").last.press(" ")
+    panel.get_by_role("button", name="Take these steps").click()
+    expect(panel).to_have_count(0)
     with served_app.store() as store:
         (change,) = store.changes.of_session(desk.session)
         assert (change.wish, change.decision) == (WISH, "part")
@@ -51,6 +51,6 @@ def test_a_change_is_asked_for_and_some_of_its_steps_are_taken(visit, served_app
     line = desk.page.get_by_role("textbox", name="Ask for changes")
     line.fill("break it")
     desk.page.get_by_role("button", name="Ask", exact=True).click()
-    expect(asked.get_by_text("No changed plan.")).to_be_visible()
-    asked.get_by_role("button", name="Leave").click()
-    expect(asked).to_have_count(0)
+    expect(panel.get_by_text("No changed plan.")).to_be_visible()
+    panel.get_by_role("button", name="Leave").click()
+    expect(panel).to_have_count(0)

@@ -65,11 +65,10 @@ EDITS = (
 """An edit, the card (from 0) on which it is seen, and what that card says before and after."""
 
 
-@pytest.mark.thorough
 def test_every_edit_is_undone_and_redone_by_key(desk):
     for edit, card, before, after in EDITS:
-        shown = desk.graph.cards.nth(card)
-        expect(shown).to_contain_text(re.compile(rf"{before}(,|$)"))
+        element = desk.graph.cards.nth(card)
+        expect(element).to_contain_text(re.compile(rf"{before}(,|$)"))
         edit(desk)
         for key, seen in (
             ("", after),
@@ -80,12 +79,11 @@ def test_every_edit_is_undone_and_redone_by_key(desk):
             desk.leave_fields()
             if key:
                 desk.page.keyboard.press(key)
-            expect(shown, f"{edit.__name__} {key}").to_contain_text(re.compile(rf"{seen}(,|$)"))
+            expect(element, f"{edit.__name__} {key}").to_contain_text(re.compile(rf"{seen}(,|$)"))
             desk.settled()
         expect(desk.keyed("undo").get_by_role("button")).to_be_disabled()
 
 
-@pytest.mark.thorough
 def test_text_fields_keep_undo_and_control_enter_for_themselves(desk, paced_app):
     desk.select(2)
     session = desk.session

@@ -9,7 +9,6 @@ from workbench_page import THREE, WorkbenchPage
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.thorough
 def test_a_step_that_fails_takes_the_text_of_its_rule(visit, paced_app):
     first = THREE[0].model_copy(update={"worker": "broken-1b"})
     session = paced_app.plant(first, THREE[2])

@@ -26,7 +26,6 @@ def attach(page, *files):
         expect(page.get_by_text(file["name"])).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_a_pdf_is_attached_and_each_step_sees_its_text(visit, paced_app):
     page = visit(paced_app)
     desk = WorkbenchPage(page)

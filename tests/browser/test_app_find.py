@@ -1,4 +1,4 @@
-"""Ctrl+K in a real browser: words of a step and of a note, a command by name, and nothing found."""
+"""Ctrl+K in a real browser: words of a step, places by name, commands, and nothing that matches."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ def opened(page: Page, box: Locator) -> Locator:
     return box
 
 
-@pytest.mark.thorough
 def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit, paced_app):
-    given = (("Find the zebra in it.", "writer-8b"), ("Say it.", '<b id="worker">*worker*</b>'))
-    steps = [Step(instruction=text, worker=worker) for text, worker in given]
+    plan = (("Find the zebra in it.", "writer-8b"), ("Say it.", '<b id="worker">*worker*</b>'))
+    steps = [Step(instruction=text, worker=worker) for text, worker in plan]
     desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*steps)}")).settled()
     page = desk.page
-    box = page.get_by_role("combobox", name="Words in this session, or a command")
+    box = page.get_by_role("combobox", name="Go to, find or do")
     options = page.get_by_role("listbox", name="Found").get_by_role("option")
 
     # A key that comes before its listener is there is lost.
@@ -45,7 +44,7 @@ def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit,
 
     page.keyboard.press("Control+k")
     box.fill("<SCRIPT>")
-    expect(options.filter(has_text="2. Say it · Output")).to_have_count(1)
+    expect(options.filter(has_text="2. Say it").filter(has_text="Output")).to_have_count(1)
     page.keyboard.press("Enter")
     expect(desk.keyed("step-parts").get_by_role("tab", name="Output")).to_have_attribute(
         "aria-selected", "true"
@@ -55,14 +54,13 @@ def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit,
 
     page.keyboard.press("Control+k")
     box.fill("zebra")
-    expect(options.filter(has_text="Instruction")).to_have_count(1)
-    page.keyboard.press("Enter")
+    options.filter(has_text="Instruction").click()
     expect(desk.keyed("step-parts").get_by_role("tab", name="Instruction")).to_have_attribute(
         "aria-selected", "true"
     )
     page.keyboard.press("Control+k")
     box.fill("nobody wrote this")
-    expect(page.get_by_text("No text or note of this session has these words.")).to_be_visible()
+    expect(page.get_by_text("Nothing has this name or these words.")).to_be_visible()
     page.keyboard.press("Escape")
     expect(box).to_be_hidden()
 
@@ -77,3 +75,43 @@ def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit,
     box.fill("zebra")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Compare", level=1)).to_be_visible()
+
+
+def test_every_page_goes_to_sessions_workers_and_pages_and_a_session_to_steps_and_panels(visit, paced_app):
+    steps = [Step(instruction=text, worker="writer-8b") for text in ("Read the letter.", "Say it.")]
+    session = paced_app.plant(*steps)
+    page = visit(paced_app, "/pool")
+    box = page.get_by_role("combobox", name="Go to, find or do")
+    options = page.get_by_role("listbox", name="Found").get_by_role("option")
+    with paced_app.store() as store:
+        title = store.sessions.find(session).title
+
+    expect(opened(page, box)).to_be_focused()
+    expect(options.filter(has_text="Open Learning")).to_have_count(1)
+    page.keyboard.type("osess")
+    expect(options.first).to_contain_text("Open Sessions")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Sessions", level=1)).to_be_visible()
+    # What was chosen last comes first.
+    expect(opened(page, box)).to_be_focused()
+    box.fill("")
+    expect(options.first).to_contain_text("Open Sessions")
+    box.fill(title)
+    page.keyboard.press("Enter")
+    desk = WorkbenchPage(page).settled()
+    expect(desk.graph.cards).to_have_count(2)
+    assert f"session={session}" in page.url
+
+    expect(opened(page, box)).to_be_focused()
+    box.fill("say it")
+    expect(options.first).to_contain_text("2. Say it")
+    page.keyboard.press("Enter")
+    expect(desk.graph.cards.nth(1)).to_have_attribute("aria-selected", "true")
+    expect(opened(page, box)).to_be_focused()
+    box.fill("history")
+    options.filter(has_text="Panel").first.click()
+    expect(desk.keyed("panel").get_by_role("radio", name="History")).to_be_checked()
+    expect(opened(page, box)).to_be_focused()
+    box.fill("writer-8b")
+    options.filter(has_text="Worker").first.click()
+    expect(page.get_by_role("heading", name="Pool", level=1)).to_be_visible()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Locator, expect
+from scripted_endpoint import held
 from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
 from pages.components.keyboard.shortcuts import SHORTCUTS
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = pytest.mark.browser
 
 
 def press(button: Locator, key: str = "Enter") -> None:
@@ -36,18 +37,23 @@ def test_undo_and_redo_hand_the_focus_to_each_other(desk):
     expect(undo).to_be_focused()
 
 
-def test_the_focus_follows_from_run_to_stop_and_back(visit, paced_app):
-    session = paced_app.plant(Step(instruction="Write at length.", worker="steady-13b"))
+def test_the_focus_follows_from_run_to_stop_and_back(visit, paced_app, endpoint):
+    endpoint.say(answer := held("It is written at length."))
+    session = paced_app.plant(Step(instruction="Write at length.", worker="scripted-13b"))
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     press(in_box(desk, "run"))
     expect(in_box(desk, "stop")).to_be_focused()
+    answer.released.set()
     desk.finished()
-    expect(in_box(desk, "run")).to_be_focused()
+    # Nothing changed since, so there is nothing to rerun but all of it.
+    expect(in_box(desk, "run")).to_be_disabled()
+    expect(in_box(desk, "run-split").last).to_be_focused()
     assert paced_app.calls(session) == [[0]]
 
 
-def test_a_key_held_down_does_not_press_who_gets_the_focus(visit, paced_app):
-    session = paced_app.plant(Step(instruction="Write at length.", worker="steady-13b"))
+def test_a_key_held_down_does_not_press_who_gets_the_focus(visit, paced_app, endpoint):
+    endpoint.say(answer := held("It is written at length."))
+    session = paced_app.plant(Step(instruction="Write at length.", worker="scripted-13b"))
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     run = in_box(desk, "run")
     run.focus()
@@ -57,6 +63,7 @@ def test_a_key_held_down_does_not_press_who_gets_the_focus(visit, paced_app):
         desk.page.keyboard.down("Enter")
         desk.page.wait_for_timeout(100)
     desk.page.keyboard.up("Enter")
+    answer.released.set()
     desk.finished()
     with paced_app.store() as store:
         assert store.runs.of_session(session)[0].status == "finished"
@@ -98,8 +105,8 @@ def test_deleting_in_the_graph_leaves_the_focus_in_the_graph(desk):
     expect(graph.stage).to_be_focused()
 
 
-def test_an_example_chosen_by_keyboard_leads_to_run_and_new_to_the_query(visit, offline_app):
-    desk = WorkbenchPage(visit(offline_app))
+def test_an_example_chosen_by_keyboard_leads_to_run_and_new_to_the_query(visit, built_in_app):
+    desk = WorkbenchPage(visit(built_in_app))
     press(desk.keyed("examples").get_by_role("button").first)
     expect(in_box(desk, "run")).to_be_focused()
     press(desk.button("New"))

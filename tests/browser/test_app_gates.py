@@ -9,29 +9,6 @@ from workbench_page import THREE, WorkbenchPage
 pytestmark = pytest.mark.browser
 
 
-def test_a_gate_is_set_in_the_graph_and_a_run_waits_there_until_it_is_continued(visit, paced_app):
-    session = paced_app.plant(*THREE)
-    page = visit(paced_app, f"/?session={session}")
-    desk = WorkbenchPage(page)
-    desk.graph.click(2)
-    page.keyboard.press("b")
-    expect(desk.graph.cards.nth(2)).to_contain_text("with a gate before it")
-    desk.run()
-    expect(desk.graph.cards.nth(2)).to_contain_text("the run waits before this step")
-    expect(page.get_by_text("Waiting before step 3. 2 finished outputs kept")).to_be_visible()
-    expect(page.get_by_text("waiting before step 3: 2 of 3 kept")).to_be_visible()
-    page.get_by_text("Step 3", exact=True).click()
-    page.get_by_role("tab", name="Saw").click()
-    expect(page.get_by_text("Own task")).to_be_visible()
-    page.reload()
-    desk = WorkbenchPage(page)
-    desk.button("Continue").click()
-    expect(desk.graph.cards.nth(2)).to_contain_text("finished")
-    expect(desk.button("Rerun")).to_be_visible()
-    assert paced_app.calls(session) == [[0, 1], [2]]
-
-
-@pytest.mark.thorough
 def test_a_dot_takes_and_gives_a_gate_and_what_waits_is_skipped_or_stopped(visit, paced_app):
     session = paced_app.plant(*THREE)
     page = visit(paced_app, f"/?session={session}")
@@ -57,7 +34,6 @@ def test_a_dot_takes_and_gives_a_gate_and_what_waits_is_skipped_or_stopped(visit
     assert paced_app.calls(session) == [[0, 1], []]
 
 
-@pytest.mark.thorough
 def test_what_waits_can_be_stopped(visit, paced_app):
     session = paced_app.plant(THREE[0], THREE[2].model_copy(update={"gate": True}))
     page = visit(paced_app, f"/?session={session}")

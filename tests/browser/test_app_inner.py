@@ -15,7 +15,7 @@ from workbench_page import Graph, WorkbenchPage
 
 from conductor.workflow.model import Step
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,7 @@ def panel(desk: WorkbenchPage) -> Locator:
 
 def open_inside(desk: WorkbenchPage) -> Graph:
     """Click what opens the second card; the graph of what is inside."""
-    graph = desk.graph
-    desk.page.mouse.click(*graph.ask("openers()")[1])
+    desk.page.mouse.click(*desk.graph.opener(1))
     expect(panel(desk).get_by_text("Inside 2. Work out the hard part")).to_be_visible()
     desk.settled()
     return Graph(desk.page, 1)
@@ -122,7 +121,7 @@ def test_what_is_inside_opens_under_the_graph_and_inside_that_again(desk):
     expect(box.get_by_role("region", name="Request")).to_contain_text("Which one?Split it up.")
     expect(inner.root.get_by_role("button", name="Add step")).to_be_hidden()
     inner.root.scroll_into_view_if_needed()
-    desk.page.mouse.click(*inner.ask("openers()")[1])
+    desk.page.mouse.click(*inner.opener(1))
     expect(box.get_by_text("Inside 2. Solve the core")).to_be_visible()
     deepest = Graph(desk.page, 1)
     expect(deepest.cards).to_have_count(2)

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.browser
 HOSTILE = '<img src="/kept.png" onerror="alert(1)"> **x**'
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_question_is_kept_by_keyboard_and_refused_twice(visit, paced_app, browser, theme):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
@@ -53,7 +52,7 @@ def test_a_question_is_kept_by_keyboard_and_refused_twice(visit, paced_app, brow
     desk.page.keyboard.press("Escape")
     expect(desk.page.get_by_role("button", name="Keep as a test")).to_be_visible()
     with paced_app.store() as store:
-        assert store.tests.sets() == {}
+        assert "Rivers" not in store.tests.sets()
 
 
 def test_history_counts_the_tests_that_a_revision_passes(visit, paced_app):

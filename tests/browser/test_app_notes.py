@@ -23,7 +23,6 @@ SELECT = """(body, words) => {
 }"""
 
 
-@pytest.mark.thorough
 def test_a_note_is_written_on_selected_words_counted_on_the_card_and_deleted(visit, paced_app):
     steps = [
         Step(instruction="Find it.", worker="writer-8b"),

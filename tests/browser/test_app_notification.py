@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
+from scripted_endpoint import held
 from workbench_page import THREE, WorkbenchPage
 
 pytestmark = pytest.mark.browser
@@ -32,10 +35,10 @@ def recording(browser, script):
     return context
 
 
-@pytest.mark.thorough
-def test_a_run_that_ends_unseen_is_announced_once_it_is_turned_on(visit, paced_app, browser):
-    steady = THREE[0].model_copy(update={"worker": "steady-13b"})
-    session = paced_app.plant(steady, THREE[2].model_copy(update={"gate": True}), query="Which one?")
+def test_a_run_that_ends_unseen_is_announced_once_it_is_turned_on(visit, paced_app, endpoint, browser):
+    endpoint.say(answer := held("It is done."))
+    first = THREE[0].model_copy(update={"worker": "scripted-13b"})
+    session = paced_app.plant(first, THREE[2].model_copy(update={"gate": True}), query="Which one?")
     page = visit(paced_app, f"/?session={session}", inside=recording(browser, _RECORDED))
     desk = WorkbenchPage(page)
     page.get_by_role("tab", name="Live").click()
@@ -45,7 +48,9 @@ def test_a_run_that_ends_unseen_is_announced_once_it_is_turned_on(visit, paced_a
     expect(switch).to_have_attribute("aria-pressed", "true")
     desk.run()
     expect(desk.button("Stop")).to_be_visible()
-    page.evaluate(_HIDE, True)
+    with page.expect_response(re.compile("/ending")):
+        page.evaluate(_HIDE, True)
+    answer.released.set()
     page.wait_for_function("shown.length")
     assert page.evaluate("shown") == [["Which one?", "Waits at a gate"]]
     page.evaluate(_HIDE, False)

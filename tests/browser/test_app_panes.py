@@ -21,56 +21,15 @@ FIVE = (
     Step(instruction="Write the result.", worker="writer-8b", access=(2, 3)),
 )
 
-SCROLLS = (
-    "([...document.querySelectorAll('.stMain, html')].some((box) => box.scrollHeight > box.clientHeight))"
-)
-
-
-def test_graph_and_answer_are_in_sight_at_once_and_a_card_shows_its_step(visit, paced_app):
-    desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*FIVE)}"))
-    page = desk.page
-    page.set_viewport_size({"width": 1440, "height": 900})
-    desk.run()
-    desk.finished()
-    assert not page.evaluate(SCROLLS)
-    assert all(card["top"] > 0 and card["bottom"] < 864 for card in desk.graph.drawn().ask("positions()"))
-    answer = desk.keyed("read-pane").bounding_box()
-    assert answer is not None
-    assert answer["height"] > 700
-
-    desk.select(2)
-    expect(page.get_by_role("tab", name="Step 3")).to_have_attribute("aria-selected", "true")
-    expect(desk.answer).to_be_hidden()
-    desk.page.keyboard.press("Escape")
-    expect(desk.answer).to_be_visible()
-
-    drawer = desk.keyed("drawer")
-    assert drawer.bounding_box()["height"] < 40
-    desk.drawer("Timeline")
-    assert drawer.bounding_box()["height"] > 200
-    assert not page.evaluate(SCROLLS)
-    desk.keyed("panel").get_by_role("radio", name="Timeline").click()
-    expect(desk.keyed("drawer-body")).to_have_count(0)
-
-    handle = page.get_by_role("separator", name="Room for what is read")
-    handle.press("ArrowLeft")
-    wider = desk.keyed("read-pane").bounding_box()["width"]
-    assert wider > answer["width"]
-    page.reload()
-    expect(desk.answer).to_be_visible()
-    handle.wait_for()
-    assert desk.settled().keyed("read-pane").bounding_box()["width"] == pytest.approx(wider, abs=2)
-    handle.dblclick()
-
 
 def test_a_step_is_read_before_the_server_answers(visit, paced_app):
     page = visit(paced_app, f"/?session={paced_app.plant(*FIVE)}")
-    sockets, asked, held, holds = [], [], [], threading.Event()
+    sockets, messages, held, holds = [], [], [], threading.Event()
 
     def through(browser):
         server = browser.connect_to_server()
         sockets.append(browser)
-        browser.on_message(lambda message: (asked.append(message), server.send(message)))
+        browser.on_message(lambda message: (messages.append(message), server.send(message)))
         server.on_message(lambda message: held.append(message) if holds.is_set() else browser.send(message))
 
     page.route_web_socket(re.compile("_stcore/stream"), through)
@@ -78,23 +37,24 @@ def test_a_step_is_read_before_the_server_answers(visit, paced_app):
     desk = WorkbenchPage(page)
     desk.run()
     desk.finished()
-    preview, drawn = desk.keyed("read-preview"), desk.keyed("read-step")
+    preview, panel = desk.keyed("read-preview"), desk.keyed("read-step")
     whole = desk.answer.inner_text()
     holds.set()
-    asked.clear()
+    messages.clear()
     desk.graph.click(4)
     expect(preview.get_by_role("heading", name="5. Write the result")).to_be_visible()
     expect(preview.get_by_role("region", name="Output")).to_have_text(whole, use_inner_text=True)
-    assert len(asked) == 1
+    # A tick that was still under way may ask as well, and repeats the choice.
+    assert len(set(re.findall(rb'"step": ?4, ?"at": ?(\d+)', b"".join(messages)))) == 1
     desk.graph.click(2)
     expect(preview.get_by_role("heading", name="3. Compare both plans")).to_be_visible()
-    expect(drawn.get_by_role("heading")).to_have_count(0)
+    expect(panel.get_by_role("heading")).to_have_count(0)
     holds.clear()
     for message in held:
         sockets[-1].send(message)
-    expect(drawn.get_by_role("heading", name="3. Compare both plans")).to_be_visible()
+    expect(panel.get_by_role("heading", name="3. Compare both plans")).to_be_visible()
     expect(preview).to_be_hidden()
-    expect(drawn.get_by_role("region", name="Output")).to_be_visible()
+    expect(panel.get_by_role("region", name="Output")).to_be_visible()
 
 
 def test_the_title_is_changed_where_it_stands(visit, paced_app):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = pytest.mark.browser
 
 HOSTILE = '<img src="/name.png" onerror="alert(1)"> **b** [l](/name) $x$ :red[r]'
 
@@ -68,9 +69,11 @@ def save(page: Page) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
 
 
-def test_a_model_is_added_to_the_offline_pool_tested_and_used_without_a_restart(app, visit, fake, folder):
+def test_a_model_is_added_to_the_built_in_pool_tested_and_used_without_a_restart(app, visit, fake, folder):
     page = opened(visit(app, "/pool"))
-    expect(page.get_by_role("status")).to_contain_text("This pool is offline, no model is called.")
+    expect(page.get_by_role("status")).to_contain_text(
+        "Without a model of your own: tiny, on this machine, often wrong."
+    )
     page.get_by_role("button", name="Add a worker").click()
     typed(page, "Name", "alpha")
     typed(page, "Model", "m-1")
@@ -95,6 +98,24 @@ def test_a_model_is_added_to_the_offline_pool_tested_and_used_without_a_restart(
     desk.run()
     desk.finished()
     expect(desk.answer).to_contain_text("Simulated answer")
+
+
+def test_an_endpoint_is_connected_once_its_models_become_workers_and_one_plans(app, visit, fake, folder):
+    page = opened(visit(app, "/pool"))
+    page.get_by_role("button", name="Connect an endpoint").click()
+    dialog = page.get_by_role("dialog")
+    typed(page, "URL", fake.base_url)
+    page.get_by_role("button", name="List its models").click()
+    expect(dialog.get_by_text(re.compile("^Workers, of [0-9]+ models of 127"))).to_be_visible()
+    dialog.locator('[class*="connect-1-strengths"] input').first.fill("puzzles")
+    page.get_by_role("button", name="Add and test").click()
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_text("m-1 writes the workflows.")).to_be_visible()
+    expect(row(page, "m-1").last).to_contain_text("to the first token")
+    text = (folder / "pool.toml").read_text(encoding="utf-8")
+    assert ('strengths = "puzzles"' in text, "[conductor]" in text) == (True, True)
+    page.get_by_role("link", name="Ask now").click()
+    expect(WorkbenchPage(page).query).to_be_visible()
 
 
 def test_tests_are_shown_while_they_go_on_and_can_be_stopped(app, visit, fake, folder):

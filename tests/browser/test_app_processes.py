@@ -14,7 +14,7 @@ from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = pytest.mark.browser
 
 QUICK = Step(instruction="Find what is asked.", worker="writer-8b")
 ENDLESS = Step(instruction="Write without an end.", worker="endless-70b", access=(0,))
@@ -49,7 +49,7 @@ def test_a_run_is_seen_stopped_and_survived_by_another_process(visit, tmp_path):
             runner.page.close()
             one.kill()
             died = watcher.page.get_by_text("Interrupted: the process that ran this ended")
-            expect(died).to_be_visible(timeout=10_000)
+            expect(died).to_be_visible()
             expect(watcher.graph.cards.nth(1)).to_contain_text("interrupted")
             assert two.calls(session) == [[0, 1], [1]]
             watcher.page.close()

@@ -43,7 +43,6 @@ def restart(desk: WorkbenchPage, server) -> None:
     desk.settled()
 
 
-@pytest.mark.thorough
 def test_the_page_says_that_the_server_is_away_and_comes_back_whole(desk, own_app):
     restart(desk, own_app)
     assert desk.graph.ask("selected") == 1
@@ -57,7 +56,6 @@ def test_the_page_says_that_the_server_is_away_and_comes_back_whole(desk, own_ap
     assert notes == ["Planted", "Step 3: planner-7b to critic-7b"]
 
 
-@pytest.mark.thorough
 def test_a_page_older_than_the_server_commits_nothing_that_nobody_changed(desk, own_app):
     session = desk.session
     own_app.kill()
@@ -79,7 +77,6 @@ def test_a_page_older_than_the_server_commits_nothing_that_nobody_changed(desk, 
     assert revisions[-1].workflow == reworded.with_worker(1, "steady-13b")
 
 
-@pytest.mark.thorough
 def test_an_undecided_conflict_and_a_draft_survive_the_restart_and_a_reload(desk, own_app):
     session = desk.session
     desk.part("Output")
@@ -114,7 +111,6 @@ def test_an_undecided_conflict_and_a_draft_survive_the_restart_and_a_reload(desk
     expect(conflict).to_have_count(0)
 
 
-@pytest.mark.thorough
 def test_a_field_whose_script_was_lost_with_the_server_comes_back(browser, own_app, visit, complaints):
     session = own_app.plant(*STEPS)
     with closing(browser.new_context()) as context:
@@ -133,10 +129,9 @@ def test_a_field_whose_script_was_lost_with_the_server_comes_back(browser, own_a
     complaints.clear()
 
 
-@pytest.mark.thorough
 def test_what_a_page_draws_later_needs_no_server_any_more(desk, complaints):
     desk.page.route("**/static/js/**", lambda route: route.abort())
-    desk.page.get_by_role("button", name="Import JSON").click()
+    desk.page.get_by_role("button", name="Import", exact=True).click()
     expect(desk.page.get_by_test_id("stFileUploaderDropzoneInput")).to_be_attached()
     desk.page.keyboard.press("Escape")
     desk.drawer("Code")

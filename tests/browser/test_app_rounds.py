@@ -15,7 +15,7 @@ from conductor.values.budget import Budget
 from conductor.values.presets import Settings
 from conductor.workflow.model import Step
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = pytest.mark.browser
 
 FIRST = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0]"))
 SECOND = f"It can be shorter, I think, and better.\n\n{plan_text((1, 'Write it shorter.', '[]'))}"
@@ -45,8 +45,8 @@ def test_the_page_follows_automatic_rounds_from_run_to_planning_to_the_kept_answ
     expect(desk.answer).to_be_visible()
     second.released.set()
     expect(desk.graph.cards).to_have_count(1)
-    kept = desk.region("Round 3: the Conductor keeps the answer")
-    expect(kept).to_have_text("It is good as it is.")
+    region = desk.region("Round 3: the Conductor keeps the answer")
+    expect(region).to_have_text("It is good as it is.")
     line = desk.page.get_by_text(re.compile(r"^Round 1 · chain · 2 steps · “.+” · [\d,]+ tokens · "))
     expect(line).to_be_visible()
     line.click()
@@ -87,10 +87,11 @@ def test_stop_between_rounds_keeps_the_answer(visit, served_app, endpoint):
 
 
 def test_a_budget_is_metered_and_its_crossing_says_how_to_go_on(visit, served_app, endpoint):
+    endpoint.say(answer := held("It is written at length."))
     session = planted(
         served_app,
         Step(instruction="Find it.", worker="writer-8b"),
-        Step(instruction="Write at length.", worker="steady-13b", access=(0,)),
+        Step(instruction="Write at length.", worker="scripted-13b", access=(0,)),
         Step(instruction="Check it.", worker="writer-8b", access=(1,)),
         settings=Settings(budget=Budget(calls=2, tokens=9000)),
     )
@@ -98,6 +99,7 @@ def test_a_budget_is_metered_and_its_crossing_says_how_to_go_on(visit, served_ap
     desk.run()
     expect(desk.keyed("budget-meter").get_by_text("2 of 2 calls")).to_be_visible()
     expect(desk.keyed("budget-meter").get_by_text(re.compile(r"\d+ of 9,000 tokens"))).to_be_visible()
+    answer.released.set()
     alert = desk.page.get_by_role("alert")
     expect(alert).to_contain_text("Stopped at the budget: 2 of 2 calls used. 2 finished outputs kept")
     expect(desk.keyed("budget-meter")).to_have_count(0)

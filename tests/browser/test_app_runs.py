@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from playwright.sync_api import expect
+from scripted_endpoint import held
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from waiting import until
 from workbench_page import WorkbenchPage
 
-from conductor.runs.state import fold
 from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.browser
 
 QUICK = Step(instruction="Find what is asked.", worker="writer-8b")
-STEADY = Step(instruction="Write at length.", worker="steady-13b", access=(0,))
+SCRIPTED = Step(instruction="Write at length.", worker="scripted-13b", access=(0,))
 ENDLESS = Step(instruction="Write without an end.", worker="endless-70b", access=(0,))
 
 
-def test_stop_ends_a_run_and_keeps_what_is_done(visit, paced_app):
-    session = paced_app.plant(QUICK, ENDLESS)
-    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
-    desk.run()
-    expect(desk.graph.cards.nth(1)).to_contain_text("running")
-    expect(desk.streams).to_be_visible()
-    desk.button("Stop").click()
-    expect(
-        desk.page.get_by_text("Stopped. 1 finished output kept; a rerun continues from there.")
-    ).to_be_visible()
-    expect(desk.graph.cards.nth(1)).to_contain_text("stopped")
-    with paced_app.store() as store:
-        state = fold(store.runs.events(store.runs.of_session(session)[0].id))
-    assert state.status == "cancelled"
-    assert [step.status for step in state.steps] == ["finished", "cancelled"]
-
-
-@pytest.mark.thorough
 def test_a_reload_and_a_second_tab_show_the_run_under_way(visit, paced_app):
     session = paced_app.plant(QUICK, ENDLESS)
     first = WorkbenchPage(visit(paced_app, f"/?session={session}"))
@@ -53,31 +34,34 @@ def test_a_reload_and_a_second_tab_show_the_run_under_way(visit, paced_app):
     assert paced_app.calls(session) == [[0, 1]]
 
 
-@pytest.mark.thorough
 def test_what_moves_is_asked_for_in_one_message_and_by_no_tab_that_is_hidden(visit, paced_app):
     session = paced_app.plant(QUICK, ENDLESS)
     page = visit(paced_app, f"/?session={session}")
-    desk, asked = WorkbenchPage(page), []
+    desk, messages = WorkbenchPage(page), []
     desk.run()
     expect(desk.streams).to_be_visible()
-    page.on("websocket", lambda socket: socket.on("framesent", lambda sent: asked.append(read(sent))))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda sent: messages.append(read(sent))))
     page.reload()
     expect(desk.streams).to_be_visible()
     page.wait_for_timeout(1500)
-    ticks = {message.fragment_id for message in asked if message.fragment_id}
+    ticks = {message.fragment_id for message in messages if message.fragment_id}
     assert len(ticks) == 1
-    assert not any(message.is_auto_rerun for message in asked)
+    assert not any(message.is_auto_rerun for message in messages)
     page.evaluate(
         "Object.defineProperty(document, 'hidden', { get: () => globalThis.away, configurable: true })"
     )
     page.evaluate("globalThis.away = true")
     desk.settled()
-    asked.clear()
+    messages.clear()
     page.wait_for_timeout(1200)
-    assert asked == []
-    page.evaluate("globalThis.away = false; document.dispatchEvent(new Event('visibilitychange'))")
-    page.wait_for_timeout(100)
-    assert len(asked) == 1
+    assert messages == []
+    # By the page's own clock, which a busy machine slows down as it does the page's ticks.
+    page.evaluate("""async () => {
+      globalThis.away = false;
+      document.dispatchEvent(new Event("visibilitychange"));
+      await new Promise((past) => setTimeout(past, 100));
+    }""")
+    assert len(messages) == 1
     desk.button("Stop").click()
     expect(page.get_by_text("Stopped. 1 finished output kept")).to_be_visible()
 
@@ -88,25 +72,23 @@ def read(sent):
     return message.rerun_script
 
 
-@pytest.mark.thorough
-def test_a_run_goes_on_while_nobody_looks(visit, paced_app):
-    session = paced_app.plant(QUICK, STEADY)
+def test_a_run_goes_on_while_nobody_looks(visit, paced_app, endpoint):
+    endpoint.say(answer := held("It is written at length."))
+    session = paced_app.plant(QUICK, SCRIPTED)
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.run()
     expect(desk.streams).to_be_visible()
     desk.page.close()
+    answer.released.set()
     with paced_app.store() as store:
         run = store.runs.of_session(session)[0]
-        until = time.monotonic() + 60
-        while store.runs.find(run.id).status == "running" and time.monotonic() < until:
-            time.sleep(0.1)
+        until(lambda: store.runs.find(run.id).status != "running")
         assert store.runs.find(run.id).status == "finished"
     again = WorkbenchPage(visit(paced_app, f"/?session={session}")).finished()
-    assert len(again.answer.inner_text().split()) == 60
+    expect(again.answer).to_have_text("It is written at length.")
     assert paced_app.calls(session) == [[0, 1]]
 
 
-@pytest.mark.thorough
 def test_a_killed_server_leaves_an_interrupted_run_whose_outputs_a_rerun_uses(own_app, visit):
     session = own_app.plant(QUICK, ENDLESS)
     desk = WorkbenchPage(visit(own_app, f"/?session={session}"))
@@ -118,7 +100,7 @@ def test_a_killed_server_leaves_an_interrupted_run_whose_outputs_a_rerun_uses(ow
     own_app.start()
     desk = WorkbenchPage(visit(own_app, f"/?session={session}"))
     expect(desk.page.get_by_text("Interrupted: the process that ran this ended")).to_be_visible()
-    expect(desk.page.get_by_text("A rerun resumes: 1 of 2 steps is kept.")).to_be_visible()
+    expect(desk.page.get_by_text("1 finished output kept; a rerun calls 1 step.")).to_be_visible()
     expect(desk.graph.cards.nth(1)).to_contain_text("interrupted")
     desk.select(1)
     desk.choose("Worker", "critic-7b")
@@ -140,7 +122,7 @@ FOLLOWED = """panel => {
   panel.click();
   for (const later of [0, 1, 2, 3, 4, 6, 8, 12]) setTimeout(tick, later);
 }"""
-"""The same, with more ticks right behind, one of which waits while the whole page is asked for."""
+"""The same, with more ticks right behind; one of them waits for the answer to the whole page."""
 
 
 @pytest.mark.parametrize("sent", [JOINED, FOLLOWED], ids=["with a tick", "before other ticks"])
@@ -149,7 +131,7 @@ def test_a_press_that_is_sent_with_a_tick_is_drawn_at_once(visit, paced_app, sen
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.run()
     expect(desk.graph.cards.nth(1)).to_contain_text("running")
-    for panel, shown in (
+    for panel, text in (
         ("History", "Fork from here"),
         ("Code", "This workflow"),
         ("History", "Fork from here"),
@@ -157,6 +139,6 @@ def test_a_press_that_is_sent_with_a_tick_is_drawn_at_once(visit, paced_app, sen
         tab = desk.page.get_by_role("radio", name=panel, exact=True)
         desk.settled()
         tab.evaluate(sent)
-        expect(desk.page.get_by_text(shown).first).to_be_visible()
+        expect(desk.page.get_by_text(text).first).to_be_visible()
     desk.keyed("stop").get_by_role("button").click()
     expect(desk.keyed("stop")).to_have_count(0)

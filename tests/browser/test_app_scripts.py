@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from app_server import AppServer
 from conductor_cases import plan_text
+from conftest import BUILT_IN_POOL
 from playwright.sync_api import Page, expect
 from scripted_endpoint import QUICK_WORKERS, ScriptedEndpoint, at_once, held
 from test_app_flow import forgive_one_message_for_two_widgets
@@ -40,8 +41,11 @@ It is **smaller by a fifth**.
 
 @pytest.fixture(scope="module")
 def fresh_app(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """The app as it comes, which nobody has used yet."""
-    with AppServer(tmp_path_factory.mktemp("fresh")) as server:
+    """The app with the built-in set and an empty store; a simulated worker stands for its model."""
+    folder = tmp_path_factory.mktemp("fresh")
+    pool = BUILT_IN_POOL.replace("tokens = 12", 'answer = "France is a country."')
+    (folder / "built-in.toml").write_text(pool, encoding="utf-8")
+    with AppServer(folder, settings={"CONDUCTOR_POOL": str(folder / "built-in.toml")}) as server:
         yield server
 
 
@@ -59,18 +63,17 @@ def failures(page: Page) -> list[str]:
     """The requests of this page that fail from now on, or are answered with an error."""
     failed: list[str] = []
     page.on("response", lambda got: got.status < 400 or failed.append(f"{got.status} {got.url}"))
-    page.on("requestfailed", lambda asked: failed.append(f"{asked.failure} {asked.url}"))
+    page.on("requestfailed", lambda request: failed.append(f"{request.failure} {request.url}"))
     return failed
 
 
-@pytest.mark.thorough
 def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     desk = WorkbenchPage(visit(fresh_app))
     page, failed = desk.page, failures(desk.page)
 
     # 1. The start page: what this is, and what can be tried without a key.
     expect(page.get_by_role("heading", name="Ask, and see the plan before it runs")).to_be_visible()
-    expect(page.get_by_text("This pool is offline, no model is called.")).to_be_visible()
+    expect(page.get_by_text("Without a model of your own: simulated, no model is called.")).to_be_visible()
     expect(page.locator('[class*="st-key-gallery-"]').get_by_role("button")).to_have_count(8)
 
     # 2. A question from the examples: the plan and its reasons, before anything runs.
@@ -84,7 +87,7 @@ def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     desk.run()
     desk.finished()
     expect(desk.answer).to_contain_text("France")
-    expect(desk.keyed("read-answer").get_by_text("offline, no model is called").first).to_be_visible()
+    expect(desk.keyed("read-answer").get_by_text("simulated, no model is called").first).to_be_visible()
     for card in desk.graph.cards.all():
         expect(card).to_contain_text("finished")
 
@@ -105,12 +108,12 @@ def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     expect(page.get_by_text(re.compile(r"2 of 4 steps will run.*2 reused"))).to_be_visible()
     expect(desk.graph.cards.nth(1)).to_contain_text("reused")
 
-    # 7. Rerun: only what the edit touched.
+    # 7. Rerun: only what the edit touched, and nothing behind an output that came out as it was.
     desk.run()
     desk.read("Answer")
-    expect(page.get_by_text("2 steps ran · 2 reused")).to_be_visible()
+    expect(page.get_by_text("1 step ran · 3 reused")).to_be_visible()
     desk.finished()
-    assert fresh_app.calls(desk.session) == [[0, 1, 2, 3], [0, 3]]
+    assert fresh_app.calls(desk.session) == [[0, 1, 2, 3], [0]]
 
     # 8. Undo: the workflow is as it was.
     desk.leave_fields()
@@ -120,9 +123,9 @@ def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
 
     # 9. The workflow as a file.
     desk.share()
-    with page.expect_download() as given:
-        desk.button("Export JSON").click()
-    exported = json.loads(given.value.path().read_text(encoding="utf-8"))
+    with page.expect_download() as download:
+        desk.button("Workflow").click()
+    exported = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert exported["steps"][0]["instruction"] == before
     page.keyboard.press("Escape")
 
@@ -136,16 +139,18 @@ def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     assert (failed, complaints) == ([], [])
 
 
-@pytest.mark.thorough
 def test_a_demo_of_three_minutes(demo_app, visit, endpoint, complaints):
     desk = WorkbenchPage(visit(demo_app))
     page, failed = desk.page, failures(desk.page)
 
     # A recorded run plays, without a model.
     page.get_by_role("button", name="A report of three readers").click()
-    expect(page.get_by_text("Replay,")).to_be_visible()
-    expect(desk.graph.cards.first).to_contain_text("running")
-    desk.button("Back to the end").click()
+    expect(desk.keyed("welcome")).to_have_count(0)
+    desk.drawer("Timeline")
+    page.get_by_role("slider", name="Moment of the run").press("Home")
+    expect(page.get_by_text("Replay, 0.0 of")).to_be_visible()
+    expect(desk.graph.cards.nth(3)).to_contain_text("not run yet")
+    desk.keyed("replay-end").get_by_role("button").click()
     expect(desk.answer.get_by_role("table")).to_be_visible()
 
     # A question to a model: its plan, and the answer as it is written.
@@ -195,12 +200,11 @@ def test_a_demo_of_three_minutes(demo_app, visit, endpoint, complaints):
     expect(page.get_by_text("1 step changed")).to_be_visible()
     page.get_by_role("link", name="Open session").first.click()
 
-    # The report as a file, and the link in a second tab.
+    # The run in one file, and the link in a second tab.
     desk.finished().share()
-    with page.expect_download() as given:
-        desk.button("More to export").click()
-        page.get_by_role("menuitem", name="Report of the newest run").click()
-    assert "How well is the mean known?" in given.value.path().read_text(encoding="utf-8")
+    with page.expect_download() as download:
+        desk.button("One file").click()
+    assert "How well is the mean known?" in download.value.path().read_text(encoding="utf-8")
     link = desk.region("Link").inner_text().strip()
     other = WorkbenchPage(visit(demo_app, link.removeprefix(demo_app.url)))
     expect(other.answer).to_be_visible()

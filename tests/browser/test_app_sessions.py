@@ -22,12 +22,11 @@ def act(page, title, name):
     page.get_by_role("menuitem", name=name).click()
 
 
-@pytest.mark.thorough
-def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, offline_app):
-    session = offline_app.plant(
-        Step(instruction="Solve it.", worker="mathematics"), query="Whose question is it?"
+def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, built_in_app):
+    session = built_in_app.plant(
+        Step(instruction="Solve it.", worker="calculator"), query="Whose question is it?"
     )
-    page = visit(offline_app, "/sessions")
+    page = visit(built_in_app, "/sessions")
     act(page, "Whose question is it?", "Rename")
     title = page.get_by_label("Title")
     title.fill(HOSTILE)
@@ -47,9 +46,19 @@ def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, offline_a
     expect(desk.query).to_have_value("Whose question is it?")
 
 
-@pytest.mark.thorough
+def test_on_a_phone_the_actions_of_a_session_are_large_enough_to_press(visit, built_in_app):
+    built_in_app.plant(Step(instruction="Solve it.", worker="calculator"), query="A phone's question")
+    page = visit(built_in_app, "/sessions")
+    page.set_viewport_size({"width": 420, "height": 900})
+    box = page.get_by_role("button", name="Actions for A phone's question").bounding_box()
+    assert min(box["width"], box["height"]) >= 36
+    assert box["x"] + box["width"] <= 420
+    act(page, "A phone's question", "Delete")
+    expect(page.get_by_text("Deleted “A phone's question”")).to_be_visible()
+
+
 def test_a_session_is_found_while_its_words_are_typed_then_linked_tagged_forked_and_exported(own_app, visit):
-    for number, worker in enumerate(("mathematics", "text", "mathematics")):
+    for number, worker in enumerate(("calculator", "smol", "calculator")):
         own_app.plant(
             Step(instruction=f"Weigh the Küstenlinie {number}.", worker=worker), query=f"Question {number}"
         )
@@ -66,11 +75,11 @@ def test_a_session_is_found_while_its_words_are_typed_then_linked_tagged_forked_
     expect(page.get_by_text("Instruction: Weigh the Küstenlinie 2.")).to_be_visible()
     page.get_by_role("button", name="Filters").click()
     page.get_by_label("Worker").click()
-    page.get_by_role("option", name="mathematics").click()
+    page.get_by_role("option", name="calculator").click()
     expect(rows).to_have_count(2)
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
-    expect(page).to_have_url(re.compile(r"q=weigh\+KUST&worker=mathematics"))
+    expect(page).to_have_url(re.compile(r"q=weigh\+KUST&worker=calculator"))
     linked = visit(own_app, page.url.removeprefix(own_app.url))
     expect(linked.get_by_role("searchbox")).to_have_value("weigh KUST")
     expect(linked.locator('[data-testid="stElementContainer"][class*="st-key-open-"]')).to_have_count(2)
@@ -81,10 +90,10 @@ def test_a_session_is_found_while_its_words_are_typed_then_linked_tagged_forked_
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Add tags").click()
     expect(page.locator(".stMarkdownBadge", has_text="coast")).to_have_count(2)
-    with page.expect_download() as given:
+    with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()
-    assert json.loads(given.value.path().read_text().splitlines()[0])["sessions"] == 2
-    page.get_by_role("button", name="mathematics", exact=True).click()
+    assert json.loads(download.value.path().read_text(encoding="utf-8").splitlines()[0])["sessions"] == 2
+    page.get_by_role("button", name="calculator", exact=True).click()
     expect(rows).to_have_count(3)
     act(page, "Question 1", "Fork")
     desk = WorkbenchPage(page)
@@ -94,9 +103,9 @@ def test_a_session_is_found_while_its_words_are_typed_then_linked_tagged_forked_
     expect(desk.title).to_contain_text("Question 1")
 
 
-def test_the_open_session_survives_a_visit_to_the_sessions_page(visit, offline_app):
-    session = offline_app.plant(Step(instruction="Solve it.", worker="mathematics"), query="What is 3 + 3?")
-    desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
+def test_the_open_session_survives_a_visit_to_the_sessions_page(visit, built_in_app):
+    session = built_in_app.plant(Step(instruction="Solve it.", worker="calculator"), query="What is 3 + 3?")
+    desk = WorkbenchPage(visit(built_in_app, f"/?session={session}"))
     expect(desk.graph.cards).to_have_count(1)
     desk.page.get_by_role("link", name="Sessions").click()
     expect(desk.page.get_by_role("heading", name="Sessions")).to_be_visible()
@@ -105,9 +114,9 @@ def test_the_open_session_survives_a_visit_to_the_sessions_page(visit, offline_a
     assert desk.session == session
 
 
-def test_a_query_that_was_typed_and_left_for_a_session_comes_back_with_new(visit, offline_app):
-    session = offline_app.plant(Step(instruction="Solve it.", worker="mathematics"), query="What is 4 + 4?")
-    desk = WorkbenchPage(visit(offline_app))
+def test_a_query_that_was_typed_and_left_for_a_session_comes_back_with_new(visit, built_in_app):
+    session = built_in_app.plant(Step(instruction="Solve it.", worker="calculator"), query="What is 4 + 4?")
+    desk = WorkbenchPage(visit(built_in_app))
     desk.query.fill("A long question, half writ")
     desk.keyed(f"recent-{session}").get_by_role("button").click()
     expect(desk.title).to_contain_text("What is 4 + 4?")
@@ -120,7 +129,6 @@ def test_a_query_that_was_typed_and_left_for_a_session_comes_back_with_new(visit
     expect(desk.query).to_have_value("A long question, half writ")
 
 
-@pytest.mark.thorough
 def test_the_list_stays_on_its_page_through_every_action_and_a_visit_elsewhere(own_app, visit):
     with own_app.store() as store:
         for number in range(43):
@@ -146,15 +154,14 @@ def test_the_list_stays_on_its_page_through_every_action_and_a_visit_elsewhere(o
     expect(rows.first).to_have_text(re.compile("Question 22")), "the page before, as the last one is gone"
 
 
-@pytest.mark.thorough
 def test_filters_that_were_taken_away_stay_away(own_app, visit):
-    for number, worker in enumerate(("mathematics", "text")):
+    for number, worker in enumerate(("calculator", "smol")):
         own_app.plant(Step(instruction="Weigh it.", worker=worker), query=f"Question {number}")
     page = visit(own_app, "/sessions")
     rows = page.locator('[data-testid="stElementContainer"][class*="st-key-open-"]')
     page.get_by_role("button", name="Filters").click()
     page.get_by_label("Worker").click()
-    page.get_by_role("option", name="text").click()
+    page.get_by_role("option", name="smol").click()
     expect(rows).to_have_count(1)
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")

@@ -9,7 +9,6 @@ from workbench_page import THREE, WorkbenchPage
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.thorough
 def test_sources_lead_to_their_words_and_hidden_steps_to_an_edit_by_keyboard(visit, paced_app):
     desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*THREE)}")).settled()
     desk.run()

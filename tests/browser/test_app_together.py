@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
+from scripted_endpoint import held
 from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 FIND = Step(instruction="Find what is asked for here.", worker="writer-8b")
 TELL = Step(instruction="Tell it in one sentence.", worker="critic-7b", access=(0,))
-STEADY = Step(instruction="Write at length about it.", worker="steady-13b", access=(0,))
+SCRIPTED = Step(instruction="Write at length about it.", worker="scripted-13b", access=(0,))
 
 
 @pytest.fixture
@@ -27,9 +28,11 @@ def elsewhere(browser: Browser) -> Iterator[BrowserContext]:
     other.close()
 
 
-@pytest.mark.thorough
-def test_a_tab_that_nobody_touches_follows_a_run_and_an_edit_of_another_browser(visit, paced_app, elsewhere):
-    session = paced_app.plant(FIND, STEADY)
+def test_a_tab_that_nobody_touches_follows_a_run_and_an_edit_of_another_browser(
+    visit, paced_app, endpoint, elsewhere
+):
+    endpoint.say(answer := held("It is written at length."))
+    session = paced_app.plant(FIND, SCRIPTED)
     first = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     idle = WorkbenchPage(visit(paced_app, f"/?session={session}", inside=elsewhere))
     idle.query.click()
@@ -38,12 +41,13 @@ def test_a_tab_that_nobody_touches_follows_a_run_and_an_edit_of_another_browser(
     expect(idle.streams).to_be_visible()
     expect(idle.graph.cards.nth(1)).to_contain_text("running")
     expect(idle.keyed("stop")).to_be_visible()
+    answer.released.set()
     first.finished()
     idle.finished()
     first.select(1)
     first.choose("Worker", "critic-7b")
     expect(idle.graph.cards.nth(1)).to_contain_text("critic-7b")
-    expect(idle.page.get_by_text("Step 2: steady-13b to critic-7b (revision 2)")).to_be_visible()
+    expect(idle.page.get_by_text("Step 2: scripted-13b to critic-7b (revision 2)")).to_be_visible()
     # Nothing of this took what was typed, or the focus.
     expect(idle.query).to_be_focused()
     assert idle.query.input_value().endswith(" and more")
@@ -53,7 +57,6 @@ def test_a_tab_that_nobody_touches_follows_a_run_and_an_edit_of_another_browser(
     expect(idle.page.get_by_role("button", name="Another name")).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_of_two_edits_of_one_revision_the_second_is_kept_until_its_author_decides(
     visit, paced_app, elsewhere
 ):

@@ -18,7 +18,6 @@ from storage import SessionStore
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.thorough,
     pytest.mark.skipif("CONDUCTOR_TEST_LEARN" not in os.environ, reason="torch is there: make test-learn"),
 ]
 
@@ -30,7 +29,7 @@ MINUTES = 4 * 60_000
 def app(chromium: str, tmp_path: Path) -> Iterator[AppServer]:
     """The app with a pool file that names the built-in experts."""
     pool = tmp_path / "pool.toml"
-    pool.write_text('workers = "offline"\n', encoding="utf-8")
+    pool.write_text('workers = "orchard"\n', encoding="utf-8")
     with AppServer(tmp_path, settings={"CONDUCTOR_POOL": str(pool)}) as server:
         yield server
 
@@ -54,7 +53,7 @@ def test_a_conductor_is_trained_used_and_plans(app, visit):
     expect(page.get_by_text("demo is the Conductor now")).to_be_visible()
     page.get_by_role("link", name="Workbench", exact=True).first.click()
     desk = WorkbenchPage(page)
-    desk.plan("What is 12 plus 30?").drawn()
+    desk.plan("What is 12 plus 30?").settle()
     with SessionStore.open(app.database) as store:
         (session,) = store.sessions.listed()
         plan = store.plans.latest(session.id)

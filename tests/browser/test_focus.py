@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pages.components.keyboard import focus
-from pages.components.streamlit_patches.component import SHARED
+from pages.components.streamlit_patches.modules import joined
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +40,7 @@ def page(context) -> Page:
     """A page with a dialog whose Save has the focus and hands it to Undo, then to Add."""
     page = context.new_page()
     page.set_content(PAGE)
-    module = SHARED + Path(focus.__file__).with_name("focus.js").read_text(encoding="utf-8")
+    module = joined(Path(focus.__file__).with_name("focus.js"))
     script = base64.b64encode(module.encode()).decode()
     rules = [{"of": ".st-key-save", "to": [".st-key-undo", ".st-key-add"]}]
     page.evaluate(

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from test_graph import assert_inside
 from workbench_page import Graph
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = pytest.mark.browser
 
 NARROW, WIDE = 712, 1600
 """Windows in which the demo's graph has as much room as the workbench's at 1280 and at 2560 pixels."""
@@ -30,7 +30,7 @@ def open_graph(visit, graph_demo):
 
 def resize(graph: Graph, width: int) -> None:
     graph.page.set_viewport_size({"width": width, "height": 900})
-    graph.drawn()
+    graph.settle()
 
 
 SHAPES = (("review", 6), ("chain", 2), ("chain", 14), ("fan-out", 14), ("mixed", 14), ("mixed", 9))
@@ -73,8 +73,10 @@ def test_the_height_follows_the_width_there_is(open_graph):
     assert wide < narrow
     assert_inside(graph)
     cards = graph.ask("positions()")
-    bottom = graph.root.bounding_box()["y"] + wide
-    assert bottom - max(card["bottom"] for card in cards) < 40, "the picture fills the graph"
+    stage = graph.stage.bounding_box()
+    assert stage["y"] + stage["height"] - max(card["bottom"] for card in cards) < 40, (
+        "the picture fills the graph"
+    )
 
 
 def test_a_scroll_bar_that_comes_and_goes_leaves_the_picture_alone(open_graph):
@@ -95,7 +97,7 @@ def test_no_tool_lies_over_a_card_at_any_zoom(open_graph, query):
     for zooms in (0, 6):
         for _ in range(zooms):
             graph.root.get_by_role("button", name="Zoom in").click()
-        canvas = graph.drawn().root.locator(".canvas").bounding_box()
+        canvas = graph.settle().root.locator(".canvas").bounding_box()
         for tool in graph.root.locator(".tools button:visible").all():
             box = tool.bounding_box()
             assert box["y"] + box["height"] <= canvas["y"], tool.inner_text()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import FilePayload, Locator, Page, expect
+from waiting import until
 
 from conductor.workflow.model import Step
 
@@ -47,10 +48,18 @@ class Graph:
     def __init__(self, page: Page, index: int = 0) -> None:
         self.page, self.root = page, page.locator(".graph").nth(index)
         self.root.wait_for()
-        page.wait_for_function("([root]) => root.__fg?.view.box.right > 1", arg=[self.root.element_handle()])
-        self.drawn()
+        self.wait("graph.view.box.right > 1").settle()
 
-    def drawn(self) -> Graph:
+    def wait(self, condition: str, value: object = None) -> Graph:
+        """Wait until a condition of `graph` and `value` holds, on the element that stands there by then.
+
+        A page may replace a graph by that of another run, after which the one before never changes.
+        """
+        script = f"(root, value) => {{ const graph = root.__fg; return !!graph && ({condition}); }}"
+        until(lambda: self.root.evaluate(script, value), what=condition)
+        return self
+
+    def settle(self) -> Graph:
         """Wait until it is drawn at its size of now: that is seen in one frame and measured in the next."""
         self.page.evaluate(FRAMES)
         return self
@@ -65,14 +74,28 @@ class Graph:
     def click(self, step: int) -> None:
         self.page.mouse.click(*self.center(step))
 
+    def opener(self, step: int) -> tuple[float, float]:
+        """Where to click a card's button that opens the workflow inside, once it is drawn."""
+        return until(lambda: self.ask("openers()")[step], what=f"step {step + 1} can be opened")
+
     def click_edge(self, edge: str) -> None:
         points = self.ask("edgePositions()")[edge]
         self.page.mouse.click(*points[3])
 
     def start_drag(self, step: int) -> None:
+        """Press on a card's port; on a page that is drawn again meanwhile, at where it is then."""
+        until(lambda: self._press_port(step), seconds=20, what=f"the port of step {step + 1} is pressed")
+
+    def _press_port(self, step: int) -> bool:
         self.page.mouse.move(*self.center(step))
         self.page.mouse.move(*self.ask("ports()")[step])
+        if self.ask("hoverCard") != step:
+            return False
         self.page.mouse.down()
+        if self.ask("link?.from") == step:
+            return True
+        self.page.mouse.up()
+        return False
 
     def drag(self, read: int, reader: int) -> None:
         self.start_drag(read)
@@ -170,8 +193,8 @@ class WorkbenchPage:
         return self.graph
 
     def upload(self, *files: Path | FilePayload) -> None:
-        """Import a workflow file."""
-        self.page.get_by_role("button", name="Import JSON").click()
+        """Import a file of a workflow or of sessions."""
+        self.page.get_by_role("button", name="Import", exact=True).click()
         self.page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(files)
 
     @property
@@ -179,7 +202,9 @@ class WorkbenchPage:
         return Graph(self.page)
 
     def run(self) -> None:
+        """Run, and take the pointer away: the help of a button that comes under it would cover others."""
         self.keyed("run").get_by_role("button").click()
+        self.page.mouse.move(1, 1)
 
     def finished(self) -> WorkbenchPage:
         """Wait for the answer, and for the page to be drawn as one that can be edited again."""

@@ -82,7 +82,7 @@ def answer(body: Mapping[str, Any], *, text: str | Sequence[Mapping[str, Any]] |
 
 
 def logprobs_of(delta: Mapping[str, Any], *, top: int) -> dict[str, Any]:
-    """`logprobs` of the choice with this delta: of its token, be it part of a thought or of a call."""
+    """`logprobs` of the choice with this delta: of its token, in a thought or a call too."""
     token = next((text for text in delta.values() if isinstance(text, str)), json.dumps(delta))
     likely = [token, *(f"{token}{at}" for at in range(1, top))]
     each = [
@@ -107,8 +107,8 @@ def _words(content: str | list[dict[str, Any]] | None) -> str:
 def _text(body: Mapping[str, Any], prompt: str) -> str:
     if (structured := body.get("structured_outputs")) is not None:
         return _matching(structured["regex"])
-    if (wanted := body.get("response_format")) is not None:
-        return _valid(wanted["json_schema"]["schema"])
+    if (form := body.get("response_format")) is not None:
+        return _valid(form["json_schema"]["schema"])
     if "access_list" in prompt:
         return f"{_BEFORE_PLAN}\n\n{_PLAN_AS_LISTS}"
     mark = sha256(f"{body['model']}\n{prompt}".encode("utf-8", "backslashreplace")).hexdigest()[:6]

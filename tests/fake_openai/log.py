@@ -16,7 +16,7 @@ Outcome = Literal["answered", "disconnected", "reset", "hung-up"]
 
 @dataclass(slots=True)
 class Entry:
-    """One request. `body` is None where none was sent; `pieces` counts the chunks of the response's body.
+    """One request. `body` is None if none was sent; `pieces` counts the chunks of the response's body.
 
     `outcome` is None while the answer is under way: "answered" once it was sent to its end, whatever its
     status; "disconnected" when the client left before; "reset" and "hung-up" when a fault ended the

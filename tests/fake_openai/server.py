@@ -31,7 +31,7 @@ class Served:
         """The requests it received."""
         return self.fake.log
 
-    def settled(self, at: int = -1, *, within: float = 5.0) -> Entry:
+    def settled(self, at: int = -1, *, within: float = 60.0) -> Entry:
         """The newest request, or the one at that place, once it has ended."""
         settled = self.log.wait_for(
             lambda entries: len(entries) > max(at, 0) and entries[at].outcome is not None, seconds=within
@@ -131,11 +131,11 @@ def serving(fake: FakeOpenAI) -> Iterator[Served]:
     thread = Thread(target=loop.run_forever, name="fake-openai", daemon=True)
     thread.start()
     served = Served(fake)
-    server = asyncio.run_coroutine_threadsafe(served.start(), loop).result(30)
+    server = asyncio.run_coroutine_threadsafe(served.start(), loop).result(60)
     try:
         yield served
     finally:
-        asyncio.run_coroutine_threadsafe(served.stop(server), loop).result(30)
+        asyncio.run_coroutine_threadsafe(served.stop(server), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(30)
+        thread.join(60)
         loop.close()

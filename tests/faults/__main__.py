@@ -1,5 +1,8 @@
 """Kill it again and again: `python -m tests.faults [--kills 200] [--seed 1] [--json]`, from the root.
 
+With `--crowd 100` each process has so many runs at once, and the ages of the lost outputs are printed;
+`--database` is the URL of an empty PostgreSQL database, where it is not to be SQLite.
+
 A tenth of the kills are of the app itself, driven in a browser; the others are of processes that do what it
 does. Ends with 1 where anything was lost.
 """
@@ -10,9 +13,12 @@ import argparse
 import json
 import logging
 import sys
+import tempfile
+from dataclasses import asdict
 
 from studio.gc_tuning import settle
 from tests.faults.app import App, chromium
+from tests.faults.crowd import losses
 from tests.faults.harness import done, shared_out
 from tests.faults.ledger import Ledger
 
@@ -25,13 +31,20 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="print one JSON object in place of the table")
+    parser.add_argument("--crowd", type=int, metavar="RUNS", help="kill amid so many runs at once")
+    parser.add_argument("--database", metavar="URL", help="of the store for --crowd")
     options = parser.parse_args()
-    # The endpoint says of every killed client that it left.
+    # The endpoint logs of every killed client that it left.
     logging.getLogger("uvicorn.error").disabled = True
     settle()
+    if options.crowd:
+        with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+            url = options.database or f"sqlite:///{folder}/crowd.db"
+            print(json.dumps(asdict(losses(url, runs=options.crowd, kills=options.kills, seed=options.seed))))
+        return 0
     of_app = options.kills // 10 if chromium() else 0
     kinds = {**shared_out(options.kills - of_app), **({App: of_app} if of_app else {})}
-    ledgers = done(kinds, seed=options.seed, show=_told)
+    ledgers = done(kinds, seed=options.seed, show=_print_progress)
     print("", file=sys.stderr)
     lost = [loss for ledger in ledgers for loss in ledger.losses]
     if options.json:
@@ -44,7 +57,7 @@ def main() -> int:
     return 1 if lost else 0
 
 
-def _told(ledger: Ledger) -> None:
+def _print_progress(ledger: Ledger) -> None:
     print(f"\r{ledger.work}: {ledger.kills} kills, {len(ledger.losses)} losses ", end="", file=sys.stderr)
 
 

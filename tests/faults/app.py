@@ -22,8 +22,10 @@ from studio.workbench import Workbench
 from tests.faults.ledger import Ledger
 from tests.faults.runs import ACCESS, Endpoint, bench_over, check_events, check_resume, workflow_of
 from tests.faults.soundness import check_soundness
+from tests.waiting import until
 
 # The browser tests' own harness: a server in its own process, and the page as a person meets it.
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
 
 from app_server import AppServer
@@ -42,7 +44,7 @@ _LOOK = 0.02
 
 
 def chromium() -> str | None:
-    """Where a browser is, None where there is none."""
+    """The path of an installed browser, or None."""
     return next(filter(None, map(shutil.which, _BROWSERS)), None)
 
 
@@ -129,16 +131,20 @@ class App:
             bench.close()
 
     def _press(self, page: Page, bench: Workbench, session: str) -> None:
-        """Open a session's page, which says what became of its run, and run on to the end."""
+        """Open a session's page, which shows what became of its run, and run on to the end."""
         page.goto(f"{self.server.url}/?session={session}")
         desk = WorkbenchPage(page)
         interrupted = bench.store.runs.latest(session)
         desk.run()
-        until = time.monotonic() + PATIENCE
-        while (newest := bench.store.runs.latest(session)) == interrupted or _goes_on(newest):
-            if time.monotonic() > until:
-                return  # and is found out to have run nowhere
-            time.sleep(_LOOK)
+
+        def over() -> bool:
+            newest = bench.store.runs.latest(session)
+            return newest != interrupted and not _goes_on(newest)
+
+        try:
+            until(over, PATIENCE, every=_LOOK)
+        except AssertionError:
+            return  # and is found out to have run nowhere
         desk.finished()
 
     def finish(self) -> None:

@@ -1,11 +1,9 @@
-"""A workbench whose last worker waits for the test, so that trouble comes in the middle of a run."""
+"""A workbench whose last worker waits for the test, so that a fault comes in the middle of a run."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -18,6 +16,7 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import RunRecord, SessionStore
 from studio.workbench import Workbench
+from tests.waiting import until, until_async
 
 STEPS = Workflow.of(
     [
@@ -40,17 +39,14 @@ class Gated(SimulatedWorker):
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
         """See `Worker.stream`."""
-        while not self.gate.is_set():  # noqa: ASYNC110 - it is set in another thread
-            await asyncio.sleep(0.005)
+        await until_async(self.gate.is_set, every=0.005)
         async for item in super().stream(request):
             yield item
 
 
 @dataclass
 class Desk:
-    """A session with a workflow of three steps; the second waits for `go_on`, the last one where `last` is
-    told to.
-    """
+    """A session with a workflow of three steps; the second waits for `go_on`, the last if the test asks."""
 
     bench: Workbench
     session: str
@@ -58,10 +54,10 @@ class Desk:
     last: Gated
 
     def begin(self) -> None:
-        """Run until the second step waits, and all before that is kept."""
+        """Run until the second step waits, and all before that is stored."""
         self.gated.gate.clear()
         self.bench.running.start(self.session)
-        wait(lambda: self.run is not None and self._started(self.run) == 2)
+        until(lambda: self.run is not None and self._started(self.run) == 2)
 
     def go_on(self) -> None:
         """Let the second step answer, and wait until the run is over."""
@@ -73,24 +69,24 @@ class Desk:
 
     @property
     def run(self) -> RunRecord | None:
-        """The newest run, as it is kept."""
+        """The newest run, as it is stored."""
         return self.bench.store.runs.latest(self.session)
 
     @property
-    def kept(self) -> RunState:
-        """The newest run, as its kept events tell it."""
+    def stored_state(self) -> RunState:
+        """The newest run, folded from its stored events."""
         assert self.run is not None
         return self.bench.store.runs.state(self.run.id)
 
     @property
-    def shown(self) -> RunState:
+    def page_state(self) -> RunState:
         """The newest run, as a page shows it."""
         assert self.run is not None
         return self.bench.state(self.run)
 
     @property
     def unsaved(self) -> str | None:
-        """What a page says that could not be kept."""
+        """What a page reports as not stored."""
         assert self.run is not None
         return self.bench.unsaved(self.run)
 
@@ -109,11 +105,3 @@ def desk_over(store: SessionStore) -> Iterator[Desk]:
         gated.gate.set()
         last.gate.set()
         bench.close()
-
-
-def wait(holds: Callable[[], bool]) -> None:
-    """Until it does."""
-    until = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.005)

@@ -1,4 +1,4 @@
-"""Disks with little room: a real one of a few megabytes, and a limit that SQLite keeps by itself.
+"""Disks with little room: a real one of a few megabytes, and a limit that SQLite holds by itself.
 
 The first needs the right to mount; the second stands for it everywhere, and knows only full files.
 """
@@ -96,7 +96,7 @@ def small_disk(folder: Path) -> Iterator[SmallDisk]:
     folder.mkdir()
     options = ["-t", "tmpfs", "-o", f"size={_MEGABYTES}m", "tmpfs", str(folder)]
     try:
-        mounted = subprocess.run(["mount", *options], check=False, capture_output=True, text=True)
+        mounted = subprocess.run(["mount", *options], check=False, capture_output=True, encoding="utf-8")
     except FileNotFoundError:
         pytest.skip("There is no mount command here for a small disk.")
     if mounted.returncode:
@@ -121,7 +121,7 @@ def page_limit(folder: Path) -> Iterator[PageLimit]:
 
 @contextmanager
 def read_only(disk: SmallDisk) -> Iterator[None]:
-    """Let nobody write to it meanwhile, root included; nobody may have a file open there."""
+    """Refuse all writes to it meanwhile, root's included; no process may have a file open there."""
     _remount(disk, "ro")
     try:
         yield

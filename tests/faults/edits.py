@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.presets import Settings
-from conductor.workers.pool.pool import offline_pool
+from conductor.workers.pool.pool import built_in_pool
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.workbench import Workbench
@@ -29,9 +29,9 @@ Shape = dict[str, Any]
 
 
 def work(say: Say, url: str, seed: int) -> None:
-    """Edit until killed: before each change say what is asked, after it what the session holds then."""
+    """Edit until killed: before each change send the request, after it what the session holds then."""
     rng = Random(seed)
-    bench = Workbench.over(SessionStore.open(url), pool=offline_pool(), conductor=OfflineConductor())
+    bench = Workbench.over(SessionStore.open(url), pool=built_in_pool(), conductor=OfflineConductor())
     while True:
         say(asks={"does": "ask"})
         session = bench.ask(f"What is {rng.random()}?").id
@@ -57,7 +57,7 @@ def _change(rng: Random) -> Shape:
 
 def workflow(number: float) -> Workflow:
     """Three steps that no other number has."""
-    return Workflow.of(Step(instruction=f"{step}. {number}", worker="text") for step in range(3))
+    return Workflow.of(Step(instruction=f"{step}. {number}", worker="smol") for step in range(3))
 
 
 def _perform(bench: Workbench, session: str, change: Mapping[str, Any]) -> None:
@@ -81,20 +81,20 @@ def _perform(bench: Workbench, session: str, change: Mapping[str, Any]) -> None:
 
 def shape_of(store: SessionStore, session: str) -> Shape:
     """All that a person's edits leave in a session, but for the time of its last change."""
-    found = store.sessions.find(session).model_dump(mode="json", exclude={"updated_at"})
+    fields = store.sessions.find(session).model_dump(mode="json", exclude={"updated_at"})
     revisions = [revision.model_dump(mode="json") for revision in store.revisions.of_session(session)]
-    return {"session": found, "revisions": revisions}
+    return {"session": fields, "revisions": revisions}
 
 
 @dataclass
 class Edits:
-    """One store that is killed again and again; `known` is what each session was last seen to hold."""
+    """One store that is killed again and again; `shapes` is what each session was last seen to hold."""
 
     folder: Path
     work: Work = work
     _file: ClassVar[str] = "edits.db"
     ledger: Ledger = field(default_factory=lambda: Ledger("edits"))
-    known: dict[str, Shape] = field(default_factory=dict)
+    shapes: dict[str, Shape] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -103,59 +103,60 @@ class Edits:
 
     def kill(self, rng: Random) -> None:
         """Kill once, open again, and compare what was edited with what was acknowledged."""
-        printed = killed(self.work, self.url, rng.getrandbits(32), after=rng.uniform(0, SPAN))
-        asked: Shape | None = None
+        after = rng.uniform(0, SPAN) * self.ledger.slack()
+        printed = killed(self.work, self.url, rng.getrandbits(32), after=after)
+        request: Shape | None = None
         edited = set()
         for line in printed:
             if "asks" in line:
-                asked = line["asks"]
+                request = line["asks"]
             else:
-                edited.add(self._heard(line["holds"], asked))
-                asked = None
+                edited.add(self._heard(line["holds"], request))
+                request = None
         self.ledger.kills += 1
         check_soundness(self.folder / self._file, self.ledger)
         with SessionStore.open(self.url) as store:
             self.ledger.restarts += 1
-            self._expect_no_others(store, asked)
-            self._compare(store, edited, asked)
+            self._expect_no_others(store, request)
+            self._compare(store, edited, request)
 
-    def _heard(self, holds: Shape, asked: Shape | None) -> str:
-        """Take what a session was said to hold for acknowledged, if it is what was asked for; the session."""
+    def _heard(self, holds: Shape, request: Shape | None) -> str:
+        """Take the reported state of a session for acknowledged if it was requested; returns the session."""
         session: str = holds["session"]["id"]
-        before = self.known.get(session)
+        before = self.shapes.get(session)
         done = before is None or (
-            asked is not None and (idle(before, holds, asked) or follows(before, holds, asked))
+            request is not None and (idle(before, holds, request) or follows(before, holds, request))
         )
-        self.ledger.check(done, f"{session} was not changed when the workbench said so: {asked}")
-        self.known[session] = holds
+        self.ledger.check(done, f"{session} was not changed when the workbench said so: {request}")
+        self.shapes[session] = holds
         return session
 
     def finish(self) -> None:
         """Compare all that was ever acknowledged, as the last kill left it."""
         with SessionStore.open(self.url) as store:
-            self._compare(store, set(self.known), None)
+            self._compare(store, set(self.shapes), None)
 
-    def _compare(self, store: SessionStore, sessions: set[str], asked: Shape | None) -> None:
+    def _compare(self, store: SessionStore, sessions: set[str], request: Shape | None) -> None:
         for session in sessions:
-            before, after = self.known[session], shape_of(store, session)
+            before, after = self.shapes[session], shape_of(store, session)
             self.ledger.require(whole(after), f"{session} holds half a revision")
             if after == before:
                 continue
             came_true = (
-                asked is not None and asked.get("session") == session and follows(before, after, asked)
+                request is not None and request.get("session") == session and follows(before, after, request)
             )
             self.ledger.require(
-                came_true, f"{session} is neither as it was left nor one change further: {asked}"
+                came_true, f"{session} is neither as it was left nor one change further: {request}"
             )
-            self.known[session] = after
+            self.shapes[session] = after
 
-    def _expect_no_others(self, store: SessionStore, asked: Shape | None) -> None:
-        """A session that nobody acknowledged may be there where one was just asked for."""
+    def _expect_no_others(self, store: SessionStore, request: Shape | None) -> None:
+        """A session without an acknowledgement may be there where one was just asked for."""
         listed = {summary.id for summary in store.sessions.listed(limit=100_000)}
-        others = listed - self.known.keys()
-        allowed = 1 if asked is not None and asked["does"] == "ask" else 0
+        others = listed - self.shapes.keys()
+        allowed = 1 if request is not None and request["does"] == "ask" else 0
         self.ledger.require(len(others) <= allowed, f"sessions came from nowhere: {sorted(others)}")
-        self.known |= {session: shape_of(store, session) for session in others}
+        self.shapes |= {session: shape_of(store, session) for session in others}
 
 
 def whole(shape: Shape) -> bool:
@@ -180,14 +181,14 @@ def idle(before: Shape, after: Shape, change: Shape) -> bool:
 def follows(before: Shape, after: Shape, change: Shape) -> bool:
     """Whether the change that was under way came true, as a whole, and nothing else did."""
     old, new = before["session"], after["session"]
-    made = after["revisions"][len(before["revisions"]) :]
+    additions = after["revisions"][len(before["revisions"]) :]
     if after["revisions"][: len(before["revisions"])] != before["revisions"]:
         return False
     if change["does"] == "edit":
-        (only,) = made if len(made) == 1 else (None,)
+        (only,) = additions if len(additions) == 1 else (None,)
         placed = only is not None and only["parent"] == old["head"] and only["id"] == new["head"]
         return placed and only["workflow"] == change["workflow"] and new == {**old, "head": new["head"]}
-    if made:
+    if additions:
         return False
     parents = {revision["id"]: revision["parent"] for revision in before["revisions"]}
     match change["does"]:

@@ -13,9 +13,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
+from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.evaluation.table import Cell
 from storage import SessionStore
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.evaluation_run import Progress
@@ -51,7 +51,7 @@ def questions(name: str, count: int = 4) -> DataSet:
 @dataclass
 class KilledEvaluations:
     """One store and one endpoint; each kill is of an evaluation of its own, which is resumed and compared
-    with one that nobody killed.
+    with one that was not killed.
     """
 
     folder: Path
@@ -72,9 +72,10 @@ class KilledEvaluations:
     def kill(self, rng: Random) -> None:
         """Kill once, look for every cell that was acknowledged, resume, and compare."""
         data = questions(f"{rng.getrandbits(48):012x}")
-        evaluation = self._begun(self.url, data)
+        evaluation = self._start(self.url, data)
         self.endpoint.forget()
-        printed = killed(self.work, self.url, self.endpoint.pool, evaluation, after=rng.uniform(0, self.span))
+        after = rng.uniform(0, self.span) * self.ledger.slack()
+        printed = killed(self.work, self.url, self.endpoint.pool, evaluation, after=after)
         self.ledger.kills += 1
         check_soundness(self.folder / self._file, self.ledger)
         bench = bench_over(SessionStore.open(self.url), self.endpoint.pool)
@@ -93,7 +94,7 @@ class KilledEvaluations:
         """End the endpoint."""
         self._open.close()
 
-    def _begun(self, url: str, data: DataSet) -> str:
+    def _start(self, url: str, data: DataSet) -> str:
         bench = bench_over(SessionStore.open(url), self.endpoint.pool)
         try:
             return Evaluations(bench).add(data, PLANNERS, SPEC).id
@@ -101,12 +102,12 @@ class KilledEvaluations:
             bench.close()
 
     def _check_resumed(self, bench: Workbench, evaluation: str, printed: list[dict[str, Any]]) -> None:
-        said = [Cell.model_validate(each) for line in printed[-2:] for each in line.get("cells", ())]
-        kept = {_place(cell): cell for cell in scored_cells(bench.store, evaluation)}
-        for cell in said:
-            self.ledger.check(kept.get(_place(cell)) == cell, f"a cell of {cell.planner} is lost")
-        self.ledger.unfinished += len(bench.store.evaluations.cells(evaluation)) - len(kept)
-        self.ledger.resumed += len(kept)
+        claims = [Cell.model_validate(each) for line in printed[-2:] for each in line.get("cells", ())]
+        scores = {_place(cell): cell for cell in scored_cells(bench.store, evaluation)}
+        for cell in claims:
+            self.ledger.check(scores.get(_place(cell)) == cell, f"a cell of {cell.planner} is lost")
+        self.ledger.unfinished += len(bench.store.evaluations.cells(evaluation)) - len(scores)
+        self.ledger.resumed += len(scores)
         before = self.endpoint.requests()
         progress = Evaluations(bench).run(evaluation)
         require = self.ledger.require
@@ -116,25 +117,25 @@ class KilledEvaluations:
         places = Counter((cell.item, cell.repeat, cell.planner) for cell in cells)
         require(set(places.values()) == {1}, "a cell is there twice")
         require(len({cell.answered_in for cell in cells}) == len(cells), "two cells share a session")
-        asked = self.endpoint.requests()
+        calls = self.endpoint.requests()
         fingerprints = {
             output.fingerprint
             for cell in cells
             for output in bench.store.runs.outputs(cell.answered_in).values()
             if output.worker.startswith("model-")
         }
-        require(len(asked) == len(fingerprints), f"{len(asked)} requests for {len(fingerprints)} outputs")
+        require(len(calls) == len(fingerprints), f"{len(calls)} requests for {len(fingerprints)} outputs")
         # A call that a kill cut off has no output and is made again: as many as were under way, and no other.
-        again = [request for request, times in asked.items() if times > 1]
+        again = [request for request, times in calls.items() if times > 1]
         require(len(again) <= PARALLEL * len(PLANNERS), f"{len(again)} calls were made twice")
-        require(all(asked[each] == 2 and before[each] == 1 for each in again), "a call was made three times")
+        require(all(calls[each] == 2 and before[each] == 1 for each in again), "a call was made three times")
         after = {_place(each): each for each in scored_cells(bench.store, evaluation)}
-        for cell in kept.values():
+        for cell in scores.values():
             require(after[_place(cell)] == cell, "a cell that was done was answered again")
 
     def _unkilled(self, data: DataSet) -> tuple[Cell, ...]:
         url = f"sqlite:///{self.folder / data.name}.db"
-        evaluation = self._begun(url, data)
+        evaluation = self._start(url, data)
         bench = bench_over(SessionStore.open(url), self.endpoint.pool)
         try:
             Evaluations(bench).run(evaluation)

@@ -53,7 +53,7 @@ def shared_out(kills: int) -> Kinds:
 
 
 def done(kinds: Kinds, *, seed: int, show: Callable[[Ledger], None] = lambda _: None) -> list[Ledger]:
-    """Do all of it; `told` hears of every kill. Equal seeds do equal work, but die at other moments of it."""
+    """Do all; `show` is called after every kill. Equal seeds do equal work, but die at other moments."""
     return [_killed(make, kills, Random(f"{seed} {make}"), show) for make, kills in kinds.items()]
 
 

@@ -40,7 +40,7 @@ class Imports:
     work: Work = work
     _file: ClassVar[str] = "imports.db"
     ledger: Ledger = field(default_factory=lambda: Ledger("imports"))
-    known: set[str] = field(default_factory=set)
+    members: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         source = self.folder / "source.db"
@@ -62,7 +62,8 @@ class Imports:
 
     def kill(self, rng: Random) -> None:
         """Kill once, open again, and read every imported session as a whole."""
-        printed = killed(self.work, self.url, str(self.file), after=rng.uniform(0, SPAN))
+        after = rng.uniform(0, SPAN) * self.ledger.slack()
+        printed = killed(self.work, self.url, str(self.file), after=after)
         self.ledger.kills += 1
         check_soundness(self.folder / self._file, self.ledger)
         with SessionStore.open(self.url) as store:
@@ -70,16 +71,16 @@ class Imports:
             for line in printed:
                 self.ledger.checked += len(line["imported"]) - 1
                 self.ledger.check(self._whole(store, line["imported"]), "an imported session is not whole")
-                self.known |= set(line["imported"])
-            others = {summary.id for summary in store.sessions.listed(limit=100_000)} - self.known
+                self.members |= set(line["imported"])
+            others = {summary.id for summary in store.sessions.listed(limit=100_000)} - self.members
             self.ledger.require(not others or self._whole(store, sorted(others)), "half an import was kept")
-            self.known |= others
+            self.members |= others
 
     def finish(self) -> None:
         """What was imported long ago is still there."""
         with SessionStore.open(self.url) as store:
             listed = {summary.id for summary in store.sessions.listed(limit=100_000)}
-            self.ledger.require(listed == self.known, "imported sessions are lost")
+            self.ledger.require(listed == self.members, "imported sessions are lost")
 
     def _whole(self, store: SessionStore, sessions: list[str]) -> bool:
         return sorted(_without_ids(store, session) for session in sessions) == self.texts
@@ -91,5 +92,5 @@ def _without_ids(store: SessionStore, session: str) -> str:
     """
     text = b"".join(write_sessions(store, [session])).decode()
     numbers: dict[str, str] = {}
-    numbered = _ID.sub(lambda found: numbers.setdefault(found[0], f'"{len(numbers)}"'), text)
+    numbered = _ID.sub(lambda match: numbers.setdefault(match[0], f'"{len(numbers)}"'), text)
     return _TITLE.sub(r'\1"', _TIME.sub(r"\1-", numbered))

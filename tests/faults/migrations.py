@@ -50,9 +50,8 @@ def work(say: Say, file: str, scripts: str) -> None:
 
 def upgrade(file: Path, scripts: Path) -> None:
     """Bring a store up to date, as opening it does."""
-    database = Database(f"sqlite:///{file}")
-    bring_up_to_date(database, now=time.time(), scripts=scripts)
-    database.close()
+    with closing(Database(f"sqlite:///{file}")) as database:
+        bring_up_to_date(database, now=time.time(), scripts=scripts)
 
 
 @dataclass
@@ -84,15 +83,15 @@ class Migrations:
         shutil.copyfile(self.original, file)
         reported = killed(self.work, str(file), str(self.scripts), after=rng.uniform(0, SPAN * self.seconds))
         self.ledger.kills += 1
-        found = version_of(file)
+        version = version_of(file)
         if reported:
-            self.ledger.check(found == newest() + 1, "a store that was opened is not of the new version")
-        expected = {OLDEST: self.old, newest() + 1: self.new}.get(found)
-        self.ledger.require(expected is not None, f"the store is of version {found}, between the two")
-        self.ledger.check(contents(file) == expected, f"the store of version {found} is not whole")
+            self.ledger.check(version == newest() + 1, "a store that was opened is not of the new version")
+        expected = {OLDEST: self.old, newest() + 1: self.new}.get(version)
+        self.ledger.require(expected is not None, f"the store is of version {version}, between the two")
+        self.ledger.check(contents(file) == expected, f"the store of version {version} is not whole")
         upgrade(file, self.scripts)
         self.ledger.restarts += 1
-        self.ledger.unfinished += found == OLDEST
+        self.ledger.unfinished += version == OLDEST
         self.ledger.check(contents(file) == self.new, "the store opened again is not what it would have been")
         for copy in folder.glob(f"conductor.db.version-{OLDEST}.2*"):
             self.ledger.check(contents(copy) == self.old, f"the copy {copy.name} is not whole")
@@ -107,12 +106,12 @@ def contents(file: Path) -> Contents:
     with _reading(file) as connection:
         damage = connection.execute("PRAGMA integrity_check").fetchall()
         assert damage == [("ok",)], damage
-        made = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+        statement = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         names = [name for (name,) in tables.fetchall()]
         rows = {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in names}
-        return {name: sorted(found, key=repr) for name, found in rows.items()} | {
-            "": connection.execute(made).fetchall()
+        return {name: sorted(records, key=repr) for name, records in rows.items()} | {
+            "": connection.execute(statement).fetchall()
         }
 
 

@@ -1,7 +1,7 @@
-"""Kills amid runs: every event whose future resolved is there, and a rerun calls nobody who had answered.
+"""Kills amid runs: every event whose future resolved is there, and a rerun calls no worker that answered.
 
 The workers are served by a simulated endpoint in the harness's process, which outlives every kill: its log
-says who was asked what, and how often.
+has the requests to each worker, and how often each came.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
+from conductor.orchestration.runtime import Runtime
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.events import EVENT, Event, StepFinished
 from conductor.runs.state import RunState
-from conductor.runtime import Runtime
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool, parse_pool
 from conductor.workflow.model import Step, Workflow
@@ -43,7 +43,7 @@ ACCESS: tuple[tuple[tuple[int, ...], ...], ...] = (
 
 
 class Acknowledging:
-    """A journal that says of each event that it is durable, when its future resolves."""
+    """A journal that sends each event once it is durable, when its future resolves."""
 
     def __init__(self, say: Say, store: SessionStore) -> None:
         self.say = say
@@ -51,14 +51,14 @@ class Acknowledging:
 
     def append(self, event: Event) -> Future[None]:
         """See `Runs.append` of the store."""
-        kept = self._store.runs.append(event)
+        future = self._store.runs.append(event)
         shape = EVENT.dump_python(event, mode="json")
-        kept.add_done_callback(lambda done: self.say(event=shape) if done.exception() is None else None)
-        return kept
+        future.add_done_callback(lambda done: self.say(event=shape) if done.exception() is None else None)
+        return future
 
 
 def work(say: Say, url: str, pool: str, seed: int, *, journal: type[Acknowledging] = Acknowledging) -> None:
-    """Run workflows until killed; each event is said once its future resolved."""
+    """Run workflows until killed; each event is sent once its future resolved."""
     rng = Random(seed)
     bench = bench_over(SessionStore.open(url), pool, journal=partial(journal, say))
     while True:
@@ -79,7 +79,7 @@ def _planned(bench: Workbench, rng: Random) -> str:
 
 
 def workflow_of(name: str, access: Sequence[tuple[int, ...]]) -> Workflow:
-    """Steps whose instructions tell them from those of all other workflows."""
+    """Steps whose instructions occur in no other workflow."""
     return Workflow.of(
         Step(instruction=instruction(name, at), worker=f"model-{at % 2}", access=reads)
         for at, reads in enumerate(access)
@@ -125,7 +125,7 @@ class Endpoint:
     def calls(self) -> Counter[str]:
         """How often each step was asked for, by its instruction."""
         texts = (json.dumps(entry.body) for entry in self._served.log.entries if entry.body)
-        return Counter(found for text in texts if (found := _named(text)) is not None)
+        return Counter(name for text in texts if (name := _named(text)) is not None)
 
     def requests(self) -> Counter[str]:
         """How often each request came, whole."""
@@ -134,7 +134,7 @@ class Endpoint:
         )
 
     def forget(self) -> None:
-        """Begin to count anew."""
+        """Begin to count again from 0."""
         self._served.fake.forget()
 
 
@@ -169,7 +169,7 @@ class Runs:
     def kill(self, rng: Random) -> None:
         """Kill once, open again, look for all that was acknowledged, and let every session run to its end."""
         self.endpoint.forget()
-        after = rng.uniform(0, self.span)
+        after = rng.uniform(0, self.span) * self.ledger.slack()
         printed = killed(self.work, self.url, self.endpoint.pool, rng.getrandbits(32), after=after)
         self.ledger.kills += 1
         check_soundness(self.folder / self._file, self.ledger)
@@ -194,16 +194,16 @@ class Runs:
 def check_events(store: SessionStore, printed: Sequence[dict[str, Any]], ledger: Ledger) -> None:
     """Every acknowledged event is kept as it was, with the output it brought; every run has one end."""
     acknowledged = [EVENT.validate_python(line["event"]) for line in printed if "event" in line]
-    kept = {run: store.runs.events(run) for run in {event.run for event in acknowledged}}
+    histories = {run: store.runs.events(run) for run in {event.run for event in acknowledged}}
     for event in acknowledged:
-        events = kept[event.run]
-        found = events[event.seq] if event.seq < len(events) else None
-        ledger.check(found == event, f"event {event.seq} of the run {event.run} is lost")
+        events = histories[event.run]
+        copy = events[event.seq] if event.seq < len(events) else None
+        ledger.check(copy == event, f"event {event.seq} of the run {event.run} is lost")
         if isinstance(event, StepFinished):
             outputs = store.runs.outputs(store.runs.find(event.run).session)
             output = outputs.get(event.output.fingerprint)
             ledger.check(output == event.output, f"an output of the run {event.run} is lost")
-    for run, events in kept.items():
+    for run, events in histories.items():
         ledger.require([e.seq for e in events] == list(range(len(events))), f"events of {run} have a gap")
         ledger.require([e.type for e in events].count("run_finished") == 1, f"the run {run} has not one end")
 
@@ -212,7 +212,7 @@ def check_resume(
     bench: Workbench, endpoint: Endpoint, ledger: Ledger, *, press: Callable[[str], None] | None = None
 ) -> None:
     """What was live reads interrupted; run again (by `press`, else by the workbench) it ends, and calls only
-    those who had not answered.
+    the workers that had not answered.
     """
     for summary in bench.store.sessions.listed(limit=2 * AT_ONCE):
         record = bench.store.runs.latest(summary.id)

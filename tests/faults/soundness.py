@@ -12,14 +12,14 @@ _AMISS = {
     "pages": "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
     "references": "SELECT * FROM pragma_foreign_key_check",
     "texts that are not found": "SELECT * FROM said EXCEPT SELECT session, kind, text FROM texts",
-    "texts that nobody wrote": "SELECT session, kind, text FROM texts EXCEPT SELECT * FROM said",
+    "texts that were never written": "SELECT session, kind, text FROM texts EXCEPT SELECT * FROM said",
 }
 
 
 def check_soundness(file: Path, ledger: Ledger) -> None:
-    """Look into a file that nobody has open, as a kill left it; `said` is what `texts` is to hold."""
+    """Look into a closed file, as a kill left it; the view `said` is what `texts` is to hold."""
     with closing(sqlite3.connect(file)) as connection:
-        made = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        for what, query in _AMISS.items() if made else ():
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        for what, query in _AMISS.items() if tables else ():
             amiss = connection.execute(query).fetchall()
             ledger.require(not amiss, f"{file.name} is not sound: {what}: {amiss[:3]}")

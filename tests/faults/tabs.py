@@ -1,4 +1,4 @@
-"""Several tabs on one session, and a server that is started again in between: no revision that nobody made.
+"""Several tabs on one session, and a server that is started again in between: every revision is a person's.
 
     python -m tests.faults.tabs --rounds 100 --seed 1
 
@@ -26,7 +26,7 @@ from conductor.workflow.model import Step, Workflow
 from tests.faults.app import AppServer, WorkbenchPage, chromium
 
 Change = tuple[str, int, object]
-"""What was changed, of which step (from 0), and to what."""
+"""What was changed, the number of the step (from 0), and to what."""
 
 _WORKERS = ("alpha", "beta", "gamma")
 _POOL = "".join(f'[[worker]]\nname = "{name}"\nkind = "simulated"\n\n' for name in _WORKERS)
@@ -83,16 +83,16 @@ class Tabs:
             desk.page.locator(".graph").first.wait_for(timeout=_OPENING)
             expect(desk.graph.cards).to_have_count(len(_STEPS))
             desk.graph.click(self.rng.randrange(len(_STEPS)))
-        made: Counter[Change] = Counter()
+        changes: Counter[Change] = Counter()
         restart_before = self.rng.randrange(1, edits)
         for number in range(edits):
             if number == restart_before:
                 self._restart(desks)
-            self._act(self.rng.choice(desks), made)
+            self._act(self.rng.choice(desks), changes)
             time.sleep(self.rng.choice((0.0, 0.1, 0.5, 1.5)))
         for desk in desks:
             desk.page.close()
-        self.check(session, made)
+        self.check(session, changes)
 
     def _restart(self, desks: list[WorkbenchPage]) -> None:
         self.restarts += 1
@@ -103,12 +103,12 @@ class Tabs:
                 desk.page.bring_to_front()
                 self._tried(lambda desk=desk: expect(desk.button("New")).to_be_enabled())
 
-    def _act(self, desk: WorkbenchPage, made: Counter[Change]) -> None:
+    def _act(self, desk: WorkbenchPage, changes: Counter[Change]) -> None:
         act = self.rng.choice((self._worker, self._reword, self._reword, self._drag, self._see, self._decide))
         self.edits += 1
         # A browser draws no frames of a page that is not in front.
         desk.page.bring_to_front()
-        self._tried(lambda: act(desk, made))
+        self._tried(lambda: act(desk, changes))
 
     def _tried(self, act: Callable[[], object]) -> None:
         try:
@@ -118,47 +118,47 @@ class Tabs:
 
     # -- what a person does ----------------------------------------------------------------------------
 
-    def _worker(self, desk: WorkbenchPage, made: Counter[Change]) -> None:
+    def _worker(self, desk: WorkbenchPage, changes: Counter[Change]) -> None:
         step, worker = self.rng.randrange(len(_STEPS)), self.rng.choice(_WORKERS)
         desk.select(step)
-        made["worker", step, worker] += 1
+        changes["worker", step, worker] += 1
         desk.choose("Worker", worker)
 
-    def _reword(self, desk: WorkbenchPage, made: Counter[Change]) -> None:
+    def _reword(self, desk: WorkbenchPage, changes: Counter[Change]) -> None:
         step, text = self.rng.randrange(len(_STEPS)), f"Do {self.rng.getrandbits(32):08x}."
         desk.select(step)
-        made["instruction", step, text] += 1
+        changes["instruction", step, text] += 1
         desk.field("Instruction").fill(text)
         desk.field("Instruction").press("Control+Enter")
 
-    def _drag(self, desk: WorkbenchPage, made: Counter[Change]) -> None:
+    def _drag(self, desk: WorkbenchPage, changes: Counter[Change]) -> None:
         read, reader = self.rng.choice(((0, 1), (0, 2), (1, 2)))
-        made["gains", reader, read] += 1
+        changes["gains", reader, read] += 1
         desk.graph.drag(read, reader)
 
-    def _see(self, desk: WorkbenchPage, made: Counter[Change]) -> None:
+    def _see(self, desk: WorkbenchPage, changes: Counter[Change]) -> None:
         """Take the last step that is seen out of the list."""
         step = self.rng.choice((1, 2))
         desk.select(step)
         seen = [int(edge.split("-")[0]) for edge in desk.graph.edges() if edge.endswith(f"-{step}")]
         if seen:
-            made["loses", step, max(seen)] += 1
+            changes["loses", step, max(seen)] += 1
             desk.field("Can see").press("Backspace")
 
     def _decide(self, desk: WorkbenchPage, _: Counter[Change]) -> None:
         """Decide about a conflict, where there is one; most stay as they are."""
         buttons = [desk.button(name) for name in ("Apply on top", "Discard mine")]
-        shown = [button for button in buttons if button.count() and button.is_enabled()]
-        if shown:
-            self.rng.choice(shown).click()
+        choices = [button for button in buttons if button.count() and button.is_enabled()]
+        if choices:
+            self.rng.choice(choices).click()
 
     # -- what the store holds --------------------------------------------------------------------------
 
-    def check(self, session: str, made: Mapping[Change, int]) -> None:
+    def check(self, session: str, changes: Mapping[Change, int]) -> None:
         """Count the changes of a session that were not made."""
         with self.server.store() as store:
             revisions = {revision.id: revision for revision in store.revisions.of_session(session)}
-        left = Counter(made)
+        left = Counter(changes)
         for revision in revisions.values():
             if revision.parent is None:
                 continue
@@ -179,15 +179,15 @@ def _changes(old: Workflow, new: Workflow) -> Iterator[Change]:
 
 
 def main() -> int:
-    """Carry the rounds out and print what was found; 1 where a revision was made by nobody."""
+    """Carry the rounds out and print the losses; 1 if the store has a revision that no tab made."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        tabs = Tabs(Path(folder), Random(asked.seed))
+        tabs = Tabs(Path(folder), Random(options.seed))
         try:
-            for _ in range(asked.rounds):
+            for _ in range(options.rounds):
                 tabs.round()
                 print(
                     f"{tabs.rounds} rounds, {tabs.restarts} restarts, {tabs.edits} edits tried, "

@@ -1,22 +1,28 @@
-"""Full, read-only, locked: said where it happens, nothing acknowledged is lost, and over when it is over."""
+"""Full, read-only, locked: shown where it happens, nothing acknowledged is lost, and over when it is over."""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from conductor.errors import StorageError
 from storage import SessionStore
 from storage.database import database
-from tests.faults.desk import STEPS, Desk, desk_over, wait
+from tests.child_process import child
+from tests.faults.desk import STEPS, Desk, desk_over
 from tests.faults.disk import Disk, page_limit, read_only, small_disk
+from tests.waiting import until
 
 FULL = "is full: its disk has no room left. What was saved before is kept; free some space"
 LOCKED = "is locked by another program. What was saved before is kept; close that program"
@@ -35,16 +41,16 @@ print("free", flush=True)
 
 @contextmanager
 def locked(file: Path) -> Iterator[Callable[[], None]]:
-    """Another process holds the store's write lock until it is told to let go."""
-    with subprocess.Popen(
-        [sys.executable, "-c", _HOLD, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    """Another process holds the store's write lock until the test releases it."""
+    with child(
+        [sys.executable, "-c", _HOLD, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdin is not None
         assert holder.stdout.readline() == "locked\n"
 
         def let_go() -> None:
-            holder.communicate("\n", timeout=20)
+            holder.communicate("\n", timeout=60)
 
         try:
             yield let_go
@@ -55,14 +61,14 @@ def locked(file: Path) -> Iterator[Callable[[], None]]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever meets a lock waits a twentieth of a second."""
+    """A writer that meets a lock waits a twentieth of a second."""
     pragmas = tuple(p if "busy_timeout" not in p else "busy_timeout=50" for p in database._WRITER_PRAGMAS)
     monkeypatch.setattr(database, "_WRITER_PRAGMAS", pragmas)
 
 
 @pytest.fixture(params=[small_disk, page_limit], ids=["a small disk", "a limit of pages"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
-    """Where a store has no more room when it is told so."""
+    """A place for a store, whose room a test can end."""
     with request.param(tmp_path / "disk") as disk:
         yield disk
 
@@ -86,7 +92,7 @@ def expect_all_to_be_kept(desk: Desk) -> None:
     desk.bench.store.sessions.rename(desk.session, "Written after the trouble")
     assert desk.run is not None
     assert (desk.run.status, desk.unsaved) == ("finished", None)
-    assert desk.kept == desk.shown
+    assert desk.stored_state == desk.page_state
     assert len(desk.bench.store.runs.outputs(desk.session)) == 3
 
 
@@ -97,14 +103,14 @@ def test_a_run_that_met_a_full_disk_is_whole_when_there_is_room_again(disk: Disk
         disk.fill()
         expect_an_edit_to_be_refused(desk, FULL)
         desk.go_on()
-        assert (desk.shown.status, desk.kept.status) == ("finished", "running")
+        assert (desk.page_state.status, desk.stored_state.status) == ("finished", "running")
         assert FULL in (desk.unsaved or "")
         disk.free()
         expect_all_to_be_kept(desk)
         desk.bench.editing.edit(desk.session, EDITED, note="Changed")
         desk.bench.running.start(desk.session)
         desk.bench.activities.wait(desk.session)
-        assert [step.reused for step in desk.shown.steps] == [True, True, False]
+        assert [step.reused for step in desk.page_state.steps] == [True, True, False]
     with SessionStore.open(url(disk)) as store:
         assert [run.status for run in store.runs.of_session(desk.session)] == ["finished", "finished"]
         assert store.revisions.head(desk.session).workflow == EDITED
@@ -123,6 +129,27 @@ def test_a_store_on_a_full_disk_is_read_and_closed_without_loss(tmp_path: Path) 
             # It was closed before there was room: what the run gave after that is not known here.
             assert len(store.runs.outputs(desk.session)) == 1
             assert [revision.workflow for revision in store.revisions.of_session(desk.session)] == [STEPS]
+
+
+def _fill(store: SessionStore, question: str) -> NoReturn:
+    while True:
+        store.sessions.create(question)
+
+
+@pytest.mark.slow
+def test_a_store_that_has_no_room_for_a_short_session_is_not_ready_until_it_has(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        spare = disk.folder / "spare"
+        spare.write_bytes(bytes(2**19))
+        with SessionStore.open(url(disk)) as store:
+            for question in ("Long? " * 4_000, "Short?"):
+                with pytest.raises(StorageError, match=FULL):
+                    _fill(store, question)
+            with pytest.raises(StorageError, match=FULL):
+                store.check_writable()
+            spare.unlink()
+            store.check_writable()
+            store.sessions.create("Short?")
 
 
 @pytest.mark.slow
@@ -152,6 +179,78 @@ def test_a_store_on_a_read_only_disk_is_refused_in_a_sentence(tmp_path: Path) ->
             assert store.revisions.head(desk.session) == before
 
 
+MOVED = "was removed, moved or replaced while this program had it open. Nothing more is written"
+
+
+def _remove(file: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        file.with_name(f"{file.name}{ending}").unlink()
+
+
+def _move(file: Path) -> None:
+    file.parent.rename(file.parent.with_name("elsewhere"))
+
+
+def _replace(file: Path) -> None:
+    copy = file.with_name("copy.db")
+    shutil.copyfile(file, copy)
+    copy.replace(file)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lose", [_remove, _move, _replace])
+def test_a_store_whose_file_is_gone_refuses_every_request_and_makes_no_other_file(
+    tmp_path: Path, lose: Callable[[Path], None]
+) -> None:
+    file = tmp_path / "data" / "conductor.db"
+    with desk_over(SessionStore.open(f"sqlite:///{file}")) as desk:
+        store = desk.bench.store
+        desk.begin()
+        run = desk.run
+        assert run is not None
+        lose(file)
+        left = file.read_bytes() if file.exists() else None
+        expect_to_be_refused(desk)
+        desk.gated.gate.set()
+        until(lambda: desk.bench.unsaved(run) is not None)
+        assert MOVED in (desk.bench.unsaved(run) or "")
+        expect_to_be_refused(desk)
+        # Each reader has a connection of its own, and a new one would make an empty file.
+        with ThreadPoolExecutor(8) as readers:
+            for listed in [readers.submit(store.sessions.listed) for _ in range(24)]:
+                assert MOVED in str(listed.exception(timeout=60))
+        assert (file.read_bytes() if file.exists() else None) == left
+
+
+def expect_to_be_refused(desk: Desk) -> None:
+    """What reads and what writes, from the cache of the page, too, and a question of whether it is ready."""
+    store = desk.bench.store
+    for use in (
+        store.sessions.listed,
+        partial(store.sessions.find, desk.session),
+        partial(store.sessions.rename, desk.session, "Lost"),
+        partial(desk.bench.ask, "Lost?"),
+        store.check_writable,
+    ):
+        with pytest.raises(StorageError, match=MOVED):
+            use()
+
+
+@pytest.mark.slow
+def test_a_run_whose_store_was_moved_away_is_whole_when_the_file_is_back(tmp_path: Path) -> None:
+    file = tmp_path / "data" / "conductor.db"
+    with desk_over(SessionStore.open(f"sqlite:///{file}")) as desk:
+        desk.begin()
+        run = desk.run
+        assert run is not None
+        _move(file)
+        desk.go_on()
+        assert MOVED in (desk.bench.unsaved(run) or "")
+        assert not file.parent.exists()
+        (tmp_path / "elsewhere").rename(tmp_path / "data")
+        expect_all_to_be_kept(desk)
+
+
 @pytest.mark.slow
 def test_whoever_meets_a_short_lock_waits_for_its_end(tmp_path: Path) -> None:
     file = tmp_path / "conductor.db"
@@ -160,7 +259,7 @@ def test_whoever_meets_a_short_lock_waits_for_its_end(tmp_path: Path) -> None:
         with pytest.raises(TimeoutError):
             later.result(timeout=0.2)
         let_go()
-        later.result(timeout=20)
+        later.result(timeout=60)
         assert desk.bench.store.sessions.find(desk.session).title == "Renamed"
 
 
@@ -178,7 +277,7 @@ def test_a_run_that_met_a_long_lock_goes_on_and_is_whole_when_it_is_over(
         with locked(file):
             expect_an_edit_to_be_refused(desk, LOCKED)
             desk.go_on()
-            assert (desk.shown.status, desk.kept.status) == ("finished", "running")
+            assert (desk.page_state.status, desk.stored_state.status) == ("finished", "running")
             assert LOCKED in (desk.unsaved or "")
         expect_all_to_be_kept(desk)
 
@@ -193,11 +292,11 @@ def test_what_met_a_lock_in_the_middle_of_a_run_is_kept_with_what_follows(
         with locked(file):
             desk.last.gate.clear()
             desk.gated.gate.set()
-            wait(lambda: desk.shown.steps[1].output is not None)
+            until(lambda: desk.page_state.steps[1].output is not None)
             # Asked behind the step's output, which by then was refused as well.
             with pytest.raises(StorageError, match=LOCKED):
                 desk.bench.store.sessions.rename(desk.session, "Refused")
-        assert desk.kept.steps[1].output is None
+        assert desk.stored_state.steps[1].output is None
         desk.last.gate.set()
         desk.bench.activities.wait(desk.session)
         assert desk.unsaved is None

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from conductor.errors import StorageError
 from storage.database.database import Database
 from storage.migrations import OLDEST, bring_up_to_date, newest
+from tests.child_process import child
 from tests.faults.disk import small_disk
 from tests.faults.migrations import GOLDEN, NEXT, contents, upgrade
 from tests.next_revision import scripts_with_next, version_of
@@ -42,10 +42,10 @@ def old_store(folder: Path) -> Path:
 
 def content(file: Path) -> bytes:
     """All bytes, but for the counters of SQLite's own."""
-    found = bytearray(file.read_bytes())
+    body = bytearray(file.read_bytes())
     for at in _COUNTERS:
-        found[at] = 0
-    return bytes(found)
+        body[at] = 0
+    return bytes(body)
 
 
 def copies(file: Path) -> list[Path]:
@@ -124,6 +124,7 @@ def test_a_folder_that_takes_no_copy_is_named(tmp_path: Path, scripts: Path) -> 
     assert content(file) == before
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_processes_that_open_an_older_store_together_update_it_once(tmp_path: Path, scripts: Path) -> None:
     file = old_store(tmp_path)
@@ -133,22 +134,22 @@ def test_processes_that_open_an_older_store_together_update_it_once(tmp_path: Pa
         "upgrade(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    openers = [
-        subprocess.Popen([sys.executable, "-c", code, str(file), str(scripts)], env=environment)
-        for _ in range(3)
-    ]
-    assert [opener.wait(timeout=60) for opener in openers] == [0, 0, 0]
+    command = [sys.executable, "-c", code, str(file), str(scripts)]
+    with ExitStack() as stack:
+        openers = [stack.enter_context(child(command, env=environment)) for _ in range(3)]
+        assert [opener.wait(timeout=60) for opener in openers] == [0, 0, 0]
     (copy,) = copies(file)
     assert contents(copy) == before
     assert version_of(file) == newest() + 1
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_processes_that_make_a_new_store_together_make_it_once(tmp_path: Path) -> None:
     code = "import sys; from storage import SessionStore; SessionStore.open(sys.argv[1]).close()"
     file = tmp_path / "conductor.db"
-    openers = [
-        subprocess.Popen([sys.executable, "-c", code, f"sqlite:///{file}"], cwd=ROOT) for _ in range(3)
-    ]
-    assert [opener.wait(timeout=60) for opener in openers] == [0, 0, 0]
+    command = [sys.executable, "-c", code, f"sqlite:///{file}"]
+    with ExitStack() as stack:
+        openers = [stack.enter_context(child(command, cwd=ROOT)) for _ in range(3)]
+        assert [opener.wait(timeout=60) for opener in openers] == [0, 0, 0]
     assert version_of(file) == newest()

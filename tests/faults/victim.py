@@ -1,6 +1,6 @@
-"""A process that is killed while it works: how it is started, what it still says, and its end.
+"""A process that is killed while it works: how it is started, what it still sends, and its end.
 
-Knows pipes and signals; what is done in the process is the matter of whoever starts it. It is forked from a
+Knows pipes and signals; what is done in the process is the matter of its caller. It is forked from a
 server that has imported the program already, so that a kill costs no start of the interpreter.
 """
 
@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ _FORKS.set_forkserver_preload(
 )
 
 _NEVER_BEGAN = 60.0
-"""Seconds after which a process that says nothing at all is an error of the harness."""
+"""Seconds after which a process that sends nothing at all is an error of the harness."""
 
 Work = Callable[..., None]
 """What a process does: it gets a `Say` first, then the arguments it was started with."""
@@ -34,7 +35,7 @@ Work = Callable[..., None]
 
 @dataclass(frozen=True)
 class Say:
-    """Tells the harness something, at once and unbuffered; what was said before a kill is heard."""
+    """Sends the harness a line, at once and unbuffered; what was sent before a kill is received."""
 
     pipe: Connection
 
@@ -46,10 +47,10 @@ class Say:
 
 
 def killed(work: Work, *arguments: Any, after: float) -> list[dict[str, Any]]:
-    """Do `work` in a process of its own, kill it `after` seconds, and give all that it said.
+    """Do `work` in a process of its own, kill it `after` seconds, and return all that it sent.
 
-    The seconds count from its first line, which it says before it touches a store. A line that the kill tore
-    is left out, as nobody could have read it.
+    The seconds count from its first line, which it sends before it touches a store. A line that the kill tore
+    is left out, as no reader could have read it.
     """
     ours, theirs = _FORKS.Pipe(duplex=False)
     process = _FORKS.Process(target=_begin, args=(work, theirs, arguments), daemon=True)
@@ -61,7 +62,7 @@ def killed(work: Work, *arguments: Any, after: float) -> list[dict[str, Any]]:
     printed += _heard(ours, until=time.monotonic() + after)
     process.kill()
     printed += _heard(ours, until=None)
-    process.join()
+    process.join(60)
     assert process.exitcode == -signal.SIGKILL, (
         "the process ended before it was killed; its error stands above"
     )
@@ -83,9 +84,18 @@ def _no_script() -> Iterator[None]:
 
 
 def _begin(work: Work, pipe: Connection, arguments: tuple[Any, ...]) -> None:
+    threading.Thread(target=_end_with_the_test, daemon=True).start()
     say = Say(pipe)
-    say(begun=True)
+    say(ready=True)
     work(say, *arguments)
+
+
+def _end_with_the_test() -> None:
+    """Much of this work never ends by itself, and it may be the process of the test that is killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _heard(pipe: Connection, *, until: float | None, lines: int | None = None) -> bytes:

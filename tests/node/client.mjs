@@ -26,16 +26,16 @@ async function streamed() {
     stream: true,
     stream_options: { include_usage: true },
   });
-  const found = { text: "", finish: null, usage: null, conductor: null };
+  const answer = { text: "", finish: null, usage: null, conductor: null };
   for await (const chunk of stream) {
     for (const choice of chunk.choices) {
-      found.text += choice.delta.content ?? "";
-      found.finish = choice.finish_reason ?? found.finish;
+      answer.text += choice.delta.content ?? "";
+      answer.finish = choice.finish_reason ?? answer.finish;
     }
-    found.usage = chunk.usage ?? found.usage;
-    found.conductor = chunk.conductor ?? found.conductor;
+    answer.usage = chunk.usage ?? answer.usage;
+    answer.conductor = chunk.conductor ?? answer.conductor;
   }
-  return found;
+  return answer;
 }
 
 async function responded() {

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest
 
@@ -26,21 +27,42 @@ ROOT = Path(__file__).parents[2]
 
 App = Callable[..., AppTest]
 
+COMPONENTS = Path(__file__).parent / "components"
+
+DRAWING = 120.0
+"""The seconds that a script may take; only one that hangs does."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that draw the app."""
+    """Mark the tests that draw the app: those of a page, and, as thorough, those of a part of one."""
     for item in items:
         if isinstance(item, pytest.Function) and "app" in item.fixturenames:
             item.add_marker(pytest.mark.page)
+            if COMPONENTS in item.path.parents:
+                item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def once() -> Iterator[None]:
-    """What Streamlit does anew for each test's app: look through all packages, and compile the pages."""
+    """Does once what Streamlit repeats for each test's app: scan all packages, and compile the pages."""
     packages, scripts = cache(manifest_scanner.scan_component_manifests), ScriptCache()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", packages)
-        patch.setattr("streamlit.testing.v1.app_test.ScriptCache", lambda: scripts)
+        for module in ("app_test", "local_script_runner"):
+            patch.setattr(f"streamlit.testing.v1.{module}.ScriptCache", lambda: scripts)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient() -> Iterator[None]:
+    """A page may take as long to be drawn as a busy machine needs, not Streamlit's three seconds."""
+    draw = AppTest._run
+
+    def run(test: AppTest, widgets: WidgetStates | None = None, timeout: float | None = None) -> AppTest:
+        return draw(test, widgets, DRAWING if timeout is None else timeout)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AppTest, "_run", run)
         yield
 
 
@@ -52,7 +74,7 @@ def url(tmp_path: Path, empty_store: Path) -> str:
 
 @pytest.fixture
 def bench(url: str) -> Iterator[Workbench]:
-    """A workbench with three simulated workers, one of which takes its time."""
+    """A workbench with three simulated workers; one of them is slow."""
     workers = (
         SimulatedWorker(name="alpha", tokens=4),
         SimulatedWorker(name="beta", tokens=4, seed=1),
@@ -102,7 +124,7 @@ def app(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
     monkeypatch.chdir(ROOT)
 
     def opened(page: str = "workbench", session: str | None = None) -> AppTest:
-        test = AppTest.from_file(ROOT / "app.py", default_timeout=30)
+        test = AppTest.from_file(ROOT / "app.py")
         test.switch_page(f"pages/{page}.py")
         if session is not None:
             test.query_params["session"] = session

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 import pytest
 from conductor_cases import BROKEN, ScriptedConductor, plan_text
+from waiting import until, until_async
 
-from conductor.baselines.fitted import Row, write_fitted
+from conductor.baselines.fitted import WorkerResult, write_fitted
 from conductor.baselines.named import planner_named
 from conductor.errors import WorkerError
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.conductor import PlanRequest
 from conductor.values.messages import Completion, Delta
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -22,6 +23,8 @@ from pages.components.tab import services
 from pages.components.tab.state import plain
 from storage import SessionStore
 from studio.workbench import Workbench
+
+pytestmark = pytest.mark.thorough
 
 ONE = plan_text((0, "Find it.", "[]"), (1, "Answer.", "[0]"))
 TWO = plan_text((1, "Find it.", "[]"), (1, "Answer.", "[0]"))
@@ -38,8 +41,7 @@ class HeldConductor(ScriptedConductor):
         text = self.texts[min(len(self.requests), len(self.texts) - 1)]
         self.requests.append(request)
         yield Delta(text=text[:9])
-        while not self.released.is_set():  # noqa: ASYNC110 - it is set in another thread
-            await asyncio.sleep(0.01)
+        await until_async(self.released.is_set)
         if not text:
             raise WorkerError("The Conductor is overloaded; ask again.")
         yield Delta(text=text[9:])
@@ -128,7 +130,7 @@ def test_a_question_can_be_planned_by_a_published_method(app, bench):
 @pytest.mark.slow
 def test_a_question_can_be_planned_by_what_a_method_has_learnt(url, app, bench, monkeypatch, tmp_path):
     rows = [
-        Row(question=question, worker=name, right=name == "beta")
+        WorkerResult(question=question, worker=name, right=name == "beta")
         for question in ("What is 1 + 1?", "What is 2 + 2?")
         for name in ("alpha", "beta")
     ]
@@ -181,8 +183,8 @@ def test_alternatives_are_asked_for_at_once_and_only_used_where_that_is_wanted(a
     buttons(page, "Ask for alternatives")[0].click().run()
     assert not page.exception
     live = bench.activities.live_alternatives(session)
-    while len(held.requests) < 4:
-        assert not live.done
+    until(lambda: len(held.requests) == 4 or live.done)
+    assert not live.done
     page.run()
     assert any("Alternative 3" in text for text in texts(page.caption))
     held.released.set()

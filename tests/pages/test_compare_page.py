@@ -38,7 +38,7 @@ def two_runs(bench, session):
     return tuple(f"run:{run}" for run in runs)
 
 
-def shown(page):
+def texts(page):
     """All words that the page says in Markdown and captions."""
     return [element.value for element in (*page.markdown, *page.caption)]
 
@@ -50,7 +50,7 @@ def rows(page):
 def test_an_empty_store_says_what_to_do(opened):
     page = opened()
     assert not page.exception
-    assert any(text.startswith("No sessions yet.") for text in shown(page))
+    assert any(text.startswith("No sessions yet.") for text in texts(page))
     assert page.segmented_control(key="compare-mode").disabled
 
 
@@ -66,8 +66,8 @@ def test_two_runs_are_compared_by_their_address(opened, two_runs):
         plain("2. Sketch the whole thing · added"),
         plain("3 → 4. Answer · output"),
     ]
-    assert plain("Plan: 1 step changed, 1 step added; 2 steps the same.") in shown(page)[2]
-    assert "1 unchanged step is not listed." in shown(page)
+    assert plain("Plan: 1 step changed, 1 step added; 2 steps the same.") in texts(page)[2]
+    assert "1 unchanged step is not listed." in texts(page)
 
 
 @pytest.mark.parametrize(
@@ -117,17 +117,17 @@ def test_an_address_of_nothing_says_so_and_leaves_the_other_side(opened, two_run
     assert page.error[0].value.startswith("The left side")
     assert page.selectbox(key="compare-left-session").value is None
     assert page.selectbox(key="compare-right").value == two_runs[1]
-    assert any("Choose a run or a revision on each side" in text for text in shown(page))
+    assert any("Choose a run or a revision on each side" in text for text in texts(page))
 
 
 def test_a_session_with_nothing_before_is_chosen_by_hand(opened, bench, session):
     page = opened()
     head = bench.store.revisions.head(session)
-    assert any("Choose a run or a revision on each side" in text for text in shown(page))
+    assert any("Choose a run or a revision on each side" in text for text in texts(page))
     page.selectbox(key="compare-left-session").select(session).run()
     page.selectbox(key="compare-right-session").select(session).run()
     assert page.query_params["left"] == page.query_params["right"] == f"revision:{head.id}"
-    assert any(text.startswith("The plans are the same") for text in shown(page))
+    assert any(text.startswith("The plans are the same") for text in texts(page))
 
 
 def test_another_choice_is_another_address(opened, two_runs, bench):
@@ -135,8 +135,8 @@ def test_another_choice_is_another_address(opened, two_runs, bench):
     head = bench.store.revisions.head(bench.store.runs.find(two_runs[0][4:]).session)
     page.selectbox(key="compare-left").select(f"revision:{head.id}").run()
     assert page.query_params["left"] == f"revision:{head.id}"
-    assert any(text.startswith("The plans are the same") for text in shown(page))
-    assert any(plain("has no answer: not run.") in text for text in shown(page))
+    assert any(text.startswith("The plans are the same") for text in texts(page))
+    assert any(plain("has no answer: not run.") in text for text in texts(page))
 
 
 def test_the_sides_are_exchanged(opened, two_runs):
@@ -151,7 +151,7 @@ def test_three_ways_of_a_session_are_another_address_and_the_way_back(opened, tw
     page.segmented_control(key="compare-mode").set_value("three").run()
     assert page.query_params["session"] == bench.store.runs.find(two_runs[0][4:]).session
     assert "left" not in page.query_params
-    assert any("It was run as it is now" in text for text in shown(page))
+    assert any("It was run as it is now" in text for text in texts(page))
     page.segmented_control(key="compare-mode").set_value("two").run()
     assert (page.query_params["left"], page.query_params["right"]) == two_runs
 
@@ -167,7 +167,7 @@ def test_an_unknown_session_has_no_three_ways_and_another_can_be_chosen(opened, 
 def test_a_session_without_a_workflow_leads_to_the_workbench(opened, bench):
     page = opened(session=bench.ask("Not planned").id)
     assert not page.exception
-    assert any("no workflow yet" in text for text in shown(page))
+    assert any("no workflow yet" in text for text in texts(page))
 
 
 def test_the_workbench_leads_to_the_comparison_where_there_is_a_before(app, bench, session):
@@ -177,9 +177,9 @@ def test_the_workbench_leads_to_the_comparison_where_there_is_a_before(app, benc
     assert not links(app("workbench", session))
     head = bench.store.revisions.head(session)
     newer = bench.editing.edit(session, head.workflow.with_worker(0, "beta"), note="Other", head=head)
-    found = links(app("workbench", session))
-    assert len(found) == 1
-    query = str(found[0].proto)
+    anchors = links(app("workbench", session))
+    assert len(anchors) == 1
+    query = str(anchors[0].proto)
     assert head.id in query
     assert newer.id in query
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import parse_qs
 
 import pytest
+from waiting import until
 
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.team_tests import TeamTest
-from conductor.workers.pool.pool import Pool, offline_pool
+from conductor.workers.pool.pool import Pool, built_in_pool
 from conductor.workers.simulated import SimulatedWorker
-from pages.components.evaluation.actions import _exported
+from pages.components.evaluation.record_actions import _exported
 from studio.evaluation.evaluations import Evaluations
 from studio.workbench import Workbench
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
 
@@ -24,14 +24,14 @@ SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
 @pytest.fixture
 def evaluation(bench, url):
     """An evaluation of the app's own pool, that has not begun."""
-    own = Workbench.over(bench.store, pool=offline_pool(), conductor=bench.conductor)
+    own = Workbench.over(bench.store, pool=built_in_pool(), conductor=bench.conductor)
     items = tuple(
         Item(id=str(n), input=f"What is {n} * 7?", target=(str(7 * n),), metadata={"category": "products"})
         for n in range(1, 4)
     )
-    found = Evaluations(own).add(DataSet("products <b>", items), ["baseline:rules", "worker:text"], SPEC).id
+    id = Evaluations(own).add(DataSet("products <b>", items), ["baseline:rules", "worker:smol"], SPEC).id
     own.background.close()
-    return found
+    return id
 
 
 def opened(app, evaluation):
@@ -45,10 +45,7 @@ def texts(page):
 
 
 def wait_until_done(page, bench, evaluation):
-    until = time.monotonic() + 30
-    while bench.store.evaluations.find(evaluation).ended_at is None:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    until(lambda: bench.store.evaluations.find(evaluation).ended_at is not None)
     return page.run()
 
 
@@ -59,6 +56,7 @@ def test_a_store_without_evaluations_shows_what_one_is(app):
     assert page.caption[0].value.startswith("No evaluation yet.")
 
 
+@pytest.mark.thorough
 def test_one_that_did_not_end_is_listed_resumed_to_its_end_and_shown(app, bench, evaluation):
     page = app("evaluation")
     assert "stopped with its process · 3 questions · 0 of 6 answers" in page.caption[0].value
@@ -89,7 +87,7 @@ def test_an_unknown_evaluation_is_named(app):
 LINES = b'{"input": "What is 6 * 7?", "target": "42"}\n{"input": "What is 2 + 3?", "target": 5}\n'
 
 
-def asked(app, content=LINES, name="sums.jsonl"):
+def page_with_file(app, content=LINES, name="sums.jsonl"):
     page = app("evaluation")
     page.button(key="evaluation-new").click().run()
     assert page.query_params["new"] == "yes"
@@ -99,31 +97,50 @@ def asked(app, content=LINES, name="sums.jsonl"):
 
 
 def test_questions_of_a_file_are_shown_and_forecast_before_they_are_asked(app):
-    page = asked(app)
+    page = page_with_file(app)
     assert any("sums: 2 questions, compared by exact" in plainly(text) for text in texts(page))
     assert page.dataframe[0].value["Question"].tolist() == ["What is 6 * 7?", "What is 2 + 3?"]
     figures = {metric.label: metric.value for metric in page.metric}
-    assert figures["Answers"] == "10", "the Conductor and four workers"
-    assert figures["Calls"] == "0", "built-in experts are no models"
+    assert figures["Answers"] == "6", "the Conductor and two workers"
+    assert figures["Calls"] == "~2", "a calculator is no model"
     page.checkbox(key="plan-workers").uncheck().run()
     page.number_input(key="how-repeats").set_value(3).run()
     assert page.metric[0].value == "6"
 
 
+@pytest.mark.thorough
 def test_start_opens_the_evaluation_which_runs_to_its_end(app, bench):
-    page = asked(app)
+    page = page_with_file(app)
     page.checkbox(key="plan-workers").uncheck().run()
-    page.text_input(key="plan-more").set_value("worker:mathematics, baseline:random").run()
-    page.selectbox(key="plan-first").select("worker:mathematics").run()
+    page.text_input(key="plan-more").set_value("worker:calculator, baseline:random").run()
+    page.selectbox(key="plan-first").select("worker:calculator").run()
     page.button(key="evaluation-start").click().run()
     (record,) = bench.store.evaluations.listed()
-    assert record.spec.planners == ("worker:mathematics", "conductor", "baseline:random")
+    assert record.spec.planners == ("worker:calculator", "conductor", "baseline:random")
     assert page.query_params["evaluation"] == record.id
     wait_until_done(page, bench, record.id)
     assert page.title[0].value == "sums"
     assert not page.exception
 
 
+@pytest.mark.thorough
+def test_an_evaluation_is_begun_with_tags_and_a_stop_and_found_by_its_tags(app, bench, evaluation):
+    page = page_with_file(app)
+    page.text_input(key="how-tags").set_value("nightly, sums ").run()
+    page.checkbox(key="how-sequential").check().run()
+    page.button(key="evaluation-start").click().run()
+    record = bench.store.evaluations.listed()[0]
+    assert (record.spec.tags, record.spec.sequential) == (("nightly", "sums"), True)
+    wait_until_done(page, bench, record.id)
+    page.button(key="all-evaluations").click().run()
+    assert {button.key for button in page.button} >= {f"open-{record.id}", f"open-{evaluation}"}
+    page.pills(key="evaluations-tags").set_value(["sums"]).run()
+    assert not page.exception
+    listed = {button.key for button in page.button if str(button.key).startswith("open-")}
+    assert listed == {f"open-{record.id}"}
+
+
+@pytest.mark.thorough
 def test_a_set_of_the_team_is_chosen_and_begun(app, bench):
     page = app("evaluation")
     page.button(key="evaluation-new").click().run()
@@ -141,8 +158,22 @@ def test_a_set_of_the_team_is_chosen_and_begun(app, bench):
     wait_until_done(page, bench, record.id)
 
 
-def test_answers_that_a_judge_compares_need_a_model_that_judges(app):
-    page = asked(app)
+def test_a_file_in_another_encoding_is_read_by_its_name(app):
+    content = "input;target\nWhich river is in Köln?;Rhein\n".encode("cp1252")
+    page = page_with_file(app, content, "rivers.csv")
+    assert "is not UTF-8 (its byte 0xf6)" in plainly(page.error[0].value)
+    page.text_input(key="data-encoding").set_value("cp1252").run()
+    assert not page.error
+    assert page.dataframe[0].value["Question"].tolist() == ["Which river is in Köln?"]
+    page.text_input(key="data-encoding").set_value("no-such").run()
+    assert "is no encoding" in page.error[0].value
+
+
+def test_answers_that_a_judge_compares_need_a_model_that_judges(app, tmp_path, monkeypatch):
+    pool = tmp_path / "pool.toml"
+    pool.write_text('[[worker]]\nname = "sums"\nkind = "calculator"\n', encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
+    page = page_with_file(app)
     page.selectbox(key="data-scorer").select("judge").run()
     assert page.button(key="evaluation-start").disabled
     assert any(text.startswith("No worker of this pool can judge") for text in texts(page))
@@ -153,7 +184,7 @@ def test_a_judge_is_chosen_and_what_it_could_not_judge_is_shown(app, bench, tmp_
     lines = (f'[[worker]]\nname = "{name}"\nkind = "simulated"\ntokens = 5\n' for name in ("one", "other"))
     pool.write_text("".join(lines), encoding="utf-8")
     monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
-    page = asked(app)
+    page = page_with_file(app)
     page.selectbox(key="data-scorer").select("judge").run()
     page.checkbox(key="plan-workers").uncheck().run()
     judges = page.selectbox(key="evaluation-judge")
@@ -173,11 +204,11 @@ def test_a_judge_is_chosen_and_what_it_could_not_judge_is_shown(app, bench, tmp_
 
 
 def test_columns_of_other_names_are_found_or_chosen(app):
-    page = asked(app, b"Frage,gold,topic\nWhat is 6 * 7?,42,product\n", "a.csv")
+    page = page_with_file(app, b"Frage,gold,topic\nWhat is 6 * 7?,42,product\n", "a.csv")
     assert plainly(page.error[0].value) == "Choose the column of: Question."
     page.selectbox(key="data-column-input").select("Frage").run()
     assert page.dataframe[0].value.to_dict("records")[0]["Category"] == "product"
-    assert page.metric[0].value == "5"
+    assert page.metric[0].value == "3"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +221,7 @@ def test_columns_of_other_names_are_found_or_chosen(app):
     ],
 )
 def test_a_file_that_holds_no_question_is_refused(app, content, name, error):
-    page = asked(app, content, name)
+    page = page_with_file(app, content, name)
     assert error in plainly(page.error[0].value)
     assert not page.metric
 
@@ -200,8 +231,8 @@ def plainly(text):
 
 
 def test_a_broken_line_is_named_and_left_out_where_that_is_asked_for(app):
-    page = asked(app, LINES + b'{"input": "No answer?"}\n{oops\n')
-    assert plainly(page.warning[0].value).startswith("Line 3 is no question: target: field required.")
+    page = page_with_file(app, LINES + b'{"input": "No answer?"}\n{oops\n')
+    assert plainly(page.warning[0].value).startswith("Line 3 is no question: it has no 'target', but 'input'")
     assert "So is one more line." in plainly(page.warning[0].value)
     assert not page.metric
     page.checkbox(key="data-leave-out").check().run()
@@ -209,7 +240,7 @@ def test_a_broken_line_is_named_and_left_out_where_that_is_asked_for(app):
 
 
 def test_a_planner_that_does_not_exist_is_refused_before_the_start(app):
-    page = asked(app)
+    page = page_with_file(app)
     page.text_input(key="plan-more").set_value("baseline:nothing").run()
     assert "There is no planner" in page.error[0].value
     assert not any(button.key == "evaluation-start" for button in page.button)
@@ -225,10 +256,10 @@ def done(bench):
     workers = (SimulatedWorker("alpha", answer="1"), SimulatedWorker("beta", answer="2"))
     own = Workbench.over(bench.store, pool=Pool(workers=workers), conductor=bench.conductor)
     spec = SPEC.model_copy(update={"repeats": 2})
-    found = Evaluations(own).add(DataSet("numbers", items), ["worker:*"], spec).id
-    Evaluations(own).run(found)
+    id = Evaluations(own).add(DataSet("numbers", items), ["worker:*"], spec).id
+    Evaluations(own).run(id)
     own.background.close()
-    return found
+    return id
 
 
 def links(page):
@@ -239,16 +270,16 @@ def links(page):
 def test_disagreements_open_both_sessions_on_compare(app, bench, done):
     page = opened(app, done)
     assert not page.exception
-    assert "alpha alone is right on 2 questions, beta alone on 2." in [
+    assert "alpha alone is right on 2 answers, beta alone on 2." in [
         plainly(caption.value) for caption in page.caption
     ]
     cells = bench.store.evaluations.cells(done)
     first = {cell.planner: cell.answered_in for cell in cells if (cell.item, cell.repeat) == (0, 0)}
-    shown = links(page)[:3]
-    assert [plainly(label) for label, _ in shown] == ["**alpha**: 1", "**beta**: 2", "Compare"]
-    assert shown[0][1]["session"] == [first["worker:alpha"]]
+    anchors = links(page)[:3]
+    assert [plainly(label) for label, _ in anchors] == ["**alpha**: 1", "**beta**: 2", "Compare"]
+    assert anchors[0][1]["session"] == [first["worker:alpha"]]
     runs = [f"run:{bench.store.runs.latest(first[f'worker:{name}']).id}" for name in ("alpha", "beta")]
-    assert [shown[2][1]["left"], shown[2][1]["right"]] == [[runs[0]], [runs[1]]]
+    assert [anchors[2][1]["left"], anchors[2][1]["right"]] == [[runs[0]], [runs[1]]]
     page.segmented_control(key="questions-which").set_value("All questions").run()
     assert [label for label, _ in links(page)] == ["alpha", "beta"] * 4
 
@@ -257,7 +288,7 @@ def test_a_planner_beside_itself_has_no_disagreement(app, done):
     page = opened(app, done)
     page.selectbox(key="questions-1").select("worker:alpha").run()
     assert not page.exception
-    assert "alpha and alpha have the same questions right." in [plainly(text) for text in texts(page)]
+    assert "alpha and alpha have the same answers right." in [plainly(text) for text in texts(page)]
 
 
 def test_deleting_names_what_goes_and_leads_back_to_the_list(app, bench, done):
@@ -272,7 +303,7 @@ def test_deleting_names_what_goes_and_leads_back_to_the_list(app, bench, done):
 @pytest.mark.parametrize(
     ("form", "begins", "ending"),
     [
-        ("csv", "planner,", "csv"), ("json", "{", "json"), ("latex", "\\begin", "tex"),
+        ("csv", "planner,", "csv"), ("json", "{", "json"), ("latex", "% The answers to a question", "tex"),
         ("html", "<!doctype", "html"),
     ],
 )  # fmt: skip
@@ -285,6 +316,7 @@ def test_a_table_is_exported_in_each_form(bench, done, form, begins, ending):
 # -- shipped questions -----------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_an_empty_store_runs_the_demo_in_one_click_on_its_own_pool(app, bench):
     page = app("evaluation")
     page.button(key="evaluation-demo").click().run()
@@ -309,7 +341,7 @@ def test_a_shipped_set_comes_with_its_planners(app):
     assert page.metric[1].label == "Calls"
     page.segmented_control(key="data-source").set_value("countries").run()
     assert page.text_input(key="plan-more").value == ""
-    assert "mathematics" in page.checkbox(key="plan-workers").label
+    assert "calculator" in page.checkbox(key="plan-workers").label
 
 
 def test_two_evaluations_stand_side_by_side_or_are_refused_with_the_reasons(app, bench, done, evaluation):
@@ -321,6 +353,6 @@ def test_two_evaluations_stand_side_by_side_or_are_refused_with_the_reasons(app,
     page.run()
     assert not page.exception
     assert not page.warning
-    page.selectbox(key="evaluation-beside").select(evaluation).run()
+    page.selectbox(key="evaluation-beside-1").select(evaluation).run()
     assert page.query_params["beside"] == evaluation
     assert "cannot be compared: they differ in the questions" in plainly(page.warning[0].value)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 import tomllib
 from pathlib import Path
 
 import pytest
 from training_folders import begun_training, done_training
+from waiting import until
 
 from conductor.learning.demonstration.run_folder import RESULTS
 from conductor.planner.local.card import CARD
 from conductor.workers.local_model import SHIPPED
-from pages.components.learning import lessons, setup
+from pages.components.learning import lessons, training_setup
 from pages.components.tab import services
 from studio.learning import trainings
 from studio.learning.training_run import TRAINED
@@ -43,12 +43,12 @@ def opened(app, run):
 
 
 def texts(page):
-    found = [element.value for kind in (page.markdown, page.caption) for element in kind]
-    return " | ".join(text.replace("\\", "") for text in found)
+    values = [element.value for kind in (page.markdown, page.caption) for element in kind]
+    return " | ".join(text.replace("\\", "") for text in values)
 
 
 def test_an_app_without_trainings_offers_one_and_names_what_is_missing(app, learn, monkeypatch):
-    monkeypatch.setattr(setup, "trainer", lambda: None)
+    monkeypatch.setattr(training_setup, "trainer", lambda: None)
     monkeypatch.setattr(lessons, "trainer", lambda: None)
     page = app("learning")
     assert not page.exception
@@ -60,7 +60,7 @@ def test_an_app_without_trainings_offers_one_and_names_what_is_missing(app, lear
 
 
 def test_train_begins_with_what_was_set_and_opens_the_run(app, learn, monkeypatch):
-    monkeypatch.setattr(setup, "trainer", lambda: Path("/bin/false"))
+    monkeypatch.setattr(training_setup, "trainer", lambda: Path("/bin/false"))
     monkeypatch.setattr(trainings, "trainer", lambda: Path("/bin/echo"))
     page = app("learning")
     page.number_input(key="train-seed").set_value(5).run()
@@ -69,19 +69,18 @@ def test_train_begins_with_what_was_set_and_opens_the_run(app, learn, monkeypatc
     page.button(key="train").click().run()
     assert not page.exception
     assert page.query_params["run"] == "demo"
-    settings = json.loads((learn / "demo" / "settings.json").read_text())
+    settings = json.loads((learn / "demo" / "settings.json").read_text(encoding="utf-8"))
     assert (settings["seed"], settings["warm_steps"]) == (5, 300)
     shared = services.services().trainings
-    while shared.begun_here(shared.folder.resolve() / "demo"):
-        time.sleep(0.01)
-    assert "--threads 1 " in (learn / "demo" / trainings.LOG).read_text()
+    until(lambda: not shared.begun_here(shared.folder.resolve() / "demo"))
+    assert "--threads 1 " in (learn / "demo" / trainings.LOG).read_text(encoding="utf-8")
 
 
 def test_a_training_that_begins_below_a_relative_folder_can_be_stopped(app, tmp_path, monkeypatch):
     child = tmp_path / "child"
-    child.write_text("#!/bin/sh\nexec sleep 60\n")
+    child.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
     child.chmod(0o755)
-    for module in (setup, trainings):
+    for module in (training_setup, trainings):
         monkeypatch.setattr(module, "trainer", lambda: child)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(services, "data_folder", lambda _: Path("data"))
@@ -90,17 +89,16 @@ def test_a_training_that_begins_below_a_relative_folder_can_be_stopped(app, tmp_
     assert "Training · it begins" in texts(page).replace("*", "")
     page.button(key="training-stop").click().run()
     assert not page.exception
-    assert "Stopped · step 0 of 1,600 of the warm start" in texts(page).replace("*", "")
+    assert "Stopped · step 0 of 300 of the warm start" in texts(page).replace("*", "")
     assert "It ended" not in texts(page)
 
 
 def test_a_run_that_failed_names_why_and_can_be_resumed(app, learn, monkeypatch):
-    for module in (setup, trainings):
+    for module in (training_setup, trainings):
         monkeypatch.setattr(module, "trainer", lambda: Path("/bin/false"))
     page = app("learning")
     page.button(key="train").click().run()
-    while page.query_params["run"] and "It ended with code 1." not in texts(page):
-        page.run()
+    until(lambda: "It ended with code 1." in texts(page) or texts(page.run()) is None)
     page.button(key="training-resume").click().run()
     assert not page.exception
 
@@ -109,7 +107,7 @@ def test_runs_are_listed_with_their_state_and_those_that_cannot_be_read_are_name
     done_training(learn / "good")
     begun_training(learn / "half")
     (learn / "bad").mkdir()
-    (learn / "bad" / "settings.json").write_text("{")
+    (learn / "bad" / "settings.json").write_text("{", encoding="utf-8")
     page = app("learning")
     assert not page.exception
     assert "done · seed 0 · 100 steps of the warm start, 20 of GRPO · 90% of sampled plans right" in texts(
@@ -134,10 +132,10 @@ def test_a_run_under_way_elsewhere_is_followed_and_not_stopped_here(app, learn):
 
 def test_a_collapse_is_shown_with_its_cure(app, learn):
     folder = begun_training(learn / "demo", stop_on_collapse=True)
-    folder.add({"kind": "alarm", "step": 2, "what": "a router", "cure": "start anew"})
+    folder.add({"kind": "alarm", "step": 2, "what": "a router", "cure": "start again"})
     page = opened(app, "demo")
     assert "Collapsed" in texts(page)
-    assert "Step 2: a router. To cure it, start anew." in page.warning[0].value.replace("\\", "")
+    assert "Step 2: a router. To cure it, start again." in page.warning[0].value.replace("\\", "")
 
 
 def test_a_finished_run_shows_its_table_and_a_question_before_and_after(app, learn):
@@ -145,28 +143,28 @@ def test_a_finished_run_shows_its_table_and_a_question_before_and_after(app, lea
     page = opened(app, "demo")
     assert not page.exception
     assert page.dataframe[0].value["Right"].tolist() == ["90.0%"]
-    shown = texts(page)
-    assert "95% right by the likeliest plan, 50% by sampled ones; after it 90%" in shown
-    assert "No valid plan." in shown
-    assert "After" in shown
+    text = texts(page)
+    assert "the likeliest plan 95% to 90%; sampled plans 50% to 90%; held-out wordings 98%" in text
+    assert "No valid plan." in text
+    assert "After" in text
     assert page.selectbox(key="plans-question-demo").options == ["The capital of Peru? (changed)"]
 
 
 def test_use_writes_the_pool_file_the_app_reads_it_and_undo_takes_it_back(app, learn, pool):
-    before = pool.read_text()
+    before = pool.read_text(encoding="utf-8")
     done_training(learn / "demo")
     page = opened(app, "demo")
     page.button(key="use-trained").click().run()
     assert not page.exception
-    written = tomllib.loads(pool.read_text())
+    written = tomllib.loads(pool.read_text(encoding="utf-8"))
     assert written["workers"] == "orchard"
     assert written["conductor"] == {"kind": "local", "model": "learn/demo/conductor", "name": "demo"}
     assert written["worker"] == [{"name": "one", "kind": "simulated"}]
-    assert pool.read_text().startswith("# ours\n")
+    assert pool.read_text(encoding="utf-8").startswith("# ours\n")
     assert "demo is the Conductor now, on the orchard's workers." in texts(page)
     assert services.services().configured().conductor.card.name == "demo"
     page.button(key="pool-undo").click().run()
-    assert pool.read_text() == before
+    assert pool.read_text(encoding="utf-8") == before
 
 
 def test_a_pool_that_was_chosen_by_its_name_is_not_written(app, learn, monkeypatch):
@@ -196,21 +194,26 @@ def test_results_are_what_ends_a_run(app, learn):
 def test_a_corrected_conductor_can_be_used_after_a_reload(app, learn, pool):
     folder = learn / "corrected" / TRAINED
     shutil.copytree(SHIPPED["orchard"], folder)
-    card = json.loads((folder / CARD).read_text())
+    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
     learnt = {"lessons": 20, "seconds": 4.0, "same": [0.1, 0.9], "valid": [1.0, 1.0]}
-    (folder / CARD).write_text(json.dumps(card | {"results": {"corrections": learnt}}))
+    (folder / CARD).write_text(json.dumps(card | {"results": {"corrections": learnt}}), encoding="utf-8")
     page = app("learning")
     assert not page.exception
     assert "Learnt 20 corrections in 4 s: planned as corrected 10% before, 90% after" in texts(page)
     page.button(key="use-corrected").click().run()
-    assert tomllib.loads(pool.read_text())["conductor"]["model"] == "learn/corrected/conductor"
+    assert (
+        tomllib.loads(pool.read_text(encoding="utf-8"))["conductor"]["model"] == "learn/corrected/conductor"
+    )
 
 
 def test_use_names_what_it_replaces_and_how_to_go_back_without_a_file_before(
     app, learn, pool, monkeypatch, tmp_path
 ):
     done_training(learn / "demo")
-    pool.write_text('workers = "offline"\n[conductor]\nkind = "local"\nmodel = "orchard"\nname = "old"\n')
+    pool.write_text(
+        'workers = "built-in"\n[conductor]\nkind = "local"\nmodel = "orchard"\nname = "old"\n',
+        encoding="utf-8",
+    )
     page = opened(app, "demo")
     page.button(key="use-trained").click().run()
     assert "demo is the Conductor now in the place of old, on the orchard's workers." in texts(page)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+from waiting import until_async
 
 from conductor.errors import WorkflowError
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.conductor import PlanRequest
 from conductor.values.budget import Budget
 from conductor.values.messages import Completion, Delta, Retried, Thought
 from conductor.values.presets import Settings
@@ -26,6 +26,9 @@ from pages.components.workbench.editor import Editor
 from pages.components.workbench.question.settings import move_key
 from storage import SessionStore
 from studio.workbench import Workbench
+from studio.workbench.editing import EditEnd
+
+pytestmark = pytest.mark.thorough
 
 GOOD = plan_text((0, "Find it.", "[]"), (1, "Answer.", "[0]"))
 
@@ -41,8 +44,7 @@ class HeldConductor(ScriptedConductor):
         yield Retried(attempt=1, message="429 *Too Many*", seconds=1.2)
         yield Thought(text="Which worker?")
         yield Delta(text="Half a")
-        while not self.released.is_set():  # noqa: ASYNC110 - it is set in another thread
-            await asyncio.sleep(0.01)
+        await until_async(self.released.is_set)
         async for item in super().stream(request):
             yield item
 
@@ -73,8 +75,8 @@ def texts(elements):
 
 
 def button(page, label):
-    [found] = [button for button in page.button if button.label == label]
-    return found
+    [match] = [button for button in page.button if button.label == label]
+    return match
 
 
 def settled(held, page):
@@ -111,6 +113,27 @@ def test_planning_is_seen_as_it_goes_on_and_by_who_comes_later(app, held):
     assert held.bench.store.runs.of_session(session) == ()
 
 
+def test_a_valid_plan_is_drawn_once_before_its_revision_is_stored(app, held, monkeypatch):
+    page = planned(held, app, GOOD)
+    monkeypatch.setattr(held.bench.activities, "busy", lambda _session: True)
+    monkeypatch.setattr(held.bench.store.revisions, "head", lambda _session: None)
+    assert not page.run().exception
+    assert [box.label for box in page.expander] == ["Attempt 1\\: valid"]
+
+
+def test_a_workflow_that_no_plan_led_to_has_no_reasons_of_a_plan(held):
+    session = held.bench.ask("Which one?").id
+    by_hand = Workflow.of([Step(instruction="Answer.", worker="alpha")])
+    held.bench.editing.edit(session, by_hand, note="Started by hand")
+    held.texts = [GOOD]
+    held.bench.planning.begin(session)
+    held.bench.activities.wait(session)
+    head = held.bench.store.revisions.undo(session)
+    view = SessionView.load(held.bench, session)
+    assert (head.workflow, view.head.workflow, view.plan) == (by_hand, by_hand, None)
+    assert view.latest_plan.report.ok
+
+
 def test_stopping_keeps_the_query_and_offers_a_way_on(app, held):
     held.released.clear()
     page = app()
@@ -118,7 +141,7 @@ def test_stopping_keeps_the_query_and_offers_a_way_on(app, held):
     page.chat_input(key="query").set_value("Which one?").run()
     live = held.bench.activities.live_plan(page.query_params["session"])
     button(page, "Stop").click().run()
-    assert live.done.wait(5)
+    assert live.done.wait(60)
     page.run()
     assert list(page.warning) == []
     assert page.info[0].value == r"Planning was stopped\. Nothing has run."
@@ -259,7 +282,8 @@ def test_an_edit_while_the_conductor_plans_is_refused(app, held, tab):
     held.bench.planning.begin_round(session)
     head = held.bench.store.revisions.head(session)
     editor = Editor(bench=held.bench, tab=tab, session=session, head=head)
-    assert not editor.commit(lambda: head.workflow.with_worker(0, "beta"), "edit")
+    end = editor.commit(lambda: head.workflow.with_worker(0, "beta"), "edit")
+    assert end is EditEnd.REFUSED
     assert held.bench.store.revisions.head(session) == head
     page.run()
     assert page.button(key="undo").disabled

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-import time
+from types import SimpleNamespace
 
 import pytest
 from fake_openai import FakeOpenAI, serving
 from local_conductor import write_untrained
 from tokenizer_cases import write_tokenizer
+from waiting import until
 
-from conductor.workers.keys.hosts import HOSTS_FILE
+from conductor.workers.keys.hosts import hosts_file
 from conductor.workers.pool.built_in import ORCHARD
 from pages.components.tab import services
 from pages.components.tab.state import plain
+
+pytestmark = pytest.mark.thorough
 
 KEY = "sk-marked-0123456789"
 HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b) $x$'
@@ -56,8 +59,8 @@ def file(tmp_path, monkeypatch):
 
 def texts(page):
     """Every text of the page, as it is read."""
-    shown = (*page.markdown, *page.caption, *page.error, *page.warning, *page.info)
-    return [re.sub(r"\\(.)", r"\1", str(element.value)).replace("\u2060", "") for element in shown]
+    elements = (*page.markdown, *page.caption, *page.error, *page.warning, *page.info)
+    return [re.sub(r"\\(.)", r"\1", str(element.value)).replace("\u2060", "") for element in elements]
 
 
 def page_text(page):
@@ -65,7 +68,7 @@ def page_text(page):
 
 
 def confirm_button(page):
-    """The key of the button that lets a key be sent to a host, None where none is asked about."""
+    """The key of the button that allows sending a key to a host, or None."""
     return next((button.key for button in page.button if button.key.startswith("pool-confirm")), None)
 
 
@@ -78,11 +81,8 @@ def press(page, key):
 def examined(page):
     """The page once nobody is being tested."""
     probe = services.services().probe
-    for _ in range(500):
-        if not probe.busy:
-            return page.run()
-        time.sleep(0.01)
-    raise AssertionError("the test did not end")
+    until(lambda: not probe.busy)
+    return page.run()
 
 
 def remove(page, name):
@@ -98,18 +98,18 @@ def remove(page, name):
 def test_each_worker_is_shown_with_what_is_known_of_it(app, file):
     page = app("pool")
     assert not page.exception
-    shown = texts(page)
+    lines = texts(page)
     for value in (
         "**alpha**",
         "http://127.0.0.1:9/v1",
         "8,192",
         "0.15 in, 0.6 out",
         "2 at a time",
-        "simulated, no model · made-up words",
+        "simulated, no model is called · made-up words",
         "not tested",
     ):
-        assert value in shown
-    assert f"{file} · 2 workers" in shown
+        assert value in lines
+    assert f"{file} · 2 workers" in lines
 
 
 def test_a_key_is_shown_as_set_or_missing_and_never_itself(app, file, monkeypatch):
@@ -134,6 +134,7 @@ def test_a_key_is_shown_as_set_or_missing_and_never_itself(app, file, monkeypatc
 
 
 def test_a_key_is_asked_about_before_it_is_sent_to_another_host(app, file, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("ALPHA_API_KEY", KEY)
     page = press(app("pool"), "pool-icon-change-0")
     fill(page, api_key_env="ALPHA_API_KEY")
@@ -143,15 +144,28 @@ def test_a_key_is_asked_about_before_it_is_sent_to_another_host(app, file, monke
     press(page, confirm_button(page))
     assert not confirm_button(page)
     assert "not confirmed" not in page_text(page)
+    assert not services.workbench().pool.unusable
     press(page, "pool-icon-change-0")
     fill(page, base_url="https://api.example.com/v1")
     press(page, "pool-save")
     assert "**Send ALPHA_API_KEY to https://api.example.com?**" in page_text(page)
     assert ":material/key_off: not confirmed" in texts(page)
-    (tmp_path / HOSTS_FILE).chmod(0o666)
+    hosts_file().chmod(0o666)
     page.run()
     assert not confirm_button(page)
     assert "is not yours alone" in page_text(page)
+
+
+def test_the_workbench_asks_about_a_key_too_and_takes_one_click(app, file, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
+    file.write_text(POOL.replace('fallback = "beta"', 'api_key_env = "ALPHA_API_KEY"'), encoding="utf-8")
+    page = app("workbench")
+    assert "**Send ALPHA_API_KEY to http://127.0.0.1:9?**" in page_text(page)
+    press(page, confirm_button(page))
+    assert not confirm_button(page)
+    assert "cannot be used" not in page_text(page)
+    assert hosts_file().read_text(encoding="utf-8").startswith("ALPHA_API_KEY http://127.0.0.1:9 ")
 
 
 def test_other_pages_name_the_workers_that_cannot_be_used(app, file):
@@ -165,13 +179,13 @@ def test_other_pages_name_the_workers_that_cannot_be_used(app, file):
     assert "cannot be used" not in page_text(app("workbench"))
 
 
-def test_the_offline_pool_is_labelled_and_says_how_a_model_gets_in(app, tmp_path, monkeypatch):
+def test_the_built_in_pool_is_labelled_and_says_how_a_model_gets_in(app, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = app("pool")
     assert not page.exception
-    assert page.info[0].value.startswith("**This pool is offline, no model is called.**")
-    assert "add a worker" in page.info[0].value
-    assert "**mathematics**" in texts(page)
+    assert page.info[0].value.startswith("**Without a model of your own: simulated, no model is called.**")
+    assert "connect an endpoint" in page.info[0].value
+    assert "**calculator**" in texts(page)
     assert not [button for button in page.button if button.key.startswith("pool-icon-remove")]
 
 
@@ -262,6 +276,38 @@ def test_a_mask_is_not_saved_for_the_key_behind_it(app, file):
     assert "abc" in file.read_text(encoding="utf-8")
 
 
+OTHER = """
+[[worker]]
+kind = "mine"
+name = "gamma"
+words = ["a", "b"]  # a list
+"""
+CODE = """
+from conductor.workers.pool.table import WorkerTable
+from conductor.workers.simulated import SimulatedWorker
+
+class Mine(WorkerTable):
+    words: tuple[str, ...]
+    def build(self):
+        return SimulatedWorker(self.name)
+"""
+
+
+def test_a_worker_of_an_installed_package_is_shown_and_left_as_it_is(app, file, install):
+    install("my-kind", {"conductor.workers": {"mine": "my_kind:Mine"}}, code=CODE)
+    file.write_text(POOL + OTHER, encoding="utf-8")
+    page = app("pool")
+    assert "**gamma**" in texts(page)
+    press(page, "pool-icon-change-2")
+    assert any("The kind **mine** comes from an installed package" in text for text in texts(page))
+    assert "pool-save" not in {button.key for button in page.button}
+    press(page, "pool-cancel")
+    press(page, "pool-icon-change-1")
+    page.text_input(key="pool-2-strengths").set_value("other words")
+    press(page, "pool-save")
+    assert file.read_text(encoding="utf-8") == (POOL + OTHER).replace("made-up words", "other words")
+
+
 def test_what_was_typed_is_kept_where_somebody_else_changed_the_file(app, file):
     page = app("pool")
     page.text_area[0].set_value(POOL.replace("m-1", "m-2")).run()
@@ -314,24 +360,77 @@ def test_a_named_file_that_does_not_exist_can_be_made(app, file):
     assert services.workbench().pool.names == ("new",)
 
 
+# -- an endpoint ---------------------------------------------------------------------------------------
+
+
+def connect(page, **typed):
+    """The dialog after its models were asked for; `typed` by field."""
+    press(page, "pool-connect")
+    for name, text in typed.items():
+        page.text_input(key=f"connect-1-{name}").set_value(text)
+    return press(page, "connect-list")
+
+
+def test_the_models_of_an_endpoint_become_workers_with_one_key_that_is_in_no_text(app, file):
+    with serving(FakeOpenAI(models=("m-1", "m-2", "embed-3"), key=KEY, lists_faults=False)) as served:
+        page = connect(app("pool"), url=served.base_url, secret=KEY, variable="OURS_API_KEY")
+        assert page.multiselect(key="connect-1-models").options == ["m-1", "m-2"]
+        page.multiselect(key="connect-1-models").set_value(["m-2"])
+        page.selectbox(key="connect-1-planner").set_value("m-1")
+        press(page, "connect-add")
+        page = examined(page)
+        assert ":material/check_circle: answers" in texts(page)
+    text = file.read_text(encoding="utf-8")
+    assert KEY not in text + page_text(page)
+    assert services.workbench().pool.names == ("alpha", "beta", "m-2")
+    assert services.workbench().conductor.card.model == "m-1"
+    assert "OURS_API_KEY" in hosts_file().read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ({}, "The URL is missing."),
+        ({"url": "nowhere"}, "The URL: "),
+        ({"url": "http://127.0.0.1:9/v1"}, "127.0.0.1:9"),
+        ({"url": "http://127.0.0.1:9/v1", "secret": "short"}, "This is no key"),
+        ({"url": "http://127.0.0.1:9/v1", "secret": KEY, "variable": "a b"}, "Name of the key: "),
+    ],
+)
+def test_an_address_that_lists_no_models_is_named_and_nothing_is_written(app, file, typed, message):
+    page = connect(app("pool"), **typed)
+    assert message in page_text(page)
+    assert file.read_text(encoding="utf-8") == POOL
+    assert KEY not in page_text(page)
+
+
+def test_a_key_that_the_endpoint_refuses_is_not_kept(app, file, tmp_path):
+    key = "sk-another-0123456789"
+    with serving(FakeOpenAI(models=("m-1",), key=KEY, lists_faults=False)) as served:
+        page = connect(app("pool"), url=served.base_url, secret=key, variable="OURS_API_KEY")
+    assert "the key was not kept" in page_text(page)
+    secrets = tmp_path / ".streamlit" / "secrets.toml"
+    assert not secrets.exists() or key not in secrets.read_text(encoding="utf-8")
+
+
 # -- tests ---------------------------------------------------------------------------------------------
 
 
 def test_a_worker_is_tested_and_its_health_shown(app, file, fake):
     file.write_text(POOL.replace("http://127.0.0.1:9/v1", fake.base_url), encoding="utf-8")
     page = examined(press(app("pool"), "pool-icon-test-0"))
-    shown = texts(page)
-    assert ":material/check_circle: answers" in shown
-    assert any(text.endswith("to the first token") for text in shown)
-    assert shown.count("not tested") == 1
+    lines = texts(page)
+    assert ":material/check_circle: answers" in lines
+    assert any(text.endswith("to the first token") for text in lines)
+    assert lines.count("not tested") == 1
 
 
 def test_all_are_tested_and_what_is_wrong_is_said_under_its_row(app, file):
     page = examined(press(app("pool"), "pool-test-all"))
-    shown = texts(page)
-    assert ":material/error: not reachable" in shown
-    assert ":material/check_circle: answers" in shown
-    assert any("start the server there, or correct base_url" in text for text in shown)
+    lines = texts(page)
+    assert ":material/error: not reachable" in lines
+    assert ":material/check_circle: answers" in lines
+    assert any("start the server there, or correct base_url" in text for text in lines)
 
 
 def test_a_test_under_way_is_shown_and_can_be_stopped(app, file):
@@ -356,7 +455,7 @@ def test_another_endpoint_has_not_been_tested(app, file):
 
 def field(page, key):
     """A field of the open form."""
-    [found] = [
+    [match] = [
         element
         for element in (
             *page.text_input,
@@ -367,7 +466,7 @@ def field(page, key):
         )
         if str(element.key).startswith("pool-") and str(element.key).endswith(f"-{key}")
     ]
-    return found
+    return match
 
 
 def fill(page, **values):
@@ -379,14 +478,14 @@ def fill(page, **values):
 @pytest.mark.usefixtures("file")
 def test_what_is_missing_is_said_at_its_field(app):
     page = press(press(app("pool"), "pool-add"), "pool-save")
-    shown = page_text(page)
+    text = page_text(page)
     for message in (
         "The name is missing. Write the name",
         "The model is missing. Write its name",
         "The URL is missing. Write where the model is served",
     ):
-        assert message in shown
-    assert "required" not in shown
+        assert message in text
+    assert "required" not in text
     assert "Not saved. Please look at: Name, Model, Base URL." in page_text(page)
 
 
@@ -418,16 +517,16 @@ def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_written(app, file
     page = press(app("pool"), "pool-icon-change-0")
     fill(page, base_url="nowhere", api_key_env=KEY, temperature=3.0, extra="top_k: 40")
     press(page, "pool-save")
-    shown = page_text(page)
+    text = page_text(page)
     for message in (
         "Write a whole URL, like",
         "Write the name of an environment variable",
         "Input should be less than or equal to 2",
         "Write lines like top",
     ):
-        assert message in shown
-    assert "Not saved. Please look at: Base URL, Key variable, Temperature, Extra parameters." in shown
-    assert KEY not in shown
+        assert message in text
+    assert "Not saved. Please look at: Base URL, Key variable, Temperature, Extra parameters." in text
+    assert KEY not in text
     assert file.read_text(encoding="utf-8") == POOL
     fill(page, base_url="http://127.0.0.1:9/v1", api_key_env="", temperature=1.5, extra="", name="beta")
     press(page, "pool-save")
@@ -457,13 +556,13 @@ def test_a_service_fills_in_its_address_and_the_name_of_its_key(app, file):
     assert field(page, "api_key_env").value == "OPENAI_API_KEY"
 
 
-def test_the_first_worker_may_stand_beside_the_built_in_experts(app, tmp_path, monkeypatch):
+def test_the_first_worker_may_stand_beside_a_calculator(app, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = press(app("pool"), "pool-add")
     fill(page, name="new", model="m", base_url="http://127.0.0.1:9/v1")
-    field(page, "keep-experts").check()
+    field(page, "add-calculator").check()
     press(page, "pool-save")
-    assert services.workbench().pool.names == ("new", "mathematics", "facts", "text", "checker")
+    assert services.workbench().pool.names == ("new", "calculator")
     assert (tmp_path / "pool.toml").exists()
 
 
@@ -514,18 +613,30 @@ def test_a_removed_worker_comes_back_by_undo(app, file):
     assert "pool-undo" not in [button.key for button in page.button]
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        (POOL, "beta was not removed: .*there is no worker named 'beta'"),
-        (POOL[POOL.index("[[worker]]\nkind") :], "beta was not removed: .*has no worker"),
-    ],
-)
-def test_who_is_needed_cannot_be_removed(app, file, text, wrong):
-    file.write_text(text, encoding="utf-8")
+def test_who_is_needed_cannot_be_removed(app, file):
     page = remove(app("pool"), "beta")
-    assert file.read_text(encoding="utf-8") == text
-    assert re.search(wrong, page_text(page))
+    assert file.read_text(encoding="utf-8") == POOL
+    assert re.search("beta was not removed: .*there is no worker named 'beta'", page_text(page))
+
+
+def test_without_the_last_worker_the_built_in_set_answers_and_each_set_leads_to_the_other(
+    app, file, monkeypatch
+):
+    now = [100.0]
+    monkeypatch.setattr("pages.components.tab.state.time", SimpleNamespace(monotonic=lambda: now[0]))
+    file.write_text(POOL[POOL.index("[[worker]]\nkind") :], encoding="utf-8")
+    page = app("pool")
+    assert not [button for button in page.button if button.key in ("found-use-orchard", "found-use-built-in")]
+    remove(page, "beta")
+    assert file.read_text(encoding="utf-8").strip() == 'workers = "built-in"'
+    assert ":material/check: beta was removed. The built-in workers answer now." in texts(page)
+    press(page, "found-use-orchard")
+    assert file.read_text(encoding="utf-8") == ORCHARD
+    press(page, "found-use-built-in")
+    assert file.read_text(encoding="utf-8") == ORCHARD, "the second press of a double click"
+    now[0] += 2.0
+    press(page, "found-use-built-in")
+    assert file.read_text(encoding="utf-8") == 'workers = "built-in"\n'
 
 
 def test_a_form_goes_on_with_the_same_worker_of_a_file_that_was_changed_meanwhile(app, file):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from datetime import date
+
 import pytest
 
 from pages.components.sessions.rows import snippet_line
@@ -22,7 +25,7 @@ def opened(page):
 
 def ask(page, what, session=""):
     """Open a dialog, as the menus do that these tests cannot reach into."""
-    page.session_state["session-list"].asked = (what, session)
+    page.session_state["session-list"].dialog = (what, session)
     return page.run()
 
 
@@ -126,11 +129,11 @@ def test_filters_are_kept_through_a_visit_elsewhere(app, bench, session):
     filters(page).number_input(key="find-least_tokens").set_value(5).run()
     assert opened(page) == []
     filters(page).number_input(key="find-least_tokens").set_value(None).run()
-    found = opened(page)
+    before = opened(page)
     page.switch_page("pages/workbench.py").run()
     page.switch_page("pages/sessions.py").run()
     assert not page.exception
-    assert opened(page) == found
+    assert opened(page) == before
     filters(page)
     assert page.multiselect(key="find-workers").value == ["beta"]
 
@@ -201,8 +204,8 @@ def test_selected_sessions_are_deleted_and_undo_brings_them_back(app, bench, ses
     others = [bench.ask(f"Question {number}").id for number in range(3)]
     page = app("sessions")
     page.checkbox(key="select-page").check().run()
-    page.checkbox(key=f"select-{others[0]}").uncheck().run()
-    assert page.checkbox(key="select-page").value is False
+    page.checkbox(key=f"select-{others[0]}-1").uncheck().run()
+    assert page.checkbox(key="select-page-1").value is False
     page.button(key="delete-selected").click().run()
     assert opened(page) == [others[0]]
     assert any("Deleted 3 sessions" in text.value for text in page.markdown)
@@ -259,6 +262,7 @@ def test_all_that_are_found_are_selected_beyond_the_page(app, bench):
     assert page.caption[0].value.startswith("No session has all of")
 
 
+@pytest.mark.thorough
 def test_the_list_stays_on_its_page_and_goes_to_the_one_before_when_that_is_gone(app, bench, session):
     for number in range(21):
         bench.ask(f"Question {number}")
@@ -287,6 +291,23 @@ def test_the_last_of_three_pages_gives_way_to_the_second_not_to_the_first(app, b
     [last] = opened(page)
     page.checkbox(key=f"select-{last}").check().run()
     page.button(key="delete-selected").click().run()
-    shown = [button.label for button in page.button if button.key.startswith("open-")]
-    assert shown[0] == "Question 20"
-    assert len(shown) == 20
+    labels = [button.label for button in page.button if button.key.startswith("open-")]
+    assert labels[0] == "Question 20"
+    assert len(labels) == 20
+
+
+@pytest.mark.parametrize("place", ["<+14>-14", "<-12>12"])
+def test_an_address_may_name_every_day(app, bench, session, monkeypatch, place):
+    monkeypatch.setenv("TZ", place)
+    time.tzset()
+    try:
+        page = app("sessions")
+        page.query_params["from"] = "0001-01-01"
+        page.query_params["to"] = "9999-12-31"
+        filters(page.run())
+        assert not page.exception
+        assert opened(page) == [session]
+        assert [field.value for field in page.date_input] == [date(1, 1, 1), date(9999, 12, 31)]
+    finally:
+        monkeypatch.undo()
+        time.tzset()

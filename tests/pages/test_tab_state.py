@@ -34,6 +34,16 @@ def test_the_urls_session_counts_and_is_remembered_when_a_page_switch_drops_it()
 
 
 @pytest.mark.slow
+def test_back_to_an_address_without_a_session_leaves_the_session(monkeypatch):
+    page = AppTest.from_function(remember_session)
+    page.query_params["session"] = "first"
+    assert page.run().text[0].value == "first"
+    del page.query_params["session"]
+    monkeypatch.setattr("pages.components.tab.state.history_moved", lambda: True)
+    assert (page.run().text[0].value, "session" in page.query_params) == ("none", False)
+
+
+@pytest.mark.slow
 def test_opening_and_leaving_a_session_change_the_url():
     page = AppTest.from_function(remember_session).run()
     assert page.text[0].value == "none"
@@ -59,7 +69,7 @@ def test_a_notice_is_shown_once_and_only_at_its_place(tab):
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "markdown"),
     [
         ("17 * 23", r"17 \* 23"),
         ("<b>x</b>", r"\<b\>x\</b\>"),
@@ -70,8 +80,8 @@ def test_a_notice_is_shown_once_and_only_at_its_place(tab):
         ("", ""),
     ],
 )
-def test_markdown_shows_text_letter_for_letter(text, shown):
-    assert plain(text) == shown
+def test_markdown_shows_text_letter_for_letter(text, markdown):
+    assert plain(text) == markdown
 
 
 def test_long_text_is_cut_and_says_so():
@@ -101,13 +111,13 @@ def test_one_press_sent_twice_is_one_press_and_a_later_one_another(tab, monkeypa
 
 
 def test_one_press_of_export_that_is_sent_twice_gives_one_file(tab):
-    def given(id, text):
+    def press(id, text):
         tab.download = Download(id=id, name="plan.json", mime="application/json", text=text)
         return tab.download.id
 
-    assert given("first", "{}") == "first"
-    assert given("second", "{}") == "first"
-    assert given("third", "{...}") == "third"
+    assert press("first", "{}") == "first"
+    assert press("second", "{}") == "first"
+    assert press("third", "{...}") == "third"
 
 
 def test_a_callback_may_ask_for_fragments_that_are_not_there():

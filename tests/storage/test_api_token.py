@@ -29,14 +29,14 @@ def at(text: str) -> float:
 
 
 def test_a_new_token_is_read_back_and_known_by_its_digest_alone() -> None:
-    made, other = new_secret(), new_secret()
-    read = read_token(made.text)
+    token, other = new_secret(), new_secret()
+    read = read_token(token.text)
     assert read is not None
     id, secret = read
-    assert id == made.id != other.id
-    assert is_secret_of(made.digest, secret)
+    assert id == token.id != other.id
+    assert is_secret_of(token.digest, secret)
     assert not is_secret_of(other.digest, secret)
-    assert secret not in made.digest
+    assert secret not in token.digest
     assert read_token(TEXT) is not None
 
 

@@ -11,15 +11,16 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from child_process import child
 from conductor_cases import ScriptedConductor, plan_text
 from store_scenario import VALID, begin, chain, keep, started, step_finished
 
-from conductor.planner.planner import INTERRUPTED
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.conductor import PlanRequest
 from conductor.values.messages import Completion, Delta, Usage
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.plan_report import INTERRUPTED
 from storage import Session, SessionStore
 from storage.tables import plans
 from studio.workbench import Workbench
@@ -75,15 +76,14 @@ def killed_while_planning(url: str, *, alternatives: bool = False) -> None:
     )
     paths = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    with subprocess.Popen(
-        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout is not None
+    with child([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
         for _ in range(2 if alternatives else 1):
-            assert child.stdout.readline() == "thinking\n"
-        child.send_signal(signal.SIGKILL)
+            assert process.stdout.readline() == "thinking\n"
+        process.send_signal(signal.SIGKILL)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_session_whose_process_is_killed_while_it_plans_reads_interrupted_and_goes_on(url: str) -> None:
     killed_while_planning(url)
@@ -105,22 +105,23 @@ def test_a_session_whose_process_is_killed_while_it_plans_reads_interrupted_and_
         bench.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_alternatives_that_were_asked_for_read_interrupted_and_leave_the_session_as_it_is(url: str) -> None:
     killed_while_planning(url, alternatives=True)
     with SessionStore.open(url) as store:
         (session,) = store.sessions.listed()
         assert session.state == "new"
-        asked = store.plans.alternatives(session.id)
-        assert [plan.attempt for plan in asked] == [1, 2]
-        assert all((plan.failure or "").startswith(INTERRUPTED) for plan in asked)
+        plans = store.plans.alternatives(session.id)
+        assert [plan.attempt for plan in plans] == [1, 2]
+        assert all((plan.failure or "").startswith(INTERRUPTED) for plan in plans)
 
 
-def orphan(store: SessionStore, session: Session, monkeypatch: pytest.MonkeyPatch, **given: object) -> None:
+def orphan(store: SessionStore, session: Session, monkeypatch: pytest.MonkeyPatch, **more: object) -> None:
     """A planning whose owner's lock nobody holds."""
     with monkeypatch.context() as patched:
         patched.setattr(store.processes.lock, "owner", "a store whose process died")
-        store.plans.begin("p", session.id, planner="c", planner_kind="model", **given)  # type: ignore[arg-type]
+        store.plans.begin("p", session.id, planner="c", planner_kind="model", **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -156,9 +157,9 @@ def test_a_session_with_a_workflow_stays_as_it_is(
     orphan(store, session, monkeypatch, round=2, looks_back="r")
     store.processes.mark_interrupted()
     assert store.sessions.listed()[0].state == state
-    kept = store.plans.latest(session.id)
-    assert kept is not None
-    assert (kept.round, kept.looks_back, (kept.failure or "")[: len(INTERRUPTED)]) == (2, "r", INTERRUPTED)
+    plan = store.plans.latest(session.id)
+    assert plan is not None
+    assert (plan.round, plan.looks_back, (plan.failure or "")[: len(INTERRUPTED)]) == (2, "r", INTERRUPTED)
 
 
 @pytest.mark.slow
@@ -202,10 +203,10 @@ def test_an_attempt_that_is_cancelled_from_inside_is_kept(url: str) -> None:
         session = bench.ask("why?")
         live = bench.planning.begin(session.id)
         bench.activities.wait(session.id)
-        kept = bench.store.plans.latest(session.id)
-        assert kept is not None
-        assert kept.failure == "conductor cancelled its own call; ask again."
-        assert live.state.planning_failure == kept.failure
+        plan = bench.store.plans.latest(session.id)
+        assert plan is not None
+        assert plan.failure == "conductor cancelled its own call; ask again."
+        assert live.state.planning_failure == plan.failure
         assert bench.activities.failure(session.id) is None
         assert bench.store.sessions.listed()[0].state == "unplanned"
     finally:
@@ -224,9 +225,9 @@ def test_an_attempt_that_a_fault_of_the_program_ends_is_kept(
     bench.planning.begin(session.id)
     with pytest.raises(RuntimeError):
         bench.activities.wait(session.id)
-    kept = bench.store.plans.latest(session.id)
-    assert kept is not None
+    plan = bench.store.plans.latest(session.id)
+    assert plan is not None
     assert (
-        kept.failure == "Planning broke off by a fault of this program, which its log describes; plan again."
+        plan.failure == "Planning broke off by a fault of this program, which its log describes; plan again."
     )
     assert "no such luck" in caplog.text

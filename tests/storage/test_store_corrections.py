@@ -51,11 +51,11 @@ def test_every_change_of_a_plan_is_a_row_and_the_last_one_counts(store: SessionS
     first = planned(store, "find")
     edit(store, first.session, "look")
     last = edit(store, first.session, "look", "merge")
-    assert [made.edited for made in read(store, every=True)] == [chain("look"), chain("look", "merge")]
-    (made,) = read(store)
-    assert (made.planned_revision, made.revision, made.current) == (first.id, last.id, True)
-    assert (made.query, made.pool_label, made.planner, made.note) == ("why?", "simulated", "c", "Changed")
-    assert (made.planned, made.planned_run, made.edited_run) == (chain("find"), None, None)
+    assert [row.edited for row in read(store, every=True)] == [chain("look"), chain("look", "merge")]
+    (row,) = read(store)
+    assert (row.planned_revision, row.revision, row.current) == (first.id, last.id, True)
+    assert (row.query, row.pool_label, row.planner, row.note) == ("why?", "simulated", "c", "Changed")
+    assert (row.planned, row.planned_run, row.edited_run) == (chain("find"), None, None)
 
 
 def test_what_no_conductor_planned_is_no_correction(store: SessionStore, session: str) -> None:
@@ -70,11 +70,11 @@ def test_undo_and_redo_take_no_row_away(store: SessionStore) -> None:
     first = planned(store, "find")
     edited = edit(store, first.session, "look")
     store.revisions.undo(first.session)
-    (made,) = read(store)
-    assert (made.revision, made.current) == (edited.id, False)
+    (row,) = read(store)
+    assert (row.revision, row.current) == (edited.id, False)
     other = edit(store, first.session, "other")
-    assert [made.revision for made in read(store, every=True)] == [edited.id, other.id]
-    assert [made.revision for made in read(store)] == [other.id]
+    assert [row.revision for row in read(store, every=True)] == [edited.id, other.id]
+    assert [row.revision for row in read(store)] == [other.id]
     assert store.revisions.planned(other.id) == first
 
 
@@ -83,10 +83,10 @@ def test_each_plan_of_a_session_has_its_own_final_change(store: SessionStore) ->
     first = planned(store, "find")
     edit(store, first.session, "look")
     second = planned(store, "again", session=first.session)
-    edit(store, first.session, "anew")
-    assert [(made.planned_revision, made.edited) for made in read(store)] == [
+    edit(store, first.session, "once more")
+    assert [(row.planned_revision, row.edited) for row in read(store)] == [
         (first.id, chain("look")),
-        (second.id, chain("anew")),
+        (second.id, chain("once more")),
     ]
 
 
@@ -97,7 +97,7 @@ def test_the_change_that_was_run_last_is_the_final_one(store: SessionStore) -> N
     edit(store, first.session, "other")
     store.revisions.undo(first.session)
     ran(store, look, "n1")
-    assert [made.revision for made in read(store)] == [look.id]
+    assert [row.revision for row in read(store)] == [look.id]
 
 
 @pytest.mark.slow
@@ -109,11 +109,11 @@ def test_both_answers_are_joined_where_they_were_run(store: SessionStore) -> Non
     ran(store, edited, "n3", answer="edited again")
     store.runs.start(run="n4", session=first.session, revision=edited.id)
     keep(store, started("n4", edited.workflow), finished("n4", seq=1, outcome="failed", answer=None))
-    (made,) = read(store)
-    assert made.planned_run is not None
-    assert made.edited_run is not None
-    assert (made.planned_run.run, made.planned_run.answer) == ("n1", "planned so")
-    assert (made.edited_run.run, made.edited_run.answer) == ("n3", "edited again")
+    (row,) = read(store)
+    assert row.planned_run is not None
+    assert row.edited_run is not None
+    assert (row.planned_run.run, row.planned_run.answer) == ("n1", "planned so")
+    assert (row.edited_run.run, row.edited_run.answer) == ("n3", "edited again")
     store.corrections.rate("n2", "up")
     (judged,) = read(store)
     assert judged.edited_run is not None
@@ -125,15 +125,15 @@ def test_a_run_of_some_steps_is_no_answer_of_the_workflow(store: SessionStore) -
     first = planned(store, "find", "merge")
     edited = edit(store, first.session, "look", "merge")
     ran(store, edited, "n1", covers=(1,))
-    assert [made.edited_run for made in read(store)] == [None]
+    assert [row.edited_run for row in read(store)] == [None]
 
 
 @pytest.mark.slow
 def test_a_trial_is_no_answer_of_the_workflow(store: SessionStore) -> None:
     first = planned(store, "find", "merge")
     ran(store, first, "n1", answer="planned so")
-    made = store.experiments.add(first.session, EdgeTest(edges=((0, 1),)), base="n1")
-    store.runs.start(run="n2", session=first.session, revision=first.id, experiment=made.id, trial=0)
+    experiment = store.experiments.add(first.session, EdgeTest(edges=((0, 1),)), base="n1")
+    store.runs.start(run="n2", session=first.session, revision=first.id, experiment=experiment.id, trial=0)
     keep(store, started("n2", first.workflow), finished("n2", seq=1, answer="tried"))
     edit(store, first.session, "look")
     (correction,) = read(store)
@@ -147,16 +147,16 @@ def test_an_edit_back_to_the_plan_tells_what_the_plan_answers(store: SessionStor
     back = edit(store, first.session, "find")
     ran(store, back, "n1", answer="planned so")
     look = edit(store, first.session, "look")
-    (made,) = read(store)
-    assert made.planned_run is not None
-    assert (made.revision, made.planned_run.run) == (look.id, "n1")
+    (row,) = read(store)
+    assert row.planned_run is not None
+    assert (row.revision, row.planned_run.run) == (look.id, "n1")
 
 
 def written(store: SessionStore, revision: Revision, text: str = "By hand.") -> Revision:
     """The revision after a person wrote its first step's output."""
-    made = output("so", run="n").by_hand(text, edit=HandEdit(at=1.0))
+    answer = output("so", run="n").by_hand(text, edit=HandEdit(at=1.0))
     return store.revisions.add(
-        revision.session, revision.workflow.with_pin(0, made), origin="human", note="Step 1: by hand"
+        revision.session, revision.workflow.with_pin(0, answer), origin="human", note="Step 1: by hand"
     )
 
 
@@ -168,10 +168,10 @@ def test_an_output_written_by_hand_later_does_not_hide_a_judged_plan(store: Sess
     store.corrections.rate("n1", "down")
     fed = written(store, look)
     ran(store, fed, "n2", answer="by hand")
-    (made,) = read(store)
-    assert (made.revision, made.note, made.current) == (look.id, "Changed", True)
-    assert made.edited_run is not None
-    assert (made.edited_run.answer, made.thumbs) == ("looked", "down")
+    (row,) = read(store)
+    assert (row.revision, row.note, row.current) == (look.id, "Changed", True)
+    assert row.edited_run is not None
+    assert (row.edited_run.answer, row.thumbs) == ("looked", "down")
 
 
 @pytest.mark.slow
@@ -181,8 +181,8 @@ def test_an_answer_that_a_person_fed_is_no_plans_answer(store: SessionStore) -> 
     store.corrections.rate("n1", "up")
     look = edit(store, first.session, "look")
     ran(store, written(store, look), "n2", answer="by hand, too")
-    (made,) = read(store)
-    assert (made.revision, made.planned_run, made.edited_run) == (look.id, None, None)
+    (row,) = read(store)
+    assert (row.revision, row.planned_run, row.edited_run) == (look.id, None, None)
 
 
 @pytest.mark.slow
@@ -194,7 +194,7 @@ def test_revisions_that_are_equal_as_plans_are_one_change(store: SessionStore) -
     store.revisions.add(first.session, cooler, origin="human", note="Step 1: sampling")
     other = edit(store, first.session, "other")
     again = edit(store, first.session, "look")
-    assert [(made.revision, made.current) for made in read(store, every=True)] == [
+    assert [(row.revision, row.current) for row in read(store, every=True)] == [
         (other.id, False),
         (again.id, True),
     ]
@@ -209,8 +209,8 @@ def test_an_output_written_by_hand_after_an_undo_takes_no_change_away(store: Ses
     look = edit(store, first.session, "look")
     store.revisions.undo(first.session)
     written(store, first)
-    (made,) = read(store)
-    assert (made.revision, made.current) == (look.id, False)
+    (row,) = read(store)
+    assert (row.revision, row.current) == (look.id, False)
 
 
 @pytest.mark.slow
@@ -249,8 +249,8 @@ def test_more_corrections_than_are_read_together_come_in_order(
 ) -> None:
     monkeypatch.setattr(corrections, "_BATCH", 10)
     first = planned(store, "find")
-    made = [edit(store, first.session, f"look {at}").id for at in range(23)]
-    assert [correction.revision for correction in store.corrections.read(every=True)] == made
+    revisions = [edit(store, first.session, f"look {at}").id for at in range(23)]
+    assert [correction.revision for correction in store.corrections.read(every=True)] == revisions
 
 
 @pytest.mark.slow
@@ -261,7 +261,7 @@ def test_reading_goes_on_while_others_write(store: SessionStore) -> None:
     reading = store.corrections.read(every=True)
     assert next(reading).edited == chain("look")
     edit(store, first.session, "later")
-    assert [made.edited for made in reading] == [chain("other")]
+    assert [row.edited for row in reading] == [chain("other")]
 
 
 @pytest.mark.slow
@@ -278,13 +278,13 @@ def test_judged_plans_are_read_whether_they_were_edited_or_not(store: SessionSto
     alone = planned(store, "only", session=store.sessions.create("how?", pool_label=None).id)
     ran(store, alone, "r4")
     store.corrections.rate("r4", "up")
-    found = {judged.run.run: judged for judged in store.corrections.read_judged()}
+    by_run = {judged.run.run: judged for judged in store.corrections.read_judged()}
     # Of the edited plan the newest judgement counts.
-    assert {run: (judged.run.thumbs, judged.edited) for run, judged in found.items()} == {
+    assert {run: (judged.run.thumbs, judged.edited) for run, judged in by_run.items()} == {
         "r1": ("down", False),
         "r3": ("down", True),
         "r4": ("up", False),
     }
-    assert (found["r3"].workflow, found["r3"].query) == (chain("look"), "why?")
+    assert (by_run["r3"].workflow, by_run["r3"].query) == (chain("look"), "why?")
     store.sessions.delete(alone.session)
     assert "r4" not in {judged.run.run for judged in store.corrections.read_judged()}

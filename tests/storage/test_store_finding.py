@@ -23,9 +23,9 @@ from storage.session_entries import NoteEntry
 pytestmark = pytest.mark.slow
 
 
-def found(store: SessionStore, search: str = "", **wanted: Any) -> list[str]:
+def titles(store: SessionStore, search: str = "", **criteria: Any) -> list[str]:
     """The titles of the sessions that a filter finds, oldest first."""
-    filter = SessionFilter(search=search, **wanted)
+    filter = SessionFilter(search=search, **criteria)
     listed = [summary.title for summary in store.sessions.listed(filter)][::-1]
     assert store.sessions.count(filter) == len(listed)
     assert [store.sessions.find(id).title for id in store.sessions.ids(filter)] == listed[::-1]
@@ -34,9 +34,9 @@ def found(store: SessionStore, search: str = "", **wanted: Any) -> list[str]:
 
 def used(store: SessionStore, run: str, *tokens: int | None, outcome: RunOutcome = "finished") -> None:
     """The end of a run whose calls took so many tokens each."""
-    for seq, taken in enumerate(tokens):
+    for seq, count in enumerate(tokens):
         event = step_finished(run, "done", seq=seq)
-        usage = Usage(prompt_tokens=taken, completion_tokens=0)
+        usage = Usage(prompt_tokens=count, completion_tokens=0)
         output = event.output.model_copy(update={"usage": usage})
         keep(store, event.model_copy(update={"output": output}))
     keep(store, finished(run, seq=len(tokens), answer=None, outcome=outcome))
@@ -57,7 +57,7 @@ def searched(store: SessionStore) -> SessionStore:
     return store
 
 
-SAID = {
+MATCHES = {
     "": ["Sky", "Sum", "Tagged"],
     "SKY": ["Sky"],
     "ciel": ["Sky"],
@@ -93,14 +93,14 @@ SAID = {
 
 
 def test_a_search_looks_into_every_text_of_a_session(searched: SessionStore) -> None:
-    assert {search: found(searched, search) for search in SAID} == SAID
+    assert {search: titles(searched, search) for search in MATCHES} == MATCHES
 
 
 @given(search=st.text(max_size=30))
 @cases(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_search_is_an_error(searched: SessionStore, search: str) -> None:
-    found(searched, search)
-    found(searched, f'sky "{search}" AND')
+    titles(searched, search)
+    titles(searched, f'sky "{search}" AND')
 
 
 def test_snippets_show_what_was_found_beside_the_titles(searched: SessionStore) -> None:
@@ -127,24 +127,24 @@ def test_filters_leave_in_what_all_of_them_are_true_of(store: SessionStore) -> N
     store.sessions.add_tag(names["two"].id, "kept")
     store.sessions.add_tag(names["two"].id, "good")
     store.sessions.add_tag(names["one"].id, "good")
-    assert found(store, states=("new",)) == ["none"]
-    assert set(found(store, states=("new", "running"))) == {"none", "one"}
-    assert found(store, topologies=("single",)) == ["one"]
-    assert set(found(store, topologies=("chain", "single"))) == {"one", "two", "three"}
-    assert set(found(store, workers=("v",))) == {"two", "three"}
-    assert set(found(store, workers=("v", "w"))) == {"one", "two", "three"}
-    assert set(found(store, tags=("good",))) == {"one", "two"}
-    assert found(store, tags=("good", "kept")) == ["two"]
-    assert found(store, tags=("Good",)) == []
-    assert found(store, least_tokens=30) == ["two"]
-    assert found(store, most_tokens=29) == ["one"]
-    assert found(store, least_tokens=30, tags=("good",), search="tw", workers=("v",)) == ["two"]
-    assert found(store, since=names["two"].updated_at) == ["two", "three"]
-    assert set(found(store, until=names["two"].updated_at)) == {"none", "one", "two"}
+    assert titles(store, states=("new",)) == ["none"]
+    assert set(titles(store, states=("new", "running"))) == {"none", "one"}
+    assert titles(store, topologies=("single",)) == ["one"]
+    assert set(titles(store, topologies=("chain", "single"))) == {"one", "two", "three"}
+    assert set(titles(store, workers=("v",))) == {"two", "three"}
+    assert set(titles(store, workers=("v", "w"))) == {"one", "two", "three"}
+    assert set(titles(store, tags=("good",))) == {"one", "two"}
+    assert titles(store, tags=("good", "kept")) == ["two"]
+    assert titles(store, tags=("Good",)) == []
+    assert titles(store, least_tokens=30) == ["two"]
+    assert titles(store, most_tokens=29) == ["one"]
+    assert titles(store, least_tokens=30, tags=("good",), search="tw", workers=("v",)) == ["two"]
+    assert titles(store, since=names["two"].updated_at) == ["two", "three"]
+    assert set(titles(store, until=names["two"].updated_at)) == {"none", "one", "two"}
     store.sessions.delete(names["two"].id)
-    assert found(store, deleted=True) == ["two"]
-    assert found(store, search="two") == []
-    assert found(store, deleted=True, tags=("kept",), search="two") == ["two"]
+    assert titles(store, deleted=True) == ["two"]
+    assert titles(store, search="two") == []
+    assert titles(store, deleted=True, tags=("kept",), search="two") == ["two"]
 
 
 def test_a_summary_tells_what_a_list_shows(store: SessionStore) -> None:
@@ -229,7 +229,7 @@ def drift(url: str) -> list[tuple[Any, ...]]:
         def rows(query: str) -> list[tuple[Any, ...]]:
             return [tuple(row) for row in connection.execute(sqlalchemy.text(query))]
 
-        kept, expected = rows("SELECT session, kind, text FROM texts"), rows("SELECT * FROM said")
+        texts, expected = rows("SELECT session, kind, text FROM texts"), rows("SELECT * FROM said")
         workers = rows("SELECT revision, worker FROM revision_workers")
         named = rows("SELECT DISTINCT revision, worker FROM revision_steps")
         if connection.dialect.name == "sqlite":
@@ -238,8 +238,8 @@ def drift(url: str) -> list[tuple[Any, ...]]:
                 sqlalchemy.text("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
             )
     database.close()
-    twice = [row for row in set(kept) if kept.count(row) > 1]
-    return [*twice, *(set(kept) ^ set(expected)), *(set(workers) ^ set(named))]
+    twice = [row for row in set(texts) if texts.count(row) > 1]
+    return [*twice, *(set(texts) ^ set(expected)), *(set(workers) ^ set(named))]
 
 
 def remove(url: str, session: str, *, whole: bool) -> None:

@@ -41,11 +41,11 @@ def test_the_first_revision_becomes_the_head_in_any_case(store: SessionStore, se
 def test_a_head_that_somebody_else_moved_is_left_alone(
     store: SessionStore, session: str, move: Callable[..., object], expected: str
 ) -> None:
-    drawn = store.revisions.add(session, chain("a"), origin="human")
+    revision = store.revisions.add(session, chain("a"), origin="human")
     theirs = store.revisions.add(session, chain("b"), origin="human", note="Step 2", author="Grace")
     before = store.sessions.find(session)
     with pytest.raises(EditConflict, match=rf"revision 2 by Grace: Step 2\); {expected}"):
-        move(store.revisions, session, expected=drawn.id)
+        move(store.revisions, session, expected=revision.id)
     assert store.sessions.find(session) == before
     move(store.revisions, session, expected=theirs.id)
 

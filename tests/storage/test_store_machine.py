@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -22,6 +22,7 @@ from hypothesis.stateful import (
 from property_cases import cases
 from session_files import exported, imported
 from store_scenario import begin, chain, delta, finished, keep, step_finished, ticking
+from waiting import until
 
 from conductor.errors import StorageError
 from conductor.runs.events import Event, RunFinished, StepFinished
@@ -67,7 +68,7 @@ class StoreMachine(RuleBasedStateMachine):
         """An empty store."""
         self.clock = ticking()
         self.sessions: dict[str, _Session] = {}
-        self.known: dict[str, _Run] = {}
+        self.states: dict[str, _Run] = {}
         self.store = self._opened()
 
     def _opened(self) -> SessionStore:
@@ -87,9 +88,9 @@ class StoreMachine(RuleBasedStateMachine):
     def edit(self, session: str, name: str) -> None:
         """A revision under the head."""
         expected = self.sessions[session]
-        made = self.store.revisions.add(session, chain(name), origin="human")
-        expected.revisions.append((made.id, expected.head, chain(name)))
-        expected.head = made.id
+        revision = self.store.revisions.add(session, chain(name), origin="human")
+        expected.revisions.append((revision.id, expected.head, chain(name)))
+        expected.head = revision.id
         expected.state = "planned" if expected.state == "new" else expected.state
         self._updated(session)
 
@@ -114,15 +115,15 @@ class StoreMachine(RuleBasedStateMachine):
     def start(self, session: str) -> str:
         """A run of the head, refused while the session runs."""
         runs = self.sessions[session].runs
-        if runs and self.known[runs[-1]].status == "running":
+        if runs and self.states[runs[-1]].status == "running":
             with pytest.raises(StorageError, match="running already"):
                 begin(self.store, session, "another")
             return runs[-1]
         if self.sessions[session].head is None:
             self.edit(session, "a")
-        run = f"run-{len(self.known)}"
+        run = f"run-{len(self.states)}"
         begin(self.store, session, run)
-        self.known[run] = _Run(session)
+        self.states[run] = _Run(session)
         self.sessions[session].runs.append(run)
         self.sessions[session].state = "running"
         self._updated(session)
@@ -131,7 +132,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(run=runs, count=st.integers(1, 5), text=st.text(max_size=3), times=st.sampled_from([1, 200]))
     def append(self, run: str, count: int, text: str, times: int) -> None:
         """Some deltas and a step's output, short or long, refused once the run is over."""
-        expected = self.known[run]
+        expected = self.states[run]
         text *= times
         events = [delta(run, seq=len(expected.events) + i, text=text) for i in range(count)]
         fingerprint = sha256(text.encode(errors="surrogatepass")).hexdigest()
@@ -147,7 +148,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(run=runs, outcome=st.sampled_from(["finished", "failed", "cancelled"]))
     def finish(self, run: str, outcome: str) -> None:
         """The end of a run that has none yet."""
-        expected = self.known[run]
+        expected = self.states[run]
         if expected.status != "running":
             return
         event = finished(run, seq=len(expected.events), outcome=outcome, answer=run)
@@ -171,36 +172,36 @@ class StoreMachine(RuleBasedStateMachine):
         if not expected.revisions:
             return session
         revision, _, workflow = expected.revisions[which % len(expected.revisions)]
-        made = self.store.sessions.fork(session, revision)
-        assert made.head is not None
-        self.sessions[made.id] = _Session(
-            revisions=[(made.head, None, workflow)],
-            head=made.head,
+        copy = self.store.sessions.fork(session, revision)
+        assert copy.head is not None
+        self.sessions[copy.id] = _Session(
+            revisions=[(copy.head, None, workflow)],
+            head=copy.head,
             state="planned",
             outputs=dict(expected.outputs),
         )
-        return made.id
+        return copy.id
 
     @rule(target=ids, session=ids)
     def take_out_and_in(self, session: str) -> str:
         """A session like this one, made of its file."""
         expected = self.sessions[session]
-        made = imported(self.store, exported(self.store, session)).id
-        ids = [revision.id for revision in self.store.revisions.of_session(made)]
+        copy = imported(self.store, exported(self.store, session)).id
+        ids = [revision.id for revision in self.store.revisions.of_session(copy)]
         new: dict[str | None, str | None] = {None: None}
         new |= zip([id for id, _, _ in expected.revisions], ids, strict=True)
         runs = dict(
-            zip(expected.runs, [run.id for run in self.store.runs.of_session(made)][::-1], strict=True)
+            zip(expected.runs, [run.id for run in self.store.runs.of_session(copy)][::-1], strict=True)
         )
-        self.sessions[made] = _Session(
+        self.sessions[copy] = _Session(
             revisions=[(str(new[id]), new[parent], workflow) for id, parent, workflow in expected.revisions],
             head=new[expected.head],
             state="interrupted" if expected.state == "running" else expected.state,
             runs=list(runs.values()),
             outputs={key: runs.get(run, run) for key, run in expected.outputs.items()},
         )
-        self.known |= {run: self._like(self.known[old], run, session=made) for old, run in runs.items()}
-        return made
+        self.states |= {run: self._like(self.states[old], run, session=copy) for old, run in runs.items()}
+        return copy
 
     def _like(self, old: _Run, run: str, *, session: str) -> _Run:
         """What is expected of a run that was imported under that id."""
@@ -217,23 +218,26 @@ class StoreMachine(RuleBasedStateMachine):
         """Everything is in the file; what the closed store ran is interrupted."""
         self.store.close()
         self.store = self._opened()
-        running = {id: run for id, run in self.known.items() if run.status == "running"}
+        running = {id: run for id, run in self.states.items() if run.status == "running"}
         # A server may free the lock of a connection a moment after its end.
-        while any(self.store.runs.find(id).status == "running" for id in running):
-            self.store.processes.mark_interrupted()
+        until(lambda: self._interrupted(running))
         for id, run in running.items():
-            self.known[id] = self._like(run, id, session=run.session)
+            self.states[id] = self._like(run, id, session=run.session)
             self.sessions[run.session].state = "interrupted"
         for session in sorted({run.session for run in running.values()}):
             self._updated(session)
 
+    def _interrupted(self, runs: Iterable[str]) -> bool:
+        self.store.processes.mark_interrupted()
+        return all(self.store.runs.find(id).status != "running" for id in runs)
+
     @invariant()
     def lists_what_is_expected(self) -> None:
         """Order, states and counts."""
-        kept = [(id, session) for id, session in self.sessions.items() if not session.deleted]
+        present = [(id, session) for id, session in self.sessions.items() if not session.deleted]
         listed = [(summary.id, summary.state) for summary in self.store.sessions.listed(limit=1000)]
-        assert listed == [(id, session.state) for id, session in reversed(kept)]
-        assert self.store.sessions.count() == len(kept)
+        assert listed == [(id, session.state) for id, session in reversed(present)]
+        assert self.store.sessions.count() == len(present)
 
     @invariant()
     def holds_what_is_expected(self) -> None:
@@ -246,7 +250,7 @@ class StoreMachine(RuleBasedStateMachine):
             assert [run.id for run in self.store.runs.of_session(id)] == expected.runs[::-1]
             outputs = self.store.runs.outputs(id)
             assert {key: output.run for key, output in outputs.items()} == expected.outputs
-        for id, run in self.known.items():
+        for id, run in self.states.items():
             assert self.store.runs.events(id) == tuple(run.events)
             assert (self.store.runs.find(id).status, self.store.runs.find(id).answer) == (
                 run.status,
@@ -268,6 +272,7 @@ def _told_of(event: Event, run: str) -> Event:
     return event.model_copy(update={"run": run})
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_store_says_what_a_model_in_memory_says(
     kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

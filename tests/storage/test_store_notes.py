@@ -16,7 +16,7 @@ def note(id: str = "n", **fields: object) -> NoteEntry:
     )
 
 
-def found(store: SessionStore, words: str) -> int:
+def matches(store: SessionStore, words: str) -> int:
     return store.sessions.count(SessionFilter(search=words))
 
 
@@ -24,27 +24,27 @@ def found(store: SessionStore, words: str) -> int:
 def test_a_note_is_listed_until_it_is_deleted_and_again_once_it_is_restored(
     store: SessionStore, session: str
 ) -> None:
-    made = store.notes.add(session, note(author="Ada", quote="river"))
-    assert made.created_at > 0
-    assert store.notes.of_session(session) == (made,)
-    assert found(store, "right") == 1
+    entry = store.notes.add(session, note(author="Ada", quote="river"))
+    assert entry.created_at > 0
+    assert store.notes.of_session(session) == (entry,)
+    assert matches(store, "right") == 1
     assert store.sessions.snippets([session], "right")[session].kind == "note"
-    store.notes.delete(made.id)
+    store.notes.delete(entry.id)
     assert store.notes.of_session(session) == ()
-    assert found(store, "right") == 0
-    assert store.notes.find(made.id).deleted_at is not None
-    store.notes.restore(made.id)
-    assert store.notes.of_session(session) == (made,)
-    assert found(store, "right") == 1
+    assert matches(store, "right") == 0
+    assert store.notes.find(entry.id).deleted_at is not None
+    store.notes.restore(entry.id)
+    assert store.notes.of_session(session) == (entry,)
+    assert matches(store, "right") == 1
 
 
 def test_equal_notes_are_found_until_the_last_of_them_is_deleted(store: SessionStore, session: str) -> None:
     for id in ("a", "b"):
         store.notes.add(session, note(id))
     store.notes.delete("a")
-    assert found(store, "right") == 1
+    assert matches(store, "right") == 1
     store.notes.delete("b")
-    assert found(store, "right") == 0
+    assert matches(store, "right") == 0
 
 
 @pytest.mark.slow
@@ -63,10 +63,10 @@ def test_a_note_is_on_its_own_session_only(store: SessionStore, session: str) ->
 
 
 def test_those_who_look_on_read_notes_and_write_none(store: SessionStore, session: str) -> None:
-    made = store.notes.add(session, note())
+    entry = store.notes.add(session, note())
     viewed = store.view_only()
-    assert viewed.notes.of_session(session) == (made,)
-    for change in (lambda: viewed.notes.add(session, note("m")), lambda: viewed.notes.delete(made.id)):
+    assert viewed.notes.of_session(session) == (entry,)
+    for change in (lambda: viewed.notes.add(session, note("m")), lambda: viewed.notes.delete(entry.id)):
         with pytest.raises(ViewOnly):
             change()
-    assert store.notes.of_session(session) == (made,)
+    assert store.notes.of_session(session) == (entry,)

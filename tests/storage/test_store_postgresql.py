@@ -18,7 +18,7 @@ from storage import SessionStore
 from storage.database import database as databases
 from storage.database.database import Database
 from storage.database.error_messages import explanation
-from storage.migrations import newest
+from storage.database.owner_lock import owner_lock
 from storage.tables import events
 
 
@@ -37,7 +37,7 @@ def test_a_server_that_comes_back_finds_everything_and_loses_nothing(
             store.sessions.find(session)
         waiting = store.runs.append(delta("r", seq=1))
         postgres.start()
-        waiting.result(timeout=20)
+        waiting.result(timeout=60)
         assert [event.seq for event in store.runs.events("r")] == [0, 1]
         assert store.sessions.find(session).query == "q"
         monkeypatch.setattr(databases, "PATIENCE_SECONDS", 0.1)
@@ -94,11 +94,11 @@ def test_who_stops_in_the_middle_of_a_write_does_not_keep_the_others_from_writin
     with SessionStore.open(database) as store:
         stopped = Database(database)
         writing = stopped.writer.connect()
-        begun = writing.begin()
+        transaction = writing.begin()
         writing.execute(sqlalchemy.text("UPDATE meta SET value = '0'"))
         assert store.sessions.create("q").query == "q"
         with pytest.raises(sqlalchemy.exc.DBAPIError) as late:
-            begun.commit()
+            transaction.commit()
         assert "did not wait for this program" in str(stopped.explain(late.value))
         stopped.close()
 
@@ -109,9 +109,9 @@ def test_an_event_whose_connection_is_cut_in_the_middle_of_its_write_is_kept_wit
     monkeypatch.setattr(databases, "_SESSION", ("idle_in_transaction_session_timeout = 500",))
     write = events.keep
 
-    def suspended(*given: Any, **named: Any) -> None:
+    def suspended(*arguments: Any, **named: Any) -> None:
         time.sleep(1.0)
-        write(*given, **named)
+        write(*arguments, **named)
 
     with SessionStore.open(database) as store:
         begin(store, store.sessions.create("q").id, "r")
@@ -145,29 +145,31 @@ def test_several_that_open_a_new_store_at_once_make_it_once(database: str) -> No
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(timeout=60)
     assert opened == [0, 0, 0, 0]
 
 
-def test_a_store_of_the_last_version_before_alembic_gets_its_number(
-    postgres: PostgresServer, database: str
+def test_a_lock_is_free_before_the_server_sees_that_its_connection_ended(
+    database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with SessionStore.open(database) as store:
-        kept = store.sessions.create("kept")
-    with psycopg.connect(database, autocommit=True) as before_alembic:
-        later = (
-            "alembic_version, evaluation_cells, evaluation_items, evaluations, api_earlier_responses, "
-            "change_requests, team_tests"
-        )
-        before_alembic.execute(f"DROP TABLE {later}")
-        # The search has notes among its texts.
-        before_alembic.execute("DROP TABLE notes CASCADE")
-        before_alembic.execute("DROP FUNCTION note_said")
-        before_alembic.execute("UPDATE meta SET value = '10'")
-    with SessionStore.open(database) as store:
-        assert store.sessions.find(kept.id) == kept
-    with psycopg.connect(database) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(str(newest()),)]
+    SessionStore.open(database).close()
+    opened = Database(database)
+    lock = owner_lock(opened)
+    lock.hold()
+    with opened.transaction(to="read") as connection:
+        assert lock.free(connection, [lock.owner]) == frozenset()
+    open_still: list[sqlalchemy.Connection] = []
+
+    def stay_open(connection: sqlalchemy.Connection) -> None:
+        open_still.append(connection)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlalchemy.Connection, "close", stay_open)
+        lock.release()
+    with opened.transaction(to="read") as connection:
+        assert lock.free(connection, [lock.owner]) == {lock.owner}
+    open_still[0].close()
+    opened.close()
 
 
 @pytest.mark.parametrize(

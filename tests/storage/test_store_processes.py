@@ -8,15 +8,17 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
+from child_process import child
 from store_scenario import begin, chain, delta, keep, started, step_finished, step_started
 
 from conductor.runs.events import Event
 from conductor.runs.state import fold
 from storage import SessionStore
+from storage.database.schema import RUNS
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,8 +44,8 @@ def make_sessions(url: str) -> None:
             keep(store, *(delta(run, seq=seq) for seq in range(20)))
 
 
-def _process(task: str, url: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+def _process(task: str, url: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    return child(
         [sys.executable, "-c", f"import sys, test_store_processes as t; t.{task}(sys.argv[1])", url],
         env={
             **os.environ,
@@ -51,24 +53,24 @@ def _process(task: str, url: str) -> subprocess.Popen[str]:
         },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
     )
 
 
-def _kill_after(child: subprocess.Popen[str], lines: int) -> list[int]:
-    """Kill the child in the middle of its work; the numbers it acknowledged, without a torn last line."""
-    assert child.stdout is not None
-    first = [child.stdout.readline() for _ in range(lines)]
-    child.send_signal(signal.SIGKILL)
-    rest = child.stdout.read().splitlines(keepends=True)
-    child.wait(timeout=20)
+def _kill_after(process: subprocess.Popen[str], lines: int) -> list[int]:
+    """Kill it in the middle of its work; the numbers it acknowledged, without a torn last line."""
+    assert process.stdout is not None
+    first = [process.stdout.readline() for _ in range(lines)]
+    process.send_signal(signal.SIGKILL)
+    rest = process.stdout.read().splitlines(keepends=True)
+    process.wait(timeout=60)
     return [int(line) for line in (*first, *rest) if line.endswith("\n")]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_killed_run_reads_interrupted_and_keeps_every_acknowledged_event(url: str) -> None:
-    with _process("run_for_ever", url) as child:
-        acknowledged = _kill_after(child, 50)
+    with _process("run_for_ever", url) as process:
+        acknowledged = _kill_after(process, 50)
     with SessionStore.open(url) as store:
         run = store.runs.find("r")
         events = store.runs.events("r")
@@ -89,11 +91,15 @@ def test_a_run_of_a_living_process_is_left_alone(store: SessionStore, url: str) 
         assert other.runs.find("r").status == "running"
 
 
-def _orphan(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A started run "r" whose owner's lock nobody holds."""
-    with monkeypatch.context() as patched:
-        patched.setattr(store.processes.lock, "owner", "a store whose process died")
-        begin(store, store.sessions.create("q").id, "r")
+def _begin(store: SessionStore, *events: Event) -> None:
+    begin(store, store.sessions.create("q").id, "r")
+    keep(store, *events)
+
+
+def _orphan(store: SessionStore) -> None:
+    """From now on the owner of the run "r" is a process that died: every look of a store may end it."""
+    own = RUNS.update().where(RUNS.c.id == "r").values(owner="a store whose process died")
+    store._transactions.write(lambda connection: connection.execute(own))
 
 
 @pytest.mark.slow
@@ -110,15 +116,11 @@ def _orphan(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_an_interrupted_run_answers_what_its_final_step_answered(
-    store: SessionStore,
-    monkeypatch: pytest.MonkeyPatch,
-    events: Sequence[Event],
-    answer: str | None,
-    answer_step: int | None,
+    store: SessionStore, events: Sequence[Event], answer: str | None, answer_step: int | None
 ) -> None:
-    _orphan(store, monkeypatch)
-    keep(store, *events)
-    assert store.processes.mark_interrupted() == ("r",)
+    _begin(store, *events)
+    _orphan(store)
+    store.processes.mark_interrupted()
     assert store.processes.mark_interrupted() == ()
     end = store.runs.events("r")[-1]
     assert (end.type, end.seq) == ("run_finished", events[-1].seq + 1 if events else 0)
@@ -127,11 +129,9 @@ def test_an_interrupted_run_answers_what_its_final_step_answered(
 
 
 @pytest.mark.slow
-def test_a_run_may_start_after_one_whose_process_is_gone(
-    store: SessionStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _orphan(store, monkeypatch)
-    keep(store, started("r", chain("a")), step_finished("r", "the end", seq=1))
+def test_a_run_may_start_after_one_whose_process_is_gone(store: SessionStore) -> None:
+    _begin(store, started("r", chain("a")), step_finished("r", "the end", seq=1))
+    _orphan(store)
     session = store.runs.find("r").session
     begin(store, session, "next")
     assert [(run.id, run.status) for run in store.runs.of_session(session)] == [
@@ -142,13 +142,11 @@ def test_a_run_may_start_after_one_whose_process_is_gone(
 
 
 @pytest.mark.slow
-def test_a_damaged_run_is_interrupted_all_the_same(
-    store: SessionStore, url: str, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _orphan(store, monkeypatch)
-    keep(store, started("r", chain("a")), step_finished("r", "the end", seq=1))
+def test_a_damaged_run_is_interrupted_all_the_same(store: SessionStore, url: str, file: Path) -> None:
+    _begin(store, started("r", chain("a")), step_finished("r", "the end", seq=1))
     with closing(sqlite3.connect(file)) as other, other:
         other.execute("UPDATE events SET event = 'torn' WHERE seq = 0")
+    _orphan(store)
     with SessionStore.open(url) as reopened:
         assert (reopened.runs.find("r").status, reopened.runs.find("r").answer) == ("interrupted", None)
         assert [event.seq for event in reopened.runs.events("r", after=0)] == [1, 2]
@@ -157,10 +155,10 @@ def test_a_damaged_run_is_interrupted_all_the_same(
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_processes_may_open_and_write_one_new_store_together(url: str) -> None:
-    children = [_process("make_sessions", url) for _ in range(2)]
-    for child in children:
-        child.communicate(timeout=60)
-    assert [child.returncode for child in children] == [0, 0]
+    with _process("make_sessions", url) as one, _process("make_sessions", url) as other:
+        for process in (one, other):
+            process.communicate(timeout=60)
+        assert [one.returncode, other.returncode] == [0, 0]
     with SessionStore.open(url) as store:
         assert store.sessions.count() == 20
         runs = [store.runs.latest(summary.id) for summary in store.sessions.listed()]

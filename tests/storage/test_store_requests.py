@@ -129,12 +129,12 @@ def test_an_earlier_response_is_kept_beside_the_newest(store: SessionStore) -> N
     store.requests.set_response_aside(session, answer="1")
     assert store.requests.response(session) is None
     store.requests.keep_response(session, "second")
-    kept = [store.requests.earlier_response(session, answer=each) for each in ("none yet", "1", "2")]
-    assert (store.requests.response(session), kept) == ("second", [None, "first", None])
+    responses = [store.requests.earlier_response(session, answer=each) for each in ("none yet", "1", "2")]
+    assert (store.requests.response(session), responses) == ("second", [None, "first", None])
     store.requests.keep_earlier_response(session, answer="1", response="changed")
     store.requests.keep_earlier_response(session, answer="2", response="never was")
-    kept = [store.requests.earlier_response(session, answer=each) for each in ("1", "2")]
-    assert (store.requests.response(session), kept) == ("second", ["changed", None])
+    responses = [store.requests.earlier_response(session, answer=each) for each in ("1", "2")]
+    assert (store.requests.response(session), responses) == ("second", ["changed", None])
 
 
 @pytest.mark.slow
@@ -148,13 +148,13 @@ def test_sessions_are_found_by_what_is_in_their_responses(store: SessionStore) -
     store.requests.keep_response(two, "newer")
     store.sessions.delete(gone)
 
-    def found(text: str = "wanted", **more: Any) -> set[str]:
-        asked: dict[str, Any] = {"token": None, "begin": None, "newest_first": False, "limit": 9, **more}
-        return set(store.requests.answered(containing=text, **asked))
+    def matches(text: str = "wanted", **more: Any) -> set[str]:
+        criteria: dict[str, Any] = {"token": None, "begin": None, "newest_first": False, "limit": 9, **more}
+        return set(store.requests.answered(containing=text, **criteria))
 
-    assert found() == {one, two, three}
-    assert (found("100%"), found("1%0"), found("newer")) == ({one, two, three}, set(), {two})
-    assert found(token=tokens[0]) == {one, three}
+    assert matches() == {one, two, three}
+    assert (matches("100%"), matches("1%0"), matches("newer")) == ({one, two, three}, set(), {two})
+    assert matches(token=tokens[0]) == {one, three}
     assert set(store.requests.responses_of(two)) == {"wanted 100%", "newer"}
     ordered = store.requests.answered(token=None, containing="wanted", begin=None, newest_first=True, limit=9)
     assert (

@@ -148,10 +148,10 @@ def test_another_sessions_rows_are_refused(store: SessionStore) -> None:
 
 
 def test_a_workflow_with_unstorable_text_is_kept_with_it_replaced(store: SessionStore, session: str) -> None:
-    kept = store.revisions.add(session, chain("a \ud800 \x00 \ud83d\ude00"), origin="human", note="\ud800")
-    assert kept.workflow == chain("a \ufffd \x00 😀")
-    assert kept.note == "\ufffd"
-    assert store.revisions.find(kept.id) == kept
+    head = store.revisions.add(session, chain("a \ud800 \x00 \ud83d\ude00"), origin="human", note="\ud800")
+    assert head.workflow == chain("a \ufffd \x00 😀")
+    assert head.note == "\ufffd"
+    assert store.revisions.find(head.id) == head
 
 
 @pytest.mark.slow

@@ -81,13 +81,13 @@ def test_more_tokens_than_anybody_uses_keep_no_output_from_being_kept(
     store: SessionStore, session: str, count: int
 ) -> None:
     begin(store, session, "r")
-    made = output("done", run="r").model_copy(
+    value = output("done", run="r").model_copy(
         update={"usage": Usage(prompt_tokens=count, completion_tokens=1)}
     )
-    event = StepFinished(run="r", seq=1, at=4.0, step=0, output=made)
+    event = StepFinished(run="r", seq=1, at=4.0, step=0, output=value)
     keep(store, started("r", chain("do")), event, finished("r", seq=2))
     assert store.runs.events("r")[1] == event
-    assert store.runs.outputs(session) == {"f": made}
+    assert store.runs.outputs(session) == {"f": value}
     assert store.runs.find("r").tokens is None
 
 
@@ -108,7 +108,7 @@ def test_events_come_back_equal_in_order_and_from_any_place(store: SessionStore,
     assert fold(store.runs.events("r")).answer == "done"
 
 
-_TOLD = (
+_EVENTS = (
     started("r", chain("do")),
     step_started("r", seq=1),
     delta("r", seq=2, text="do"),
@@ -117,33 +117,33 @@ _TOLD = (
 )
 
 
-@pytest.mark.parametrize("count", range(len(_TOLD) + 1))
+@pytest.mark.parametrize("count", range(len(_EVENTS) + 1))
 def test_the_state_of_a_run_is_the_fold_of_its_events(store: SessionStore, count: int) -> None:
     begin(store, store.sessions.create("q").id, "r")
-    keep(store, *_TOLD[:count])
-    assert store.runs.state("r") == fold(_TOLD[:count])
+    keep(store, *_EVENTS[:count])
+    assert store.runs.state("r") == fold(_EVENTS[:count])
 
 
 @pytest.mark.parametrize(
-    ("kept", "status", "steps", "answer"),
+    ("events", "status", "steps", "answer"),
     [
-        (_TOLD[1:], "interrupted", [], None),
-        (_TOLD[4:], "interrupted", [], None),
+        (_EVENTS[1:], "interrupted", [], None),
+        (_EVENTS[4:], "interrupted", [], None),
         (
-            (*_TOLD[:3], step_finished("r", "no such step", seq=3, step=7)),
+            (*_EVENTS[:3], step_finished("r", "no such step", seq=3, step=7)),
             "interrupted",
             ["interrupted"],
             None,
         ),
-        ((*_TOLD[:2], *_TOLD[3:]), "finished", ["finished"], "done"),
-        ((*_TOLD[:3], *_TOLD[4:]), "finished", ["interrupted"], "done"),
+        ((*_EVENTS[:2], *_EVENTS[3:]), "finished", ["finished"], "done"),
+        ((*_EVENTS[:3], *_EVENTS[4:]), "finished", ["interrupted"], "done"),
     ],
 )
 def test_a_run_of_which_events_were_lost_can_still_be_read(
-    store: SessionStore, kept: tuple[Event, ...], status: str, steps: list[str], answer: str | None
+    store: SessionStore, events: tuple[Event, ...], status: str, steps: list[str], answer: str | None
 ) -> None:
     begin(store, store.sessions.create("q").id, "r")
-    keep(store, *kept)
+    keep(store, *events)
     state = store.runs.state("r")
     assert (state.run, state.status, state.answer) == ("r", status, answer)
     assert [step.status for step in state.steps] == steps
@@ -192,7 +192,7 @@ def test_of_events_that_come_together_only_the_refused_are_missing(store: Sessio
         store.runs.append(delta("r", seq=2**70)),
     ]
     good.append(store.runs.append(delta("r", seq=3)))
-    wait([*good, *bad], timeout=20)
+    wait([*good, *bad], timeout=60)
     assert [type(future.exception()) for future in bad] == [StorageError] * 3
     assert [event.seq for event in store.runs.events("r")] == [0, 1, 2, 3]
 
@@ -206,16 +206,16 @@ def test_of_events_that_come_together_only_the_refused_are_missing(store: Sessio
 )
 def test_a_refused_event_is_named(store: SessionStore, run: str, seq: int, tokens: str) -> None:
     begin(store, store.sessions.create("q").id, "r")
-    store.runs.append(delta("r", seq=0)).result(timeout=20)
+    store.runs.append(delta("r", seq=0)).result(timeout=60)
     with pytest.raises(StorageError, match=tokens):
-        store.runs.append(delta(run, seq=seq)).result(timeout=20)
+        store.runs.append(delta(run, seq=seq)).result(timeout=60)
 
 
 def test_a_refused_event_writes_nothing_of_what_it_means(store: SessionStore, session: str) -> None:
     begin(store, session, "r")
     keep(store, delta("r", seq=0))
     for event in (finished("r", seq=0), step_finished("r", "text", seq=0)):
-        assert isinstance(store.runs.append(event).exception(timeout=20), StorageError)
+        assert isinstance(store.runs.append(event).exception(timeout=60), StorageError)
     assert store.runs.find("r").status == "running"
     assert store.runs.outputs(session) == {}
 
@@ -238,8 +238,8 @@ def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionS
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
-    assert not wait(futures, timeout=20).not_done
+        thread.join(60)
+    assert not wait(futures, timeout=60).not_done
     for run in runs:
         assert store.runs.events(run) == tuple(delta(run, seq=i, text=f"{run} {i}") for i in range(100))
 
@@ -248,7 +248,7 @@ def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionS
 def test_what_resolved_can_be_read_at_once(store: SessionStore) -> None:
     begin(store, store.sessions.create("q").id, "r")
     for seq in range(20):
-        store.runs.append(delta("r", seq=seq)).result(timeout=20)
+        store.runs.append(delta("r", seq=seq)).result(timeout=60)
         assert store.runs.events("r", after=seq - 1) == (delta("r", seq=seq),)
 
 
@@ -274,9 +274,9 @@ def test_whatever_a_model_writes_can_be_kept(store: SessionStore, session: str, 
         step_finished("r", text, seq=1),
         finished("r", seq=2, answer=text),
     )
-    kept = fold([started("r", chain("do")), *store.runs.events("r")])
+    state = fold([started("r", chain("do")), *store.runs.events("r")])
     readable = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert kept.steps[0].text == kept.answer == store.runs.outputs(session)["f"].text == readable
+    assert state.steps[0].text == state.answer == store.runs.outputs(session)["f"].text == readable
     assert store.runs.find("r").answer == readable.replace("\x00", "\ufffd")
 
 
@@ -299,9 +299,9 @@ def test_pieces_of_a_text_change_the_run_s_state_and_leave_what_else_was_read(
     keep(store, started("r1", chain("a")), step_started("r1", seq=1))
     with SessionStore.open(url) as other:
         state, read = other.runs.state("r1"), other.runs.latest(session)
-        state = other.runs.state("r1", known=state)
+        state = other.runs.state("r1", before=state)
         keep(store, delta("r1", seq=2, text="more"))
-        assert other.runs.state("r1", known=state).steps[0].text == "more"
+        assert other.runs.state("r1", before=state).steps[0].text == "more"
         # PostgreSQL has no number that only some writes change.
         assert other.runs.latest(session) is read or kind == "postgresql"
         keep(store, step_finished("r1", "all", seq=3), finished("r1", seq=4))

@@ -14,7 +14,7 @@ from conductor.planner.corrections import row_of
 from conductor.runs.events import EVENT
 from conductor.workers.keys.hosts import HOSTS
 from studio.composition import open_workbench
-from studio.sessions.reporting import report_of
+from studio.session_file import run_page
 from studio.workbench import Workbench
 
 KEY = "sk-marked-0123456789abcdef"
@@ -60,7 +60,7 @@ def bench(
     monkeypatch.setenv("MARKED_API_KEY", KEY)
     monkeypatch.setenv(HOSTS, f"MARKED_API_KEY={served.base_url}")
     pool = tmp_path / "pool.toml"
-    pool.write_text(POOL.format(url=served.base_url))
+    pool.write_text(POOL.format(url=served.base_url), encoding="utf-8")
     bench = open_workbench(pool=pool, database=url)
     yield bench
     bench.close()
@@ -90,12 +90,12 @@ def test_a_key_is_sent_and_stands_nowhere(
     events = [
         event for run in bench.store.runs.of_session(session) for event in bench.store.runs.events(run.id)
     ]
-    rows = [row_of(made, kind="preferences") for made in bench.store.corrections.read(every=True)]
+    rows = [row_of(correction, kind="preferences") for correction in bench.store.corrections.read(every=True)]
     assert isinstance(rows[-1], dict)
     texts = [
         bench.editing.export(session),
         exported(bench.store, session).decode(),
-        report_of(bench.store, states[0].run, now=0.0),
+        run_page(bench.store, states[0].run, now=0.0),
         caplog.text,
         repr(states),
         repr(bench.pool),
@@ -105,7 +105,7 @@ def test_a_key_is_sent_and_stands_nowhere(
         *(repr(row) for row in rows),
     ]
     bench.store.close()
-    kept = b"".join(path.read_bytes() for path in file.parent.iterdir())
-    assert b"leaky" in kept
-    assert KEY.encode() not in kept
+    content = b"".join(path.read_bytes() for path in file.parent.iterdir())
+    assert b"leaky" in content
+    assert KEY.encode() not in content
     assert not [text for text in texts if KEY in text]

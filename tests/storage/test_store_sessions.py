@@ -72,7 +72,7 @@ def test_a_deleted_session_leaves_the_list_and_comes_back_to_its_place(store: Se
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("search", "found"),
+    ("search", "titles"),
     [
         ("", {"sky", "sum"}),
         ("BLUE", {"sky"}),
@@ -86,7 +86,7 @@ def test_a_deleted_session_leaves_the_list_and_comes_back_to_its_place(store: Se
     ],
 )
 def test_search_looks_into_titles_queries_and_answers(
-    store: SessionStore, search: str, found: set[str]
+    store: SessionStore, search: str, titles: set[str]
 ) -> None:
     sky = store.sessions.create("why blue, 100% sure?", title="Sky")
     total = store.sessions.create("add", title="Named")
@@ -94,9 +94,9 @@ def test_search_looks_into_titles_queries_and_answers(
     keep(store, finished("r", seq=0, answer="It is forty-two."))
     ids = {"sky": sky.id, "sum": total.id}
     assert {summary.id for summary in store.sessions.listed(SessionFilter(search=search))} == {
-        ids[name] for name in found
+        ids[name] for name in titles
     }
-    assert store.sessions.count(SessionFilter(search=search)) == len(found)
+    assert store.sessions.count(SessionFilter(search=search)) == len(titles)
 
 
 @pytest.mark.slow
@@ -122,6 +122,22 @@ def test_the_state_says_what_happened_last(store: SessionStore, session: str) ->
 
 
 @pytest.mark.slow
+def test_planning_that_was_stopped_has_not_failed_and_a_session_with_a_workflow_keeps_its_state(
+    store: SessionStore, session: str
+) -> None:
+    def stop_planning() -> str:
+        store.plans.add(session, planner="c", planner_kind="model", report=None, stopped=True, usage=Usage())
+        return store.sessions.listed()[0].state
+
+    assert stop_planning() == "cancelled"
+    store.revisions.add(session, chain("do"), origin="human")
+    assert stop_planning() == "planned"
+    begin(store, session, "r1")
+    keep(store, finished("r1", seq=0, outcome="failed"))
+    assert stop_planning() == "failed"
+
+
+@pytest.mark.slow
 def test_a_summary_tells_the_shape_of_the_current_workflow(store: SessionStore, session: str) -> None:
     assert (store.sessions.listed()[0].topology, store.sessions.listed()[0].steps) == (None, None)
     store.revisions.add(session, chain("a"), origin="human")
@@ -133,10 +149,10 @@ def test_a_summary_tells_the_shape_of_the_current_workflow(store: SessionStore, 
 
 @pytest.mark.parametrize("text", ["lone \ud800 surrogate", "a \x00 b", "\ud83d\ude00", "<b>'\"\n\u202e ß"])
 def test_any_text_can_be_kept(store: SessionStore, text: str) -> None:
-    kept = store.sessions.create(text, title=text, pool_label=text)
-    assert store.sessions.find(kept.id) == kept
-    assert kept.query.encode()
-    assert "\x00" not in kept.query
+    session = store.sessions.create(text, title=text, pool_label=text)
+    assert store.sessions.find(session.id) == session
+    assert session.query.encode()
+    assert "\x00" not in session.query
 
 
 @pytest.mark.parametrize("unknown", ["nope", "", "\ud800", "a\x00b", "' OR 1=1 --"])

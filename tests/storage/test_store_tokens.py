@@ -19,10 +19,10 @@ def test_a_token_is_kept_with_its_limits_and_known_by_its_secret(store: SessionS
     assert store.tokens.listed() == (token,)
     assert (token.name, token.limits, token.used_at, token.revoked_at) == ("the lab", LIMITS, None, None)
     id, secret = read_token(text) or ("", "")
-    found = store.tokens.with_digest(id)
-    assert found is not None
-    assert found[0] == token
-    assert is_secret_of(found[1], secret)
+    entry = store.tokens.with_digest(id)
+    assert entry is not None
+    assert entry[0] == token
+    assert is_secret_of(entry[1], secret)
     assert store.tokens.with_digest("0123456789") is None
 
 

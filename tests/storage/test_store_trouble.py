@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sqlite3
 import sys
 import threading
@@ -20,6 +21,7 @@ from conductor.values.messages import Usage
 from storage import SessionStore
 from storage.database import database
 from storage.database.database import Database
+from storage.store.housekeeping import _put
 
 
 def _give_up_privileges() -> None:
@@ -56,7 +58,7 @@ def _mode(path: Path, mode: int) -> Iterator[None]:
 
 def test_a_file_that_is_not_a_database_is_refused_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
-    file.write_text("not a database, but long enough to have a header. " * 40)
+    file.write_text("not a database, but long enough to have a header. " * 40, encoding="utf-8")
     before = file.read_bytes()
     with pytest.raises(StorageError, match=r"notes\.txt is not a database\. It was not changed"):
         SessionStore.open(f"sqlite:///{file}")
@@ -82,7 +84,7 @@ def test_another_programs_database_is_refused_unchanged(tmp_path: Path, statemen
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(
         StorageError, match=r"folder of the store .*x\.db cannot be made: .*CONDUCTOR_DATABASE_URL"
     ):
@@ -106,26 +108,26 @@ def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_read_only_file_is_named(url: str, file: Path) -> None:
     with SessionStore.open(url) as store:
-        kept = store.sessions.create("kept")
+        session = store.sessions.create("kept")
     with _mode(file, 0o444):
         error = _use_without_privileges(url)
     assert isinstance(error, StorageError)
     assert str(error).startswith(f"The store {file} cannot be written. What was saved before is kept")
     with SessionStore.open(url) as store:
-        assert store.sessions.find(kept.id) == kept
+        assert store.sessions.find(session.id) == session
 
 
 @contextmanager
 def _connections() -> Iterator[list[sqlite3.Connection]]:
     """Every SQLite connection that is made meanwhile."""
-    made: list[sqlite3.Connection] = []
+    connections: list[sqlite3.Connection] = []
 
     def connected(connection: sqlite3.Connection, _record: object) -> None:
-        made.append(connection)
+        connections.append(connection)
 
     sqlalchemy.event.listen(sqlalchemy.Engine, "connect", connected)
     try:
-        yield made
+        yield connections
     finally:
         sqlalchemy.event.remove(sqlalchemy.Engine, "connect", connected)
 
@@ -144,7 +146,7 @@ def test_a_full_disk_fails_what_it_must_and_nothing_after_room_was_made(url: str
         _limit(connections, 1)
         refused = store.runs.append(delta("r", seq=1, text="x" * 100_000))
         assert "is full: its disk has no room left. What was saved before is kept" in str(
-            refused.exception(timeout=20)
+            refused.exception(timeout=60)
         )
         with pytest.raises(StorageError, match="is full"):
             store.sessions.create("x" * 100_000)
@@ -153,6 +155,21 @@ def test_a_full_disk_fails_what_it_must_and_nothing_after_room_was_made(url: str
         keep(store, delta("r", seq=1, text="x" * 100_000), delta("r", seq=2))
         assert [event.seq for event in store.runs.events("r")] == [0, 1, 2]
         assert store.sessions.count() == 1
+
+
+@pytest.mark.thorough
+def test_the_log_is_bounded_and_what_a_long_read_adds_to_it_is_cut_off(url: str, file: Path) -> None:
+    def written(store: SessionStore) -> int:
+        for _ in range(20):
+            store._transactions.write(_put, "long", "x" * 1_000_000)
+        return file.with_name(f"{file.name}-wal").stat().st_size
+
+    with SessionStore.open(url) as store:
+        assert max(written(store) for _ in range(2)) < 20_000_000
+        with store._transactions.reading() as connection:
+            connection.execute(sqlalchemy.text("SELECT count(*) FROM sessions")).all()
+            assert written(store) > 20_000_000
+        assert max(written(store) for _ in range(2)) < 20_000_000
 
 
 @pytest.mark.slow
@@ -164,7 +181,7 @@ def test_a_locked_store_is_named_and_used_again_when_it_is_free(url: str, file: 
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             refused = store.runs.append(delta("r", seq=0))
-            assert "is locked by another program" in str(refused.exception(timeout=20))
+            assert "is locked by another program" in str(refused.exception(timeout=60))
             assert store.sessions.count() == 1
             other.execute("ROLLBACK")
         keep(store, delta("r", seq=0))
@@ -186,17 +203,17 @@ def test_a_new_file_that_another_process_writes_at_that_moment_is_waited_for(url
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_RECOVERY])
 def test_every_kind_of_busy_is_waited_for_when_a_connection_is_set(code: int) -> None:
-    asked: list[str] = []
+    settings: list[str] = []
 
     def execute(setting: str) -> None:
-        asked.append(setting)
-        if len(asked) == 1:
+        settings.append(setting)
+        if len(settings) == 1:
             error = sqlite3.OperationalError("database is locked")
             error.sqlite_errorcode = code
             raise error
 
     database._patiently(execute, "PRAGMA journal_mode = WAL")
-    assert asked == ["PRAGMA journal_mode = WAL"] * 2
+    assert settings == ["PRAGMA journal_mode = WAL"] * 2
 
 
 @contextmanager
@@ -208,7 +225,7 @@ def _an_end_that_met_a_locked_store(url: str, file: Path) -> Iterator[SessionSto
             connection.execute("PRAGMA busy_timeout=5").close()
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            assert "is locked" in str(store.runs.append(finished("r", seq=0)).exception(timeout=20))
+            assert "is locked" in str(store.runs.append(finished("r", seq=0)).exception(timeout=60))
             store.processes.mark_interrupted()
             with pytest.raises(StorageError, match="is locked"):
                 begin(store, store.runs.find("r").session, "too early")
@@ -309,7 +326,7 @@ def test_a_fault_of_the_program_fails_what_it_was_in_and_nothing_else(
         others = [threads.submit(store.sessions.create, "kept") for _ in range(3)]
         with pytest.raises(ZeroDivisionError):
             store.sessions.rename(session, "title")
-        assert {other.result(10).query for other in others} == {"kept"}
+        assert {other.result(60).query for other in others} == {"kept"}
     with monkeypatch.context() as patched:
         patched.setattr("storage.tables.events.keep", broken)
         with pytest.raises(ZeroDivisionError):
@@ -387,11 +404,11 @@ def test_what_is_queued_while_the_writer_waits_for_a_lock_waits_no_longer_than_i
     monkeypatch.setattr("storage.store.writer.monotonic", lambda: now[0])
     monkeypatch.setattr(database, "_WRITER_PRAGMAS", ("busy_timeout=50", *database._WRITER_PRAGMAS[1:]))
     with SessionStore.open(url) as store, closing(sqlite3.connect(file, isolation_level=None)) as other:
-        waiting, asked = threading.Event(), list[str]()
+        waiting, statements = threading.Event(), list[str]()
 
         def note(statement: str) -> None:
             if statement.startswith(("BEGIN", "PRAGMA busy_timeout")):
-                asked.append(statement)
+                statements.append(statement)
                 waiting.set()
 
         with store._transactions.database.writer.connect() as only:
@@ -400,14 +417,22 @@ def test_what_is_queued_while_the_writer_waits_for_a_lock_waits_no_longer_than_i
             driver.set_trace_callback(note)
         other.execute("BEGIN IMMEDIATE")
         first = store._transactions.writer.submit(lambda _: None)
-        assert waiting.wait(timeout=20)
+        assert waiting.wait(timeout=60)
         now[0] = 1.0
         second = store._transactions.writer.submit(lambda _: None)
         # So long, as the clock has it, did the first one wait.
         now[0] = 10.5
         for refused in (first, second):
-            assert "is locked by another program" in str(refused.exception(timeout=20))
-        assert asked == ["BEGIN IMMEDIATE", "PRAGMA busy_timeout = 500", "BEGIN IMMEDIATE"]
+            assert "is locked by another program" in str(refused.exception(timeout=60))
+        assert statements == ["BEGIN IMMEDIATE", "PRAGMA busy_timeout = 500", "BEGIN IMMEDIATE"]
         other.execute("COMMIT")
         assert store.sessions.create("q").query == "q"
-        assert asked[3:5] == ["PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE"]
+        assert statements[3:5] == ["PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes among its files.")
+@pytest.mark.timeout(30)
+def test_a_pipe_in_the_place_of_a_store_is_refused_without_waiting_for_a_reader(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "conductor.db")
+    with pytest.raises(StorageError, match=r"conductor\.db"):
+        SessionStore.open(f"sqlite:///{tmp_path / 'conductor.db'}")

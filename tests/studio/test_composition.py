@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,10 @@ from tokenizer_cases import write_tokenizer
 
 from conductor.errors import PoolError, WorkflowError
 from conductor.runs.scope import FORCE
-from conductor.values.output import OFFLINE_LABEL
 from conductor.workers.health.probe import targets, unconfirmed
 from conductor.workers.keys.hosts import confirm
 from conductor.workers.pool import pool
+from conductor.workers.pool.pool import built_in_pool
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio import composition
@@ -48,16 +47,8 @@ def one(name: str, *, answer: str = "made up", latency: float = 0) -> str:
     return ONE.format(name=name, answer=answer, latency=latency)
 
 
-def until(true: Callable[[], bool]) -> None:
-    for _ in range(500):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came true")
-
-
 def test_what_begins_uses_the_file_as_it_is(bench: Workbench, pool_file: Path) -> None:
-    assert bench.pool.label == OFFLINE_LABEL
+    assert bench.pool.names == built_in_pool().names
     pool_file.write_text(one("alpha"), encoding="utf-8")
     assert bench.pool.names == ("alpha",)
     same = bench.pool
@@ -65,7 +56,7 @@ def test_what_begins_uses_the_file_as_it_is(bench: Workbench, pool_file: Path) -
     pool_file.write_text(one("alpha") + one("beta"), encoding="utf-8")
     assert bench.pool.names == ("alpha", "beta")
     pool_file.unlink()
-    assert bench.pool.label == OFFLINE_LABEL
+    assert bench.pool.names == built_in_pool().names
 
 
 def test_a_file_that_stays_as_it_is_is_read_once(
@@ -143,6 +134,7 @@ def test_a_key_that_is_written_into_the_secrets_makes_its_worker_usable_once_it_
     secrets = pool_file.parent / ".streamlit" / "secrets.toml"
     secrets.parent.mkdir()
     secrets.write_text('ALPHA_API_KEY = "sk-marked"\n', encoding="utf-8")
+    secrets.chmod(0o600)
     assert "is not confirmed for" in bench.pool.unusable["alpha"]
     for pair in unconfirmed(targets(bench.pool)):
         confirm(pair)

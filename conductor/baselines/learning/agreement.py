@@ -21,7 +21,7 @@ FARTHEST = 2.0
 _DIGITS = 6
 
 
-class Parameters(Value):
+class AgreementParameters(Value):
     """For each question of the set its vector, by place where it is not 0, and the squared distances between
     the workers' answers to it.
     """
@@ -30,7 +30,9 @@ class Parameters(Value):
     apart: tuple[tuple[tuple[float, ...], ...], ...]
 
 
-def fit(questions: Matrix, responses: Matrix, declined: Sequence[bool], *, workers: int) -> Parameters:
+def fit(
+    questions: Matrix, responses: Matrix, declined: Sequence[bool], *, workers: int
+) -> AgreementParameters:
     """`questions` has a row for each question, `responses` one for each worker's answer to it, in order.
 
     Those that are `declined` agree with nothing, whatever their words have in common.
@@ -39,7 +41,7 @@ def fit(questions: Matrix, responses: Matrix, declined: Sequence[bool], *, worke
     apart = ((answers[:, :, None] - answers[:, None]) ** 2).sum(axis=3)
     none = np.array(declined).reshape(len(questions), workers)
     apart[(none[:, :, None] | none[:, None]) & ~np.eye(workers, dtype=bool)] = FARTHEST
-    return Parameters(
+    return AgreementParameters(
         questions=tuple(
             {int(at): round(float(row[at]), _DIGITS) for at in np.flatnonzero(row)} for row in questions
         ),
@@ -50,7 +52,7 @@ def fit(questions: Matrix, responses: Matrix, declined: Sequence[bool], *, worke
 
 
 def weights(
-    parameters: Parameters, question: Matrix, offered: Sequence[int], *, neighbours: int | None
+    parameters: AgreementParameters, question: Matrix, offered: Sequence[int], *, neighbours: int | None
 ) -> tuple[float, ...]:
     """The weights of the offered workers for a question, one row: by its nearest neighbours, or by all."""
     apart = np.array(parameters.apart)

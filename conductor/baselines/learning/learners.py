@@ -13,11 +13,11 @@ import numpy as np
 from conductor.baselines import collaboration
 from conductor.baselines.encoder import Encoder
 from conductor.baselines.ensembles import single
-from conductor.baselines.fitted import Fitted, Results, Row, Trial, hashes_of, workers_of
+from conductor.baselines.fitted import Fitted, GroupResult, ResultTable, WorkerResult, hashes_of, workers_of
 from conductor.baselines.learning import agreement, masrouter, routerdc
 from conductor.baselines.learning.vectors import Matrix
 from conductor.baselines.options import MODES, Options
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.conductor import PlanRequest
 from conductor.text.final_answer import final_answer
 from conductor.values.messages import Value
 from conductor.workers.endpoint.embeddings import EmbeddingClient
@@ -29,11 +29,11 @@ from conductor.workflow.model import Workflow
 class Fitting:
     """What a method is fitted on: the results, an encoder with its client, and the options."""
 
-    results: Results
+    results: ResultTable
     encoder: Encoder
     client: EmbeddingClient | None
     options: Options
-    trials: Sequence[Trial] = ()
+    trials: Sequence[GroupResult] = ()
 
     async def questions(self) -> Matrix:
         return await self.encoder.encode(self.results.questions, self.client)
@@ -43,7 +43,7 @@ class Fitting:
 
 
 @dataclass(frozen=True)
-class Question:
+class PlanningTask:
     """What a fitted method plans for: the request, the question's vector as one row, and the positions of
     those of its workers that are offered.
     """
@@ -65,18 +65,18 @@ class Learner:
     """
 
     fit: Callable[[Fitting], Awaitable[Value]]
-    plan: Callable[[Question], tuple[Workflow, str]]
+    plan: Callable[[PlanningTask], tuple[Workflow, str]]
     labels: bool = True
 
 
 async def fit(
     kind: str,
-    rows: Sequence[Row],
+    rows: Sequence[WorkerResult],
     *,
     cards: Mapping[str, WorkerCard],
     options: Options,
     client: EmbeddingClient | None = None,
-    trials: Sequence[Trial] = (),
+    trials: Sequence[GroupResult] = (),
 ) -> Fitted:
     """The parameters of the method fitted on these rows, and MasRouter's on trials of its groups; texts are
     compared by TF-IDF, or by the client's embeddings.
@@ -84,7 +84,7 @@ async def fit(
     `cards` has every worker of the rows. Raises `DataError` where there is nothing to learn from,
     `WorkerError` where there are no embeddings.
     """
-    learner, results = LEARNERS[kind], Results(rows)
+    learner, results = LEARNERS[kind], ResultTable(rows)
     texts = results.questions if learner.labels else (*results.questions, *results.responses)
     fitting = Fitting(results, Encoder.of(texts, client), client, options, trials)
     parameters = await learner.fit(fitting)
@@ -105,7 +105,7 @@ async def plan(
     chosen = options.workers
     offered = fitted.offered([card for card in request.workers if chosen is None or card.name in chosen])
     vector = await fitted.encoder.encode([request.query], client)
-    return LEARNERS[fitted.baseline].plan(Question(request, options, fitted, vector, offered))
+    return LEARNERS[fitted.baseline].plan(PlanningTask(request, options, fitted, vector, offered))
 
 
 # -- the methods -----------------------------------------------------------------------------------
@@ -116,8 +116,8 @@ async def _fit_routerdc(fitting: Fitting) -> Value:
     return routerdc.fit(await fitting.questions(), scores, seed=fitting.options.seed)
 
 
-def _plan_routerdc(question: Question) -> tuple[Workflow, str]:
-    similar = routerdc.similarities(question.fitted.read(routerdc.Parameters), question.vector)
+def _plan_routerdc(question: PlanningTask) -> tuple[Workflow, str]:
+    similar = routerdc.similarities(question.fitted.read(routerdc.RouterDcParameters), question.vector)
     ranked = sorted(question.offered, key=lambda at: -similar[at])
     words = ", ".join(f"{question.name(at)} {similar[at]:.3f}" for at in ranked)
     return single(question.name(ranked[0]), question.options.sampling), f"Similarities: {words}."
@@ -130,8 +130,8 @@ async def _fit_smoothie(fitting: Fitting) -> Value:
     return agreement.fit(questions, responses, declined, workers=len(results.workers))
 
 
-def _plan_smoothie(question: Question) -> tuple[Workflow, str]:
-    parameters = question.fitted.read(agreement.Parameters)
+def _plan_smoothie(question: PlanningTask) -> tuple[Workflow, str]:
+    parameters = question.fitted.read(agreement.AgreementParameters)
     weights = agreement.weights(parameters, question.vector, question.offered, neighbours=question.options.k)
     ranked = sorted(
         zip(weights, map(question.name, question.offered), strict=True), key=lambda each: -each[0]
@@ -143,23 +143,23 @@ def _plan_smoothie(question: Question) -> tuple[Workflow, str]:
 async def _fit_masrouter(fitting: Fitting) -> Value:
     results, rate, seed = fitting.results, fitting.options.cost_rate, fitting.options.seed
     right, costs = np.array(results.shares_right()), np.array(results.costs())
-    found = masrouter.fit(await fitting.questions(), right, costs, rate=rate, seed=seed)
+    parameters = masrouter.fit(await fitting.questions(), right, costs, rate=rate, seed=seed)
     spent = [
         (trial, results.cost_of(trial)) for trial in fitting.trials if trial.question in results.questions
     ]
     tried = [(trial, trial.right - rate * cost) for trial, cost in spent if cost is not None]
     if not tried:
-        return found
-    asked = await fitting.encoder.encode([trial.question for trial, _ in tried], fitting.client)
+        return parameters
+    vectors = await fitting.encoder.encode([trial.question for trial, _ in tried], fitting.client)
     modes = np.array([MODES.index(trial.mode) for trial, _ in tried])
     utility = np.array([each for _, each in tried])
-    head = masrouter.fit_modes(asked, modes, utility, seed=seed)
-    return found.model_copy(update={"modes": head})
+    head = masrouter.fit_modes(vectors, modes, utility, seed=seed)
+    return parameters.model_copy(update={"modes": head})
 
 
-def _plan_masrouter(question: Question) -> tuple[Workflow, str]:
-    found = masrouter.chances(question.fitted.read(masrouter.Parameters), question.vector)
-    chances = replace(found, workers=[found.workers[at] for at in question.offered])
+def _plan_masrouter(question: PlanningTask) -> tuple[Workflow, str]:
+    all_chances = masrouter.chances(question.fitted.read(masrouter.MasRouterParameters), question.vector)
+    chances = replace(all_chances, workers=[all_chances.workers[at] for at in question.offered])
     names = [question.name(at) for at in question.offered]
     return collaboration.planned(question.request.query, names, chances, question.options)
 

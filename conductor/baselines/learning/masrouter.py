@@ -4,8 +4,8 @@ Source: Yue et al., "MasRouter" (2025; yanweiyue/masrouter, `MAR/MasRouter/mas_r
 `Experiments/run_math.py`): the utility of a group is whether its answer is right, less its cost times a rate,
 and what was drawn is made as much more likely as its utility is above the others'. What is ours: the heads
 are linear in a fixed encoder's vectors; how many agents and which is judged by what workers answered alone;
-modes, of which that shows nothing, are learnt from groups that were drawn and run, weighted by how likely
-they have become since; roles are not learnt. Pure.
+modes, which no answer of one worker shows, are learnt from groups that were drawn and run, weighted by how
+likely they have become since; roles are not learnt. Pure.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LEARNING_RATE = 0.01
 """The reference's."""
 
 
-class Parameters(Value):
+class MasRouterParameters(Value):
     """A row of `agents` for each number of them, from 1, one of `workers` for each worker, and one of `modes`
-    for each of `MODES`, or none where these were not learnt: a weight for each place of a question's vector,
+    for each of `MODES`, or no row if these were not learnt: a weight for each place of a question's vector,
     and one for all questions.
     """
 
@@ -35,15 +35,15 @@ class Parameters(Value):
     modes: tuple[tuple[float, ...], ...] = ()
 
 
-def chances(parameters: Parameters, question: Matrix) -> Chances:
+def chances(parameters: MasRouterParameters, question: Matrix) -> Chances:
     """For a question's vector, one row."""
     own = _with_one(question)
     heads = (parameters.agents, parameters.workers, parameters.modes)
-    found = [[float(each) for each in softmax(own @ np.array(head).T)[0]] for head in heads if head]
-    return Chances(*found)
+    shares = [[float(each) for each in softmax(own @ np.array(head).T)[0]] for head in heads if head]
+    return Chances(*shares)
 
 
-def fit(questions: Matrix, right: Matrix, costs: Matrix, *, rate: float, seed: int) -> Parameters:
+def fit(questions: Matrix, right: Matrix, costs: Matrix, *, rate: float, seed: int) -> MasRouterParameters:
     """The parameters after `STEPS` batches; `right` and `costs` are questions x workers."""
     draw = np.random.default_rng(seed)
     own = _with_one(questions)
@@ -61,7 +61,7 @@ def fit(questions: Matrix, right: Matrix, costs: Matrix, *, rate: float, seed: i
         toward_agents = (np.eye(MOST_AGENTS)[number - 1] - of_agents) * above
         toward_workers = (counts - number[:, None] * of_workers) * above
         optimizer.step([-toward_agents.T @ own[batch], -toward_workers.T @ own[batch]])
-    return Parameters(agents=stated(agents), workers=stated(workers))
+    return MasRouterParameters(agents=stated(agents), workers=stated(workers))
 
 
 def fit_modes(
@@ -90,15 +90,15 @@ def utilities(counts: Matrix, right: Matrix, costs: Matrix, *, rate: float) -> M
     share = (counts * right).sum(axis=1) / counts.sum(axis=1)
     decides = np.eye(counts.shape[1])[np.argmax(counts, axis=1)]
     spent = ((counts + decides) * costs).sum(axis=1)
-    found: Matrix = (np.sign(share - 0.5) + 1) / 2 - rate * spent
-    return found
+    worth: Matrix = (np.sign(share - 0.5) + 1) / 2 - rate * spent
+    return worth
 
 
 def _sampled(chances: Matrix, times: int, draw: np.random.Generator) -> Matrix:
     """Columns drawn for each row, `times` times."""
     above = np.cumsum(chances, axis=1)[:, None, :] > draw.random((len(chances), times))[:, :, None]
-    found: Matrix = np.where(above.any(axis=2), above.argmax(axis=2), chances.shape[1] - 1)
-    return found
+    columns: Matrix = np.where(above.any(axis=2), above.argmax(axis=2), chances.shape[1] - 1)
+    return columns
 
 
 def _with_one(rows: Matrix) -> Matrix:

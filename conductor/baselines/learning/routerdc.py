@@ -28,7 +28,7 @@ DIMENSIONS = 32
 LEARNING_RATE = 0.01
 
 
-class Parameters(Value):
+class RouterDcParameters(Value):
     """`projection` maps a question's vector (columns) to `DIMENSIONS` rows; a row of `workers` is a worker's
     vector there.
     """
@@ -37,13 +37,13 @@ class Parameters(Value):
     workers: tuple[tuple[float, ...], ...]
 
 
-def similarities(parameters: Parameters, question: Matrix) -> Sequence[float]:
+def similarities(parameters: RouterDcParameters, question: Matrix) -> Sequence[float]:
     """The cosine of a question's vector, one row, with each worker's."""
     hidden = unit(question @ np.array(parameters.projection).T)
     return [float(each) for each in (hidden @ unit(np.array(parameters.workers)).T)[0]]
 
 
-def fit(questions: Matrix, scores: Matrix, *, seed: int) -> Parameters:
+def fit(questions: Matrix, scores: Matrix, *, seed: int) -> RouterDcParameters:
     """The parameters after `STEPS` steps of AdamW on the sum of both losses.
 
     `questions` has a row for each question, `scores` each worker's share of right answers to it.
@@ -57,7 +57,7 @@ def fit(questions: Matrix, scores: Matrix, *, seed: int) -> Parameters:
     optimizer = AdamW(model.projection, model.workers, rate=LEARNING_RATE)
     for batch in batches(len(questions), STEPS, BATCH, draw):
         optimizer.step(model.gradients(questions[batch], scores[batch], clusters[batch], draw))
-    return Parameters(projection=stated(model.projection), workers=stated(model.workers))
+    return RouterDcParameters(projection=stated(model.projection), workers=stated(model.workers))
 
 
 # -- the losses ------------------------------------------------------------------------------------
@@ -69,19 +69,19 @@ def sample_llm_loss(
     """The sample-LLM contrastive loss and its gradient by `similarity`, both questions x workers.
 
     For each of the best workers with a score above 0: minus the logarithm of its share in the softmax over
-    itself and the worst ones, of which those with a score above 0.5 are left out. A mean over questions.
+    itself and the worst ones, without those whose score is above 0.5. A mean over questions.
     """
     count, workers = similarity.shape
     every = np.arange(count)
     best = np.argsort(-scores, axis=1, kind="stable")
     worst = np.argsort(scores, axis=1, kind="stable")[:, : min(negatives, workers)]
-    kept = np.take_along_axis(scores, worst, axis=1) <= 0.5
+    is_wrong = np.take_along_axis(scores, worst, axis=1) <= 0.5
     loss, gradient = 0.0, np.zeros_like(similarity)
     for positive in best[:, : min(positives, workers)].T:
         counts = scores[every, positive] > 0
         compared = np.column_stack([positive, worst])
         logits = np.take_along_axis(similarity, compared, axis=1)
-        logits[:, 1:] = np.where(kept, logits[:, 1:], -np.inf)
+        logits[:, 1:] = np.where(is_wrong, logits[:, 1:], -np.inf)
         share = softmax(logits)
         loss += float(np.sum(-np.log(share[counts, 0]))) / count
         share[:, 0] -= 1
@@ -114,9 +114,9 @@ def neighbours(
     A question for which there are too few others is left out. `compared` and `of` of `sample_sample_loss`.
     """
     own = clusters[:, None] == clusters
-    drawn = draw.random(own.shape)
-    positive = np.argmax(np.where(own, drawn, -1), axis=1)
-    others = np.argsort(np.where(own, 2, drawn), axis=1)[:, :negatives]
+    lots = draw.random(own.shape)
+    positive = np.argmax(np.where(own, lots, -1), axis=1)
+    others = np.argsort(np.where(own, 2, lots), axis=1)[:, :negatives]
     of = np.flatnonzero((~own).sum(axis=1) >= negatives)
     return np.column_stack([positive, others])[of], of
 
@@ -148,8 +148,8 @@ def _through_unit(rows: Matrix, units: Matrix, by_units: Matrix) -> Matrix:
     """The gradient by `rows` of what has the gradient `by_units` by the rows at length 1."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     across = by_units - np.sum(by_units * units, axis=1, keepdims=True) * units
-    found: Matrix = np.divide(across, length, out=np.zeros_like(across), where=length > 0)
-    return found
+    through: Matrix = np.divide(across, length, out=np.zeros_like(across), where=length > 0)
+    return through
 
 
 def k_means(rows: Matrix, count: int, draw: np.random.Generator) -> Indexes:

@@ -40,19 +40,19 @@ def from_lists(rows: Sequence[Sequence[float]]) -> Matrix:
 def unit(rows: Matrix) -> Matrix:
     """Each row at length 1; a row of zeros stays."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
-    found: Matrix = np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
-    return found
+    units: Matrix = np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
+    return units
 
 
 def _counts(texts: Sequence[str]) -> Matrix:
     """How often each place's words stand in each text; half of the words count down, so that words which
     share a place do not add up.
     """
-    found = np.zeros((len(texts), SIZE))
+    counts = np.zeros((len(texts), SIZE))
     for row, text in enumerate(texts):
         words = ["0" if word[0].isdigit() else word for word in _WORD.findall(text.casefold())]
         pairs = [f"{one} {other}" for one, other in pairwise(words)]
         for term, count in Counter(words + pairs).items():
             hashed = crc32(term.encode())
-            found[row, hashed % SIZE] += count if hashed & 1 << 31 else -count
-    return found
+            counts[row, hashed % SIZE] += count if hashed & 1 << 31 else -count
+    return counts

@@ -5,8 +5,11 @@ Knows where things are drawn; the template engine escapes every name.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from itertools import pairwise
+from pathlib import Path
 
 from conductor.evaluation.report.figure import (
     AXIS_TITLES,
@@ -20,12 +23,18 @@ from conductor.evaluation.report.figure import (
 )
 from conductor.evaluation.report.templates import TEMPLATES
 
+STYLES = Path(__file__).with_name("chart.css")
+
+_LIGHT = ("#1f2430", "#ffffff", "#e3e6ef", "#4f46e5")
+_DARK = ("#e7e9f1", "#12141c", "#2c3242", "#8b93ff")
+"""Text, background, lines and accent of a theme."""
+
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 12, 56
 """Pixels around the drawing that the axes take."""
 
 
 def chart_svg(figure: Figure) -> str:
-    """The figure as an element `svg`, with its points in words for those who do not see it."""
+    """The figure as an element `svg`, with its points in words for readers who do not see it."""
     at = figure.scales.at
     least, lowest = figure.scales.x[0], figure.scales.y[0]
     return TEMPLATES.get_template("chart.svg").render(
@@ -45,6 +54,21 @@ def chart_svg(figure: Figure) -> str:
         level_title=LEVEL_TITLE,
         marks=MARKS,
     )  # fmt: skip
+
+
+def chart_image(figure: Figure, *, dark: bool) -> str:
+    """The figure as an element `img`, which has its own styles, in the colours of a theme."""
+    names = ("text-color", "background-color", "border-color", "primary-color")
+    colours = "; ".join(
+        f"--st-{name}: {colour}" for name, colour in zip(names, _DARK if dark else _LIGHT, strict=True)
+    )
+    own = f".chart {{ --st-font: system-ui, sans-serif; {colours} }}"
+    styles = f"<style>{own}{STYLES.read_text(encoding='utf-8')}</style>"
+    svg = chart_svg(figure).replace("<title", f"{styles}<title", 1)
+    content = b64encode(svg.encode()).decode()
+    points = "; ".join(f"{point.label} {point.accuracy:.1%}" for point in figure.points)
+    words = f"{LEVEL_TITLE} against {AXIS_TITLES[figure.axis].lower()}: {points}"
+    return f'<img alt="{escape(words)}" src="data:image/svg+xml;base64,{content}" style="width: 100%">'
 
 
 def _steps(figure: Figure) -> Iterator[str]:

@@ -13,11 +13,11 @@ from itertools import pairwise
 from typing import Literal
 
 from conductor.baselines.named import WORKER
+from conductor.evaluation.evaluation_table import EvaluationTable, PlannerRow
 from conductor.evaluation.report.labels import Box, Place, label_box, placed
 from conductor.evaluation.report.names import planner_name
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
 from conductor.evaluation.statistics import pareto_front
-from conductor.evaluation.table import PlannerRow, Table
 from conductor.text.formatting import dollars, named
 
 Axis = Literal["tokens", "cost", "calls"]
@@ -75,7 +75,7 @@ class Point:
         """What is shown of it, by what that is called."""
         return {
             "Planner": self.name,
-            "Right": f"{self.row.right} of {self.row.cells}, {self.accuracy:.1%}",
+            "Right": f"{self.row.right} of {self.row.answers}, {self.accuracy:.1%}",
             "95% interval": f"{self.low:.1%} to {self.high:.1%}",
             "Tokens a question": "-" if self.row.tokens is None else f"{self.row.tokens:,.0f}",
             "Cost a question": dollars(self.row.cost),
@@ -133,14 +133,14 @@ class Figure:
         return f"Perfect router, computed: {self.router:.1%}"
 
 
-def axes(table: Table) -> tuple[Axis, ...]:
+def axes(table: EvaluationTable) -> tuple[Axis, ...]:
     """What accuracy can be drawn against: what is known of two planners at least."""
-    return tuple(axis for axis in AXES if len(_drawn(table, axis)) > 1)
+    return tuple(axis for axis in AXES if len(_rows(table, axis)) > 1)
 
 
-def figure_of(table: Table, axis: Axis, spec: EvaluationSpec) -> Figure:
+def figure_of(table: EvaluationTable, axis: Axis, spec: EvaluationSpec) -> Figure:
     """What is drawn of the planners whose amount is known and more than 0; there has to be one."""
-    rows = _drawn(table, axis)
+    rows = _rows(table, axis)
     router = next((row.accuracy for row in table.rows if row.computed), None)
     xs = [_AMOUNTS[axis](row) or 0.0 for row in rows]
     scales = Scales(x=(min(xs) / 1.5, max(xs) * 1.7), y=_levels(rows, router))
@@ -153,29 +153,29 @@ def figure_of(table: Table, axis: Axis, spec: EvaluationSpec) -> Figure:
     return _labelled(Figure(axis, tuple(points), router, scales))
 
 
-def left_out(table: Table, axis: Axis, spec: EvaluationSpec) -> str:
+def left_out(table: EvaluationTable, axis: Axis, spec: EvaluationSpec) -> str:
     """Which planners are not drawn, and why: what is unknown is not 0; "" where all are drawn."""
     what = "cost is" if axis == "cost" else f"{axis} are"
     reasons: dict[str, list[str]] = {}
     for row in table.rows:
         amount = _AMOUNTS[axis](row)
-        if row.computed or (amount and row.cells):
+        if row.computed or (amount and row.answers):
             continue
         state = "unknown" if amount is None else "0, which a log scale does not have"
-        reason = f"whose {what} {state}" if row.cells else "without an answer that was scored"
+        reason = f"whose {what} {state}" if row.answers else "without an answer that was scored"
         reasons.setdefault(reason, []).append(planner_name(row.planner, spec))
-    found = [f"{named(names)}, {reason}" for reason, names in reasons.items()]
-    return f"Not drawn: {'; '.join(found)}." if found else ""
+    parts = [f"{named(names)}, {reason}" for reason, names in reasons.items()]
+    return f"Not drawn: {'; '.join(parts)}." if parts else ""
 
 
-def _drawn(table: Table, axis: Axis) -> Sequence[PlannerRow]:
-    known = [row for row in table.rows if not row.computed and row.accuracy is not None]
-    return [row for row in known if _AMOUNTS[axis](row)]
+def _rows(table: EvaluationTable, axis: Axis) -> Sequence[PlannerRow]:
+    rows = [row for row in table.rows if not row.computed and row.accuracy is not None]
+    return [row for row in rows if _AMOUNTS[axis](row)]
 
 
 def _point(row: PlannerRow, x: float, front: Sequence[str], name: str, *, lead: bool) -> Point:
-    interval = row.interval
-    assert interval is not None, "a planner with answers has an interval"
+    rate = row.rate
+    assert rate is not None, "a planner with answers has a rate"
     return Point(
         row=row,
         name=name,
@@ -183,9 +183,9 @@ def _point(row: PlannerRow, x: float, front: Sequence[str], name: str, *, lead: 
         lead=lead,
         front=front.index(row.planner) if row.planner in front else None,
         x=x,
-        accuracy=row.right / row.cells,
-        low=interval.low,
-        high=interval.high,
+        accuracy=rate.mean,
+        low=rate.interval.low,
+        high=rate.interval.high,
         place=Place(),
     )
 

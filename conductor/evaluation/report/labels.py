@@ -50,15 +50,15 @@ def placed(
     """A place for each label, in which it covers as little as may be of points, lines and earlier labels."""
     marks = [Box(x - 8, y - 8, x + 8, y + 8) for x, y in points]
     # Who cannot see a point misses more than who sees a line end under a word.
-    taken = [*marks, *marks, *lines]
-    found = []
+    occupants = [*marks, *marks, *lines]
+    places = []
     for label, point in zip(labels, points, strict=True):
         boxes = {place: label_box(label, point, place) for place in PLACES}
-        costs = [_covered(box, taken, within) + 4 * at for at, box in enumerate(boxes.values())]
+        costs = [_covered(box, occupants, within) + 4 * at for at, box in enumerate(boxes.values())]
         best = PLACES[costs.index(min(costs))]
-        taken.append(boxes[best])
-        found.append(best)
-    return tuple(found)
+        occupants.append(boxes[best])
+        places.append(best)
+    return tuple(places)
 
 
 def label_box(text: str, point: tuple[float, float], place: Place) -> Box:
@@ -74,8 +74,8 @@ def shared_area(one: Box, other: Box) -> float:
     return width * height if width > 0 and height > 0 else 0.0
 
 
-def _covered(box: Box, taken: Iterable[Box], within: tuple[float, float]) -> float:
+def _covered(box: Box, occupants: Iterable[Box], within: tuple[float, float]) -> float:
     """The area that a label shares with others, and much more for what of it is outside."""
     width, height = within
     outside = max(0, -box.left) + max(0, box.right - width) + max(0, -box.top) + max(0, box.bottom - height)
-    return sum(shared_area(box, other) for other in taken) + 30 * outside
+    return sum(shared_area(box, other) for other in occupants) + 30 * outside

@@ -8,7 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conductor.evaluation.report.names import planner_name
 from conductor.evaluation.score import WITHOUT_VERDICT
-from conductor.evaluation.statistics import MeanDifference, PairedDifference, wilson
+from conductor.evaluation.statistics import MeanDifference, PairedDifference
 from conductor.text.formatting import dollars, duration, p_value
 from conductor.workflow.edits import words
 
@@ -23,9 +23,9 @@ def _amount(number: float | None, digits: int = 0) -> str:
     return UNKNOWN if number is None else f"{number:,.{digits}f}"
 
 
-def _points(found: PairedDifference | None) -> str:
+def _points(comparison: PairedDifference | None) -> str:
     """A difference of accuracies in percentage points."""
-    return UNKNOWN if found is None else _percent_points(found.difference)
+    return UNKNOWN if comparison is None else _percent_points(comparison.difference)
 
 
 def _percent_points(share: float) -> str:
@@ -33,8 +33,8 @@ def _percent_points(share: float) -> str:
     return _minus(f"{points:+.1f}") if points else "0.0"
 
 
-def _p(found: PairedDifference | None) -> str:
-    return UNKNOWN if found is None else p_value(found.p)
+def _p(comparison: PairedDifference | None) -> str:
+    return UNKNOWN if comparison is None else p_value(comparison.read_p)
 
 
 def _signed(number: float | None) -> str:
@@ -43,11 +43,11 @@ def _signed(number: float | None) -> str:
     return _minus(f"{round(number):+,}") if round(number) else "0"
 
 
-def _signed_dollars(found: MeanDifference | None) -> str:
-    if found is None:
+def _signed_dollars(difference: MeanDifference | None) -> str:
+    if difference is None:
         return UNKNOWN
-    sign = "" if not found.mean else "+" if found.mean > 0 else "\u2212"
-    return f"{sign}{dollars(abs(found.mean))}"
+    sign = "" if not difference.mean else "+" if difference.mean > 0 else "\u2212"
+    return f"{sign}{dollars(abs(difference.mean))}"
 
 
 def _minus(text: str) -> str:
@@ -74,4 +74,4 @@ TEMPLATES.filters |= {
     "planner": planner_name,
     "edits": words,
 }
-TEMPLATES.globals |= {"wilson": wilson, "without_verdict": WITHOUT_VERDICT}
+TEMPLATES.globals |= {"without_verdict": WITHOUT_VERDICT}

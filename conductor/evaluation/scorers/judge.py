@@ -40,19 +40,19 @@ PROMPT_DIGEST = sha256(_TASK.encode()).hexdigest()[:12]
 
 
 def can_judge(card: WorkerCard) -> bool:
-    """Whether the worker could judge; one of the built-in experts and what computes cannot."""
+    """Whether the worker could judge; one that computes cannot."""
     return card.kind != "offline" and not is_computed(card)
 
 
 def request_of(response: str, item: Item) -> Request:
     """What the judge is sent for this response."""
-    shown = response[-MAX_ANSWER:]
-    code = sha256(f"{item.id}\x1f{item.question}\x1f{shown}".encode()).hexdigest()[:12]
+    excerpt = response[-MAX_ANSWER:]
+    code = sha256(f"{item.id}\x1f{item.question}\x1f{excerpt}".encode()).hexdigest()[:12]
     fence = f"=== {code}"
     reference = "\n".join(_references(item))
     text = (
         f"{_TASK.format(fence=fence)}\n\nQuestion:\n{item.question}\n\nReference:\n{reference}\n\n"
-        f"{fence} begin\n{shown}\n{fence} end"
+        f"{fence} begin\n{excerpt}\n{fence} end"
     )
     return Request((Message("user", (Part("frame", text),)),), sampling=Sampling(temperature=0.0))
 
@@ -67,17 +67,17 @@ def _references(item: Item) -> list[str]:
 
 
 def verdict_in(text: str) -> bool | None:
-    """The verdict in the last line of a judge's text: right, wrong, or None where there is none."""
+    """The verdict in the last line of a judge's text: right, wrong, or None."""
     lines = [line for line in text.splitlines() if line.strip()]
-    found = _VERDICT.fullmatch(lines[-1].strip()) if lines else None
-    return None if found is None else found[1].lower() == "right"
+    verdict = _VERDICT.fullmatch(lines[-1].strip()) if lines else None
+    return None if verdict is None else verdict[1].lower() == "right"
 
 
 async def judged(
     response: str, item: Item, judge: Worker, meter: Meter | None = None
 ) -> tuple[Score, Usage | None]:
     """The score of a response by the worker `judge`, and what its call took, which is unknown of a call that
-    failed; None where no call was made.
+    failed; None if no call was made.
 
     Of a judge that fails, or writes no verdict, the score is `unjudged`. `meter` counts the call;
     where its budget has no room the score is `unjudged`, too.

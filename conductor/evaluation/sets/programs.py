@@ -1,6 +1,6 @@
-"""The tests of LiveCodeBench and BigCodeBench as the programs that the code scorer runs.
+"""The tests of LiveCodeBench, HumanEval and BigCodeBench as the programs that the code scorer runs.
 
-Knows how both pack their tests; runs nothing. A packed test is data of others: a pickle that would do more
+Knows how they pack their tests; runs nothing. A packed test is data of others: a pickle that would do more
 than hold a text is refused, and so is one that unpacks to more than `MAX_TESTS`. Outputs are compared as by
 LiveCodeBench's `testing_util.py`.
 """
@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from conductor.errors import DataError
+from conductor.text.bounded_value import json_value
 
 MAX_TESTS = 500_000_000
 """Bytes of one question's unpacked tests."""
@@ -37,7 +38,12 @@ _PRELUDE = (
     "functools, operator, io, sys, json\nsys.setrecursionlimit(50000)\n"
 )
 
-_BY_LINES = """
+SECONDS = 6
+"""Seconds of a core that each test of LiveCodeBench may take, as there, after the imports of every program.
+The limits of its process are those of waiting: on a busy machine a test takes longer by the clock.
+"""
+
+_BY_LINES = f"""
 import subprocess, sys
 from decimal import Decimal, InvalidOperation
 def alike(one, other):
@@ -50,23 +56,53 @@ def alike(one, other):
     except InvalidOperation:
         return False
 with open("answer.py", "w") as file:
-    file.write(PRELUDE + PROGRAM)
+    file.write(PRELUDE + "__import__('signal').setitimer(2, {SECONDS})\\n" + PROGRAM)
 for number, test in enumerate(TESTS, start=1):
-    done = subprocess.run([sys.executable, "answer.py"], input=test["input"], capture_output=True, text=True,
-                          timeout=6)
-    assert done.returncode == 0, f"test {number}: {done.stderr.strip()[-200:]}"
-    assert alike(done.stdout, test["output"]), f"test {number}: another output"
+    done = subprocess.run([sys.executable, "answer.py"], input=test["input"], capture_output=True, text=True)
+    assert done.returncode != -27, f"test {{number}}: timed out after {SECONDS} s"
+    assert done.returncode == 0, f"test {{number}}: {{done.stderr.strip()[-200:]}}"
+    assert alike(done.stdout, test["output"]), f"test {{number}}: another output"
+"""
+
+_IN_TIME = """
+import signal as _signal
+class _TimedOut(BaseException):
+    pass
+def _timed_out(*_):
+    raise _TimedOut("timed out after {seconds} s")
+def _in_time(called):
+    _signal.signal(_signal.SIGPROF, _timed_out)
+    _signal.setitimer(2, {seconds})
+    try:
+        return called()
+    finally:
+        _signal.setitimer(2, 0)
 """
 
 _BY_CALLS = """
-names = {{"__name__": "answer"}}
-exec(compile(PRELUDE + PROGRAM, "answer", "exec"), names)
+names, program = {{"__name__": "answer"}}, PROGRAM
+exec(compile(PRELUDE, "prelude", "exec"), names)
+_in_time(lambda: exec(compile(program, "answer", "exec"), names))
 for number, test in enumerate(TESTS, start=1):
     given = [_json.loads(line) for line in test["input"].split("\\n")]
-    owner = names["Solution"]() if "Solution" in names else None
-    found = getattr(owner, {function!r})(*given) if owner is not None else names[{function!r}](*given)
+    def called():
+        owner = names["Solution"]() if "Solution" in names else None
+        return getattr(owner, {function!r})(*given) if owner is not None else names[{function!r}](*given)
+    try:
+        found = _in_time(called)
+    except _TimedOut as error:
+        raise AssertionError(f"test {{number}}: {{error}}") from None
     found = list(found) if isinstance(found, tuple) else found
     assert found == _json.loads(test["output"]), f"test {{number}}: another result"
+"""
+
+# The prompt is the head of a function: what it imports and defines is in view of a program that does not.
+_BY_CHECK = """
+names, program = {{"__name__": "answer"}}, PROGRAM
+def run():
+    exec(compile({prompt!r} + "\\n    pass\\n" + program, "answer", "exec"), names)
+    exec(compile({test!r} + "\\ncheck(" + {function!r} + ")", "test", "exec"), names)
+_in_time(run)
 """
 
 _UNITTEST = """
@@ -87,7 +123,9 @@ def livecodebench(row: Mapping[str, Any]) -> Mapping[str, Any]:
     function = _read_json(row.get("metadata") or "{}", "metadata").get("func_name")
     cases = [{"input": each["input"], "output": each["output"]} for each in tests]
     packed = base64.b64encode(zlib.compress(json.dumps(cases).encode())).decode()
-    body = _BY_LINES if not function else _BY_CALLS.format(function=function)
+    body = _BY_LINES
+    if function:
+        body = _in_time(SECONDS) + _BY_CALLS.format(function=function)
     ask = (
         f"Write Python that completes this code:\n```python\n{starter}\n```"
         if starter
@@ -99,6 +137,18 @@ def livecodebench(row: Mapping[str, Any]) -> Mapping[str, Any]:
         "target": _TESTS.format(packed=packed, prelude=_PRELUDE) + body,
         "metadata": {"category": row.get("difficulty"), "platform": row.get("platform")},
     }
+
+
+def humaneval(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The item of a row: its function to complete, and its `check`, 3 s as in openai/human-eval."""
+    prompt, function = row["prompt"], row["entry_point"]
+    ask = "Complete this function, and give all of it as one block between ```python and ```."
+    target = _in_time(3) + _BY_CHECK.format(prompt=prompt, test=row["test"], function=function)
+    return {"id": row["task_id"], "input": f"{ask}\n\n```python\n{prompt.rstrip()}\n```", "target": target}
+
+
+def _in_time(seconds: int) -> str:
+    return _IN_TIME.replace("{seconds}", str(seconds))
 
 
 def bigcodebench(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -132,6 +182,6 @@ class _Text(pickle.Unpickler):
 
 def _read_json(text: str, what: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return json_value(text)
+    except ValueError as error:
         raise DataError(f"its {what} are not JSON ({error})") from error

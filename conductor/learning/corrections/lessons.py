@@ -7,7 +7,6 @@ where corrections are stored.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -17,8 +16,9 @@ from pydantic import Field
 
 from conductor.errors import DataError
 from conductor.planner.corrections import LeftOut, Row
-from conductor.planner.local.prompt import prompt_text
+from conductor.planner.local.local_prompt import prompt_text
 from conductor.planner.parsing.parse import parse
+from conductor.text.bounded_value import json_value
 from conductor.values.messages import Value
 from conductor.workflow.model import MAX_STEPS, Workflow
 
@@ -67,11 +67,11 @@ class Learnt(Value):
     seconds: float
 
 
-def lessons_of(rows: Iterable[Row | LeftOut], known: Collection[str]) -> tuple[list[Lesson], Counter[str]]:
+def lessons_of(rows: Iterable[Row | LeftOut], names: Collection[str]) -> tuple[list[Lesson], Counter[str]]:
     """The lessons in rows for a model that knows these workers, and why how many rows teach it nothing."""
-    found = [row if isinstance(row, LeftOut) else lesson_of(row, known) for row in rows]
-    left_out = Counter(each.reason for each in found if isinstance(each, LeftOut))
-    return [each for each in found if not isinstance(each, LeftOut)], left_out
+    lessons = [row if isinstance(row, LeftOut) else lesson_of(row, names) for row in rows]
+    left_out = Counter(each.reason for each in lessons if isinstance(each, LeftOut))
+    return [each for each in lessons if not isinstance(each, LeftOut)], left_out
 
 
 def read_rows(file: Path) -> Iterator[Row]:
@@ -85,15 +85,15 @@ def read_rows(file: Path) -> Iterator[Row]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = json_value(line)
+        except ValueError as error:
             raise DataError(f"{file}, line {number}, is not JSON; export the corrections again.") from error
         if not isinstance(row, dict):
             raise DataError(f"{file}, line {number}, is no row; export the corrections again.")
         yield row
 
 
-def lesson_of(row: Row, known: Collection[str]) -> Lesson | LeftOut:
+def lesson_of(row: Row, names: Collection[str]) -> Lesson | LeftOut:
     """A row of an export as a lesson for a model that knows these workers."""
     try:
         about = row["metadata"]
@@ -110,18 +110,18 @@ def lesson_of(row: Row, known: Collection[str]) -> Lesson | LeftOut:
     plans = [parse(text, workers=pool, max_steps=MAX_STEPS, **reading).workflow for text in texts]
     if not plans or plans[0] is None:
         return LeftOut(reason="its plan cannot be read")
-    strange = {step.worker for step in plans[0].steps}.difference(known)
+    strange = {step.worker for step in plans[0].steps}.difference(names)
     if strange:
         return LeftOut(reason=f"the model does not know {', '.join(sorted(strange))}")
     rejected = plans[1] if len(plans) > 1 else None
-    if rejected is not None and not {step.worker for step in rejected.steps} <= set(known):
+    if rejected is not None and not {step.worker for step in rejected.steps} <= set(names):
         rejected = None
-    workers = tuple(name for name in known if name in pool)
+    workers = tuple(name for name in names if name in pool)
     return Lesson(query=query, workers=workers, chosen=plans[0], rejected=rejected)
 
 
 def _text(messages: Any) -> str:
-    found = messages[0]["content"]
-    if not isinstance(found, str):
+    content = messages[0]["content"]
+    if not isinstance(content, str):
         raise TypeError
-    return found
+    return content

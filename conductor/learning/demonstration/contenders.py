@@ -1,7 +1,9 @@
 """What a Conductor has to beat on the same questions: each worker alone, a perfect router, Mixture-of-Agents.
 
 Knows workflows and outcomes; knows no model. The perfect router is no planner: it is right wherever any
-worker alone is, which no choice of one worker for a question can exceed.
+worker alone is, which no choice of one worker for a question can exceed. Neither is the best constant plan of
+a family: it is given the family of each question, and has the one plan that was right most often on the
+family's validation questions.
 """
 
 from __future__ import annotations
@@ -10,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from conductor.baselines.ensembles import mixture_of_agents, single
-from conductor.evaluation.statistics import Interval, paired_difference, wilson
-from conductor.learning.demonstration.exam import Exam, Result, right_by_question
+from conductor.evaluation.statistics import Interval, paired_difference, wilson, with_holm
+from conductor.learning.demonstration.exam import Exam, Result, item_of, right_by_question
 from conductor.learning.reward import Judge, Outcome
+from conductor.orchard import FAMILIES, Family
 from conductor.values.messages import Sampling, Value
+from conductor.workflow.model import Workflow
 
 AGGREGATOR = "generalist"
 LAYERS = 3
@@ -23,11 +27,16 @@ ROUTER = "perfect router"
 MIXTURE = "Mixture-of-Agents, 3 layers"
 ORACLE = "perfect planner"
 CONDUCTOR = "this Conductor"
+START = "the same before GRPO"
+CONSTANT = "best constant plan of each family"
+
+_VALIDATION, _VALIDATION_SEED = 180, 6
 
 
-class Row(Value):
+class Contender(Value):
     """A planner's line of the table. `ahead` is by how much the Conductor's accuracy exceeds its own, on the
-    same questions, and `between` the 95 % interval of that; None for the Conductor itself.
+    same questions, `between` the 95 % interval of that, and `p` its exact p by Holm's procedure over all of
+    the table; None for the Conductor itself, and `p` of a table that an earlier version wrote.
     """
 
     planner: str
@@ -37,19 +46,38 @@ class Row(Value):
     tokens: float | None
     ahead: float | None = None
     between: tuple[float, float] | None = None
+    p: float | None = None
 
 
 async def contenders(exam: Exam, judge: Judge, names: Sequence[str]) -> Mapping[str, list[Outcome]]:
     """The outcomes of each on the exam's questions, with the whole pool."""
-    count = len(exam.questions)
+    count, best = len(exam.questions), await constant_plans(judge, names)
     alone = {name: await judge.run([single(name, Sampling())] * count, exam.items) for name in names}
     mixture = mixture_of_agents(names, AGGREGATOR, Sampling(), layers=LAYERS)
     return {
         **{f"{name} alone": outcomes for name, outcomes in alone.items()},
         ROUTER: [_routed(outcomes) for outcomes in zip(*alone.values(), strict=True)],
         MIXTURE: await judge.run([mixture] * count, exam.items),
+        CONSTANT: await judge.run([best[question.family] for question in exam.questions], exam.items),
         ORACLE: await judge.run([question.oracle for question in exam.questions], exam.items),
     }
+
+
+async def constant_plans(judge: Judge, names: Sequence[str]) -> Mapping[Family, Workflow]:
+    """The plan for each family that is right on most of its validation questions, of the perfect plans for
+    those and one step by each worker.
+    """
+    validation = Exam.of(_VALIDATION, names, seed=_VALIDATION_SEED, split="validation")
+    best = {}
+    for family in FAMILIES:
+        members = [question for question in validation.questions if question.family == family]
+        plans = dict.fromkeys([question.oracle for question in members])
+        right = {}
+        for plan in (*plans, *(single(name, Sampling()) for name in names)):
+            outcomes = await judge.run([plan] * len(members), [item_of(question) for question in members])
+            right[plan] = sum(outcome.right for outcome in outcomes)
+        best[family] = max(right, key=right.__getitem__)
+    return best
 
 
 def _routed(outcomes: Sequence[Outcome]) -> Outcome:
@@ -63,45 +91,53 @@ def reachable(exam: Exam, others: Mapping[str, Sequence[Outcome]]) -> float:
 
     `others` are the outcomes on the same questions with the whole pool.
     """
-    found = 0
+    count = 0
     for at, (question, pool) in enumerate(zip(exam.questions, exam.pools, strict=True)):
         whole = all(step.worker in pool for step in question.oracle.steps)
-        found += whole or any(others[f"{name} alone"][at].right for name in pool)
-    return found / len(exam.questions)
+        count += whole or any(others[f"{name} alone"][at].right for name in pool)
+    return count / len(exam.questions)
 
 
-def table_of(exam: Exam, result: Result, others: Mapping[str, Sequence[Outcome]]) -> list[Row]:
-    """The Conductor's row, with the tokens of its planning, and those of the others, the best first."""
+def table_of(
+    exam: Exam, result: Result, start: Result, others: Mapping[str, Sequence[Outcome]]
+) -> list[Contender]:
+    """The rows of the Conductor and of its `start`, with the tokens of their planning, and those of the
+    others, the best first.
+    """
     mine = right_by_question(exam, result.outcomes)
-    rows = []
-    for name, outcomes in others.items():
-        paired = paired_difference(mine, right_by_question(exam, outcomes))
+    plain = {name: [outcome.tokens for outcome in outcomes] for name, outcomes in others.items()}
+    compared = {START: (start.outcomes, _with_planning(start))}
+    compared |= {name: (tuple(outcomes), plain[name]) for name, outcomes in others.items()}
+    rows = [_row(CONDUCTOR, result.outcomes, _with_planning(result))]
+    differences = with_holm(
+        [paired_difference(mine, right_by_question(exam, outcomes)) for outcomes, _ in compared.values()]
+    )
+    for (name, (outcomes, tokens)), paired in zip(compared.items(), differences, strict=True):
         assert paired is not None
-        rows.append(
-            _row(name, outcomes, [outcome.tokens for outcome in outcomes]).model_copy(
-                update={"ahead": paired.difference, "between": _pair(paired.interval)}
-            )
-        )
-    tokens = [
-        None if outcome.tokens is None else outcome.tokens + planned
-        for outcome, planned in zip(result.outcomes, result.planning, strict=True)
-    ]
-    rows.append(_row(CONDUCTOR, result.outcomes, tokens))
+        ahead = {"ahead": paired.difference, "between": _pair(paired.interval), "p": paired.read_p}
+        rows.append(_row(name, outcomes, tokens).model_copy(update=ahead))
     return sorted(rows, key=lambda row: -row.accuracy)
 
 
-def _row(name: str, outcomes: Sequence[Outcome], tokens: Sequence[int | None]) -> Row:
+def _with_planning(result: Result) -> list[int | None]:
+    return [
+        None if outcome.tokens is None else outcome.tokens + planned
+        for outcome, planned in zip(result.outcomes, result.planning, strict=True)
+    ]
+
+
+def _row(name: str, outcomes: Sequence[Outcome], tokens: Sequence[int | None]) -> Contender:
     right = sum(outcome.right for outcome in outcomes)
     interval = wilson(right, len(outcomes))
     assert interval is not None
-    known = [each for each in tokens if each is not None]
+    counts = [each for each in tokens if each is not None]
     steps = [outcome.steps for outcome in outcomes if outcome.valid]
-    return Row(
+    return Contender(
         planner=name,
         accuracy=right / len(outcomes),
         interval=_pair(interval),
         steps=fmean(steps) if steps else None,
-        tokens=fmean(known) if len(known) == len(tokens) else None,
+        tokens=fmean(counts) if len(counts) == len(tokens) else None,
     )
 
 

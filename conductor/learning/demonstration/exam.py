@@ -13,7 +13,7 @@ from conductor.evaluation.items import Item
 from conductor.learning.gauges import Gauges, gauges_of
 from conductor.learning.reward import Judge, Outcome
 from conductor.orchard import Question, Split, draw
-from conductor.planner.local.prompt import prompt_text
+from conductor.planner.local.local_prompt import prompt_text
 
 FEWEST_WORKERS = 4
 """A random pool has as many at least."""
@@ -37,7 +37,7 @@ class Exam:
     pools: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def drawn(
+    def of(
         cls, count: int, names: Sequence[str], *, seed: int, split: Split = "test", order: str = "fixed"
     ) -> Exam:
         """`order`: the pool as it is (fixed), all its names in any order (shuffled), or some (subsets)."""

@@ -1,8 +1,9 @@
 """Group-relative policy optimisation of a small Conductor on the orchard, on real runs of the engine.
 
 Knows the orchard, the reward and the model; imports torch. Source: Z. Shao et al., "DeepSeekMath" (2024); as
-in the Conductor's configuration there is one update a batch, so the ratio is 1, no penalty (beta 0), rewards
-are scaled by a group's deviation, and the loss is the mean over all tokens of the batch.
+in the Conductor's configuration there is one update a batch, so the ratio is 1, no penalty (beta 0), and
+rewards are scaled by a group's deviation. The loss is the mean over the tokens of the live groups alone, in
+which rewards differ, so a step does not shrink as groups die; TRL's `bnpo` divides by all tokens of a batch.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from conductor.learning.demonstration.exam import item_of, random_pool
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.demonstration.warm_start import BETAS
 from conductor.learning.gauges import Gauges, gauges_of
-from conductor.learning.reward import Judge, Reward
-from conductor.learning.small_llama.model import Vocabulary, completion_log_probabilities, sample
+from conductor.learning.reward import Judge, Outcome, Reward
+from conductor.learning.small_llama.torch_llama import Vocabulary, completion_log_probabilities, sample
 from conductor.orchard import Question, draw
-from conductor.planner.local.prompt import prompt_text
+from conductor.planner.local.local_prompt import prompt_text
 
 CHUNK = 64
 """Rows in one pass of learning: a bound on memory."""
@@ -42,7 +43,7 @@ class StepTaken:
 
 
 def _steps_needed(question: Question, pool: Sequence[str]) -> int | None:
-    """How many steps the question needs with this pool; None where it has not the workers for them."""
+    """How many steps the question needs with this pool; None if the pool lacks workers for them."""
     whole = all(step.worker in pool for step in question.oracle.steps)
     return question.steps if whole else None
 
@@ -71,12 +72,12 @@ class Grpo:
     async def take_step(self) -> StepTaken:
         """Sample a batch of plans, run them, learn from their rewards."""
         settings, group = self._settings, self._settings.group
-        asked = draw(settings.questions, seed=self._rng.getrandbits(48))
-        pools = [random_pool(self._rng, self._names) for _ in asked]
+        questions = draw(settings.questions, seed=self._rng.getrandbits(48))
+        pools = [random_pool(self._rng, self._names) for _ in questions]
         sampled = sample(
             self._model,
             self._vocabulary,
-            [prompt_text(question.text, pool) for question, pool in zip(asked, pools, strict=True)],
+            [prompt_text(question.text, pool) for question, pool in zip(questions, pools, strict=True)],
             pools,
             repeats=group,
             generator=self._generator,
@@ -84,15 +85,15 @@ class Grpo:
         calls, saved = self._judge.calls, self._judge.saved
         outcomes = await self._judge.judge(
             sampled.texts,
-            [item_of(question) for question in asked for _ in range(group)],
+            [item_of(question) for question in questions for _ in range(group)],
             [pool for pool in pools for _ in range(group)],
         )
         rewards = [self._reward.of(outcome) for outcome in outcomes]
-        self._learn(sampled, torch.tensor(rewards))
+        self._learn(sampled, self._advantages(outcomes, rewards))
         self.step += 1
         needed = [
             steps
-            for question, pool in zip(asked, pools, strict=True)
+            for question, pool in zip(questions, pools, strict=True)
             for steps in [_steps_needed(question, pool)] * group
         ]
         return StepTaken(
@@ -101,19 +102,24 @@ class Grpo:
             self._judge.saved - saved,
         )
 
-    def _learn(self, sampled: Any, rewards: Any) -> None:
-        grouped = rewards.view(-1, self._settings.group)
+    def _advantages(self, outcomes: Sequence[Outcome], rewards: Sequence[float]) -> Any:
+        """What a token of each plan counts for, of shape (plans,); 0 in groups of equal rewards."""
+        if self._settings.learner == "rejection":
+            return torch.tensor([float(outcome.right) for outcome in outcomes])
+        grouped = torch.tensor(rewards).view(-1, self._settings.group)
         scale = grouped.std(1, keepdim=True) + 1e-4
-        advantage = ((grouped - grouped.mean(1, keepdim=True)) / scale).flatten()
-        live = (advantage.abs() > 1e-6).nonzero()[:, 0]  # Groups of equal rewards teach nothing.
+        return ((grouped - grouped.mean(1, keepdim=True)) / scale).flatten()
+
+    def _learn(self, sampled: Any, advantage: Any) -> None:
+        live = (advantage.abs() > 1e-6).nonzero()[:, 0]
         if not len(live):
             return
         self._model.train()
         self._optimiser.zero_grad()
         tokens = (sampled.ids[live][:, sampled.width :] != self._vocabulary.pad).sum()
         for rows in live.split(CHUNK):
-            found, counts = completion_log_probabilities(self._model, self._vocabulary, sampled, rows)
-            (-(found * counts * advantage[rows, None]).sum() / tokens).backward()
+            likelihoods, counts = completion_log_probabilities(self._model, self._vocabulary, sampled, rows)
+            (-(likelihoods * counts * advantage[rows, None]).sum() / tokens).backward()
         torch.nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
         self._optimiser.step()
 

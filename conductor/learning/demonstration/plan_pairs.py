@@ -13,20 +13,20 @@ from pydantic import ValidationError
 from conductor.errors import DataError
 from conductor.learning.demonstration.exam import Exam
 from conductor.learning.reward import Outcome
+from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parsing.parse import parse
-from conductor.planner.protocol import MAX_PLANNED_STEPS
 from conductor.values.messages import Value
 from conductor.workflow.model import Workflow
 
 PLANS = "plans.json"
 
-ASKED = 10
+QUESTIONS = 10
 """One question of each family, and one more."""
 
 _SEED = 5
 
 
-class Planned(Value):
+class ExamPlan(Value):
     """What was planned, None for no valid plan, and what its steps answered."""
 
     workflow: Workflow | None
@@ -39,8 +39,8 @@ class PlanPair(Value):
 
     question: str
     answer: str
-    before: Planned
-    after: Planned | None = None
+    before: ExamPlan
+    after: ExamPlan | None = None
 
 
 class PlanPairs(Value):
@@ -48,7 +48,7 @@ class PlanPairs(Value):
 
     pairs: tuple[PlanPair, ...]
 
-    def after(self, planned: Sequence[Planned]) -> PlanPairs:
+    def after(self, planned: Sequence[ExamPlan]) -> PlanPairs:
         """With what was planned after the training, in the order of the questions."""
         return PlanPairs(
             pairs=tuple(
@@ -60,10 +60,10 @@ class PlanPairs(Value):
 
 def pairs_exam(names: Sequence[str]) -> Exam:
     """The questions, which no training has, with the pool as it is."""
-    return Exam.drawn(ASKED, names, seed=_SEED)
+    return Exam.of(QUESTIONS, names, seed=_SEED)
 
 
-def pairs_before(exam: Exam, planned: Sequence[Planned]) -> PlanPairs:
+def pairs_before(exam: Exam, planned: Sequence[ExamPlan]) -> PlanPairs:
     """The exam's questions with what was planned before the training."""
     return PlanPairs(
         pairs=tuple(
@@ -73,10 +73,10 @@ def pairs_before(exam: Exam, planned: Sequence[Planned]) -> PlanPairs:
     )
 
 
-def planned_of(plans: Sequence[str], outcomes: Sequence[Outcome], exam: Exam) -> list[Planned]:
+def planned_of(plans: Sequence[str], outcomes: Sequence[Outcome], exam: Exam) -> list[ExamPlan]:
     """The plans of an exam's questions as they are read, with what they came to."""
     return [
-        Planned(
+        ExamPlan(
             workflow=parse(plan, workers=names, max_steps=MAX_PLANNED_STEPS, form="names").workflow,
             answer=outcome.answer,
             right=outcome.right,

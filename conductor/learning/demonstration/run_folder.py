@@ -20,8 +20,8 @@ from typing import IO, Any
 from pydantic import ValidationError
 
 from conductor.errors import DataError
+from conductor.files.file_lock import is_free, lock
 from conductor.learning.demonstration.settings import DemoSettings
-from conductor.text.file_lock import is_free, lock
 from conductor.values.messages import Value
 
 SETTINGS, METRICS, STATE, RESULTS = "settings.json", "metrics.jsonl", "state.pt", "results.json"
@@ -89,7 +89,7 @@ class RunFolder:
 
     @property
     def results(self) -> dict[str, Any] | None:
-        """What a finished run measured, None where it is not finished."""
+        """What a finished run measured; None before its end."""
         file = self.path / RESULTS
         return json.loads(file.read_bytes()) if file.exists() else None
 
@@ -120,26 +120,26 @@ class RunFolder:
         _replace(self.path / STATE, self._lines.to_bytes(8, "little") + state)
 
     def load(self) -> bytes | None:
-        """The last state, with the metrics cut to what had happened by then; None where there is none."""
+        """The last state, with the metrics cut to what had happened by then; or None."""
         file = self.path / STATE
         content = file.read_bytes() if file.exists() else bytes(8)
         self._lines = int.from_bytes(content[:8], "little")
-        kept = [line for line, _ in zip(_lines(self.path / METRICS), range(self._lines), strict=False)]
-        _replace(self.path / METRICS, "".join(f"{line}\n" for line in kept).encode())
+        lines = [line for line, _ in zip(_lines(self.path / METRICS), range(self._lines), strict=False)]
+        _replace(self.path / METRICS, "".join(f"{line}\n" for line in lines).encode())
         return content[8:] or None
 
 
 def read_settings(path: Path) -> DemoSettings:
-    """The settings of the run in a folder. Raises `DataError` where there is none that can be read."""
+    """The settings of the run in a folder. Raises `DataError` if they cannot be read."""
     try:
-        found = _settings((path / SETTINGS).read_bytes())
+        settings = _settings((path / SETTINGS).read_bytes())
     except OSError as error:
         raise DataError(f"{path / SETTINGS} cannot be read: {error.strerror}.") from error
     except ValueError as error:  # a NUL in the name
         raise DataError(f"{path / SETTINGS} cannot be read: no file has such a name.") from error
-    if found is None:
+    if settings is None:
         raise DataError(f"{path / SETTINGS} holds no settings of a training; train in another folder.")
-    return found
+    return settings
 
 
 def read_metrics(path: Path) -> list[Metrics]:
@@ -153,7 +153,7 @@ def read_metrics(path: Path) -> list[Metrics]:
 
 
 def holder(path: Path) -> Holder | None:
-    """The process that trains in the folder, None where none does. Raises `DataError` if unknown."""
+    """The process that trains in the folder, or None. Raises `DataError` if unknown."""
     try:
         if is_free(path / LOCK):
             return None
@@ -164,9 +164,9 @@ def holder(path: Path) -> Holder | None:
 
 def _trained_in(path: Path) -> str:
     with suppress(DataError):
-        found = holder(path)
-        if found is not None:
-            return f"Process {found.process} trains in {path}"
+        training = holder(path)
+        if training is not None:
+            return f"Process {training.process} trains in {path}"
     return f"Another process trains in {path}"
 
 

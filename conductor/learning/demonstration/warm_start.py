@@ -13,9 +13,10 @@ from typing import Any
 import torch
 
 from conductor.learning.demonstration.settings import DemoSettings
-from conductor.learning.small_llama.model import Texts, Vocabulary, log_probabilities
-from conductor.orchard import draw, teacher_plan
-from conductor.planner.local.prompt import plan_text, prompt_text
+from conductor.learning.small_llama.torch_llama import Texts, Vocabulary, log_probabilities
+from conductor.orchard import Question, draw, random_plan, teacher_plan
+from conductor.planner.local.local_prompt import plan_text, prompt_text
+from conductor.workflow.model import Workflow
 
 BETAS = (0.9, 0.98)
 
@@ -41,22 +42,22 @@ class WarmStart:
         settings = self._settings
         texts = Texts.of(self._vocabulary, self._batch())
         self._model.train()
-        found = log_probabilities(self._model, self._vocabulary, texts)
+        likelihoods = log_probabilities(self._model, self._vocabulary, texts)
         weight = texts.completion + settings.prompt_weight * texts.prompt
-        loss = -(found * weight).sum() / weight.sum()
+        loss = -(likelihoods * weight).sum() / weight.sum()
         self._optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
         self._optimiser.step()
         self._schedule.step()
         self.step += 1
-        return -float((found.detach() * texts.completion).sum() / texts.completion.sum())
+        return -float((likelihoods.detach() * texts.completion).sum() / texts.completion.sum())
 
     def _batch(self) -> list[tuple[str, str]]:
         """Prompts and plans. A pool has all workers of its plan, and any of the others, in any order."""
         rows = []
         for question in draw(self._settings.warm_batch, seed=self._rng.getrandbits(48)):
-            plan = teacher_plan(question.oracle, self._rng, self._settings.shy)
+            plan = self._taught(question)
             # In the order of the plan: that of a set differs between processes.
             used = list(dict.fromkeys(step.worker for step in plan.steps))
             others = [name for name in self._names if name not in used]
@@ -66,6 +67,11 @@ class WarmStart:
             self._rng.shuffle(pool)
             rows.append((prompt_text(question.text, pool), plan_text(plan)))
         return rows
+
+    def _taught(self, question: Question) -> Workflow:
+        if self._settings.teacher == "random":
+            return random_plan(self._rng, self._names)
+        return teacher_plan(question.oracle, self._rng, self._settings.shy)
 
     def state(self) -> dict[str, Any]:
         return {

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from conductor.evaluation.items import Item
 from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.planner.conductor import PlanRequest
 from conductor.planner.prompt.prompt import plan_messages
-from conductor.planner.protocol import PlanRequest
 from conductor.values.messages import Message
 from conductor.workers.protocol import WorkerCard
 
@@ -36,12 +36,22 @@ class Draw:
         return PlanRequest(query=self.item.question, workers=self.workers, max_steps=recipe.max_steps)
 
 
+def split(recipe: GrpoRecipe, items: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
+    """The items to learn from and the held-out ones, which follow from the recipe's seed."""
+    chance = random.Random(f"held out {recipe.seed}")  # noqa: S311 - a split that can be repeated
+    held_out = {*chance.sample(range(len(items)), int(recipe.held_out * len(items)))}
+    return (
+        [item for at, item in enumerate(items) if at not in held_out],
+        [item for at, item in enumerate(items) if at in held_out],
+    )
+
+
 def draws(recipe: GrpoRecipe, items: Sequence[Item], cards: Sequence[WorkerCard]) -> tuple[Draw, ...]:
     """The draws of all steps in their order: each question once before any comes a second time."""
     chance = random.Random(recipe.seed)  # noqa: S311 - an order that can be repeated, not a secret
-    asked = _over_and_over(items, chance)
+    stream = _over_and_over(items, chance)
     return tuple(
-        Draw(next(asked), _offered(recipe, cards, chance)) for _ in range(recipe.steps * recipe.questions)
+        Draw(next(stream), _offered(recipe, cards, chance)) for _ in range(recipe.steps * recipe.questions)
     )
 
 
@@ -61,4 +71,10 @@ def _offered(
 
 def prompt_of(request: PlanRequest, recipe: GrpoRecipe) -> tuple[Message, ...]:
     """The messages that a completion is sampled for: no form is enforced, as the form is to be learnt."""
-    return plan_messages(request, dialect=recipe.dialect, style=recipe.prompt_style, room_to_think=True)
+    return plan_messages(
+        request,
+        dialect=recipe.dialect,
+        style=recipe.prompt_style,
+        room_to_think=True,
+        wording=recipe.wording,
+    )

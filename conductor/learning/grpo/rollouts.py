@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.learning.gauges import Gauges, gauges_of
-from conductor.learning.grpo.alarm import steps_needed
+from conductor.learning.grpo.alarm import ONE_STEP_SHARE, steps_needed
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.reward import Outcome, Reward, WorkflowJudge
+from conductor.planner.conductor import PlanRequest
 from conductor.planner.parsing.parse import parse
-from conductor.planner.protocol import PlanRequest
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.workflow.plan_report import PlanReport
 
 DEAD = 0.5
-"""The share of failed workflows in a step from which on the workers, not the plans, are to blame."""
+"""The share of failed workflows in a step from which on the workers or the scorer are to blame."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Rollout:
 async def rolled_out(
     recipe: GrpoRecipe,
     judge: WorkflowJudge,
-    asked: Sequence[tuple[Item, PlanRequest]],
+    requests: Sequence[tuple[Item, PlanRequest]],
     completions: Sequence[str],
     before: Sequence[Rollout] = (),
 ) -> list[Rollout]:
     """The rollouts of completions, each for its item and request; `before` are the rounds that they follow.
 
-    Raises `WorkerError` where most workflows of these failed, as where an endpoint is gone.
+    Raises `WorkerError` where most workflows of these failed, as where an endpoint is gone, or their scorer.
     """
     reports = [
         parse(
@@ -59,14 +59,15 @@ async def rolled_out(
             dialect=recipe.dialect,
             max_steps=request.max_steps,
             round=request.round,
+            strict=recipe.strict_form,
         )
-        for text, (_, request) in zip(completions, asked, strict=True)
+        for text, (_, request) in zip(completions, requests, strict=True)
     ]
     planned = [(at, report.workflow) for at, report in enumerate(reports) if report.workflow is not None]
     ran = await judge.run(
         [workflow for _, workflow in planned],
-        [asked[at][0] for at, _ in planned],
-        [asked[at][1].responses for at, _ in planned],
+        [requests[at][0] for at, _ in planned],
+        [requests[at][1].responses for at, _ in planned],
     )
     _check_workers(ran)
     outcomes = [Outcome("no plan")] * len(reports)
@@ -77,23 +78,22 @@ async def rolled_out(
             outcomes[at] = before[at].outcome
     return [
         Rollout(item, request, report, outcome)
-        for (item, request), report, outcome in zip(asked, reports, outcomes, strict=True)
+        for (item, request), report, outcome in zip(requests, reports, outcomes, strict=True)
     ]
 
 
 def _check_workers(ran: Sequence[Outcome]) -> None:
-    failed = [outcome for outcome in ran if outcome.verdict == "failed"]
+    failed = [outcome for outcome in ran if outcome.failed]
     if len(failed) > DEAD * len(ran):
         raise WorkerError(
-            f"{len(failed)} of {counted(len(ran), 'workflow')} of this step failed, the last one with: "
-            f"{failed[-1].failure or 'no answer.'} See to the worker, then give the same command again: "
-            "it goes on."
+            f"{len(failed)} of {quantity(len(ran), 'workflow')} of this step failed, the last one with: "
+            f"{failed[-1].failure or 'no answer.'} See to that, then give the same command again: it goes on."
         )
 
 
 def worth(recipe: GrpoRecipe, rollout: Rollout) -> float | None:
-    """The reward of one round; None where a worker failed, from which nothing is learnt of the plan."""
-    if rollout.outcome.verdict == "failed":
+    """The reward of one round; None if a worker or the scorer failed."""
+    if rollout.outcome.failed:
         return None
     return Reward(recipe.reward, recipe.price).of(rollout.outcome)
 
@@ -120,7 +120,29 @@ def gauges(recipe: GrpoRecipe, rollouts: Sequence[Rollout]) -> Gauges:
     )
 
 
+def live_share(rewards: Sequence[float | None], *, group: int) -> float:
+    """The share of groups whose known rewards differ: from the others nothing is learnt."""
+    groups = [{*rewards[at : at + group]} - {None} for at in range(0, len(rewards), group)]
+    return sum(len(each) > 1 for each in groups) / len(groups)
+
+
+def evaluated(rollouts: Sequence[Rollout], recipe: GrpoRecipe) -> dict[str, float]:
+    """What completions for held-out questions came to, in shares and means of those that could be judged."""
+    judged = [rollout for rollout in rollouts if not rollout.outcome.failed]
+    valid = [rollout.outcome.steps for rollout in judged if rollout.outcome.valid]
+    count = len(judged)
+    shares: dict[str, float] = {"failed": 1 - count / len(rollouts)}
+    if judged:
+        shares["valid"] = len(valid) / count
+        shares["right"] = sum(rollout.outcome.right for rollout in judged) / count
+        shares["reward"] = sum(worth(recipe, rollout) or 0.0 for rollout in judged) / count
+        shares[ONE_STEP_SHARE] = one_step_share(judged)
+    if valid:
+        shares["steps"] = sum(valid) / len(valid)
+    return shares
+
+
 def one_step_share(rollouts: Sequence[Rollout]) -> float:
-    """The share of plans with one step among the valid ones; 0 where none is valid."""
+    """The share of plans with one step among the valid ones; 0 without a valid one."""
     steps = [rollout.outcome.steps for rollout in rollouts if rollout.outcome.valid]
     return sum(count == 1 for count in steps) / len(steps) if steps else 0.0

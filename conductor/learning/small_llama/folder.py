@@ -112,19 +112,3 @@ def as_safetensors(weights: Weights) -> bytes:
     head = json.dumps(header, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 8)
     return b"".join([len(head).to_bytes(8, "little"), head, *pieces])
-
-
-def llama_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The shape of each parameter that the folder stores, by name."""
-    wide, inner, size = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
-    shapes: dict[str, tuple[int, ...]] = {
-        "model.embed_tokens.weight": (size, wide),
-        "model.norm.weight": (wide,),
-    }
-    for layer in range(config["num_hidden_layers"]):
-        place = f"model.layers.{layer}"
-        shapes |= {f"{place}.self_attn.{name}_proj.weight": (wide, wide) for name in "qkvo"}
-        shapes |= {f"{place}.mlp.{name}_proj.weight": (inner, wide) for name in ("gate", "up")}
-        shapes[f"{place}.mlp.down_proj.weight"] = (wide, inner)
-        shapes |= {f"{place}.{name}_layernorm.weight": (wide,) for name in ("input", "post_attention")}
-    return shapes

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from conductor.planner.local.prompt import WORKER_LIST
+from conductor.planner.local.local_prompt import WORKER_LIST
 
 PAD, END = "<pad>", "<eos>"
 
@@ -32,14 +32,14 @@ _PHRASES = (
 
 def make_tokenizer(texts: Iterable[str], names: Sequence[str], *, size: int = 1024) -> Tokenizer:
     """A tokenizer of at most `size` tokens for these texts; each worker's name in `names` is one token."""
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.Sequence(
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex("|".join(_PHRASES)), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
-    made.decoder = decoders.ByteLevel()
+    tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=[PAD, END],
@@ -48,5 +48,5 @@ def make_tokenizer(texts: Iterable[str], names: Sequence[str], *, size: int = 10
     )
     # Often enough that BPE joins each name whole, whatever the texts are.
     named = [f"{WORKER_LIST}{name}, {name}, {name}]" for name in names] * 200
-    made.train_from_iterator([*named, *texts], trainer)
-    return made
+    tokenizer.train_from_iterator([*named, *texts], trainer)
+    return tokenizer

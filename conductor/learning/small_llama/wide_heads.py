@@ -43,8 +43,8 @@ def with_wide_heads(config: Mapping[str, Any], weights: Weights) -> tuple[Mappin
         heads = rows.reshape(-1, size, rows.shape[-1])
         wide = np.zeros((len(heads), LEAST, rows.shape[-1]), np.float32)
         wide[:, places[kind]] = heads * (sqrt(times) if kind == "q" else 1)
-        found = wide.reshape(-1, rows.shape[-1])
-        return found.T if kind == "o" else found
+        matrix = wide.reshape(-1, rows.shape[-1])
+        return matrix.T if kind == "o" else matrix
 
     return {**config, "head_dim": LEAST}, {name: widened(name, array) for name, array in weights.items()}
 

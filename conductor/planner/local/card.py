@@ -33,7 +33,7 @@ class ConductorCard(Value):
     """What is known of a small Conductor.
 
     `data` describes in words what it was trained on, `workers` are the names that it knows, `least` is None
-    where nothing was measured. `settings` and `results` are what its training was set to and measured.
+    if nothing was measured. `settings` and `results` are what its training was set to and measured.
     """
 
     format: Literal["conductor-card-1"] = "conductor-card-1"
@@ -50,7 +50,7 @@ class ConductorCard(Value):
 
 
 def read_card(folder: Path) -> ConductorCard:
-    """The card in a folder. Raises `FormatError` where there is none that can be read."""
+    """The card in a folder. Raises `FormatError` if it cannot be read."""
     file = folder / CARD
     try:
         return ConductorCard.model_validate_json(file.read_bytes())

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from conductor.planner.parsing.literal_reader import LiteralReader, Reading
-from conductor.planner.parsing.literals import Listing, Literal, Table, repair
+from conductor.planner.parsing.literal_reader import LiteralReader, LiteralReading
+from conductor.planner.parsing.literals import Listing, Literal, ObjectLiteral, repair
 from conductor.planner.parsing.plan_forms import (
     LIST_NAMES,
+    LOOSE_MARK,
     MARK,
     Column,
     Draft,
@@ -23,15 +24,21 @@ from conductor.planner.parsing.plan_forms import (
     label_repairs,
     name_of,
     object_plan,
+    steps_plan,
     with_quotes,
 )
-from conductor.workflow.plan_report import Repair, Span
+from conductor.planner.parsing.views import View
+from conductor.workflow.plan_report import Form, Repair, Span
 
-_FENCE = re.compile(r"`{3,}+(?:\w++(?=\s))?")
-_TICK = re.compile(r"[ \t]*+`{1,2}(?!`)")
-_STEPS_OPEN = re.compile(r"\{\s*+[\"']?steps[\"']?\s*+:\s*+\[", re.IGNORECASE)
-_SHOWN = 30
+_FENCE = re.compile(r"`{3,}(?:\w+(?=\s))?")
+_TICK = re.compile(r"[ \t]*`{1,2}(?!`)")
+_STEPS_OPEN = re.compile(r"\{\s*[\"']?steps[\"']?\s*:\s*\[", re.IGNORECASE)
+_PUBLISHED = re.compile("ms+a")
+_OTHER_ORDER = re.compile("ma+s|sm+a|sa+m|am+s|as+m")
+"""The first letters of the lists' names where three belong together."""
+_EXCERPT = 30
 """Characters of what follows a label in place of a list."""
+_MOST_KEYS = 8
 
 _FENCE_DISTANCE = 200
 """How far a fence may be from the plan it wraps and still belong to its span."""
@@ -47,26 +54,31 @@ class _Labelled:
     repairs: tuple[Repair, ...]
 
 
-def find_plans(body: str, *, gaps: Sequence[int] = ()) -> tuple[Sequence[Draft], Sequence[str]]:
-    """The complete plans in `body`, and why the labels that are there make none; empty without any label.
+def find_plans(
+    view: View, *, gaps: Sequence[int] = (), form: Form = "lists"
+) -> tuple[Sequence[Draft], Sequence[str]]:
+    """The complete plans in a view of a text, and why what is there makes none, in the words of `form`.
 
-    `gaps` are ascending places that no list may contain.
+    `gaps` are ascending places in the completion that no list may contain.
     """
-    return _Search(body, gaps).run()
+    return _PlanSearch(view, gaps, form).run()
 
 
 def unreadable(name: ListName, fault: str) -> str:
     return f"The list {name} cannot be read: {fault}. Write it again."
 
 
-class _Search:
+class _PlanSearch:
     """One pass over a text."""
 
-    def __init__(self, body: str, gaps: Sequence[int]) -> None:
-        self._body = body
-        self._marks = list(MARK.finditer(body))
+    def __init__(self, view: View, gaps: Sequence[int], form: Form) -> None:
+        self._body = body = view.text
+        self._loose, self._form = view.loose, form
+        self._marks = list((LOOSE_MARK if view.loose else MARK).finditer(view.marks))
+        # The keys of the objects that are no plan.
+        self._keys: dict[str, None] = {}
         walls = [mark.start() for mark in self._marks if mark["list"] and mark["line"] is not None]
-        self._reader = LiteralReader(body, walls=walls, gaps=gaps)
+        self._reader = LiteralReader(body, marks=view.marks, walls=walls, gaps=gaps)
         self._fences = [fence.span() for fence in _FENCE.finditer(body)]
         self._quoted = 0
         self._last_quoted = (0, 0)
@@ -82,19 +94,20 @@ class _Search:
                 continue
             if mark["list"]:
                 at = self._take_list(mark)
-            elif mark[0] == "{" and mark.start() >= objects_from:
-                objects_from, taken = self._take_object(mark.start())
-                at = objects_from if taken else at
+            elif mark[0] in "{[" and mark.start() >= objects_from:
+                objects_from, is_read = self._take_object(mark.start())
+                at = objects_from if is_read else at
         self._group()
         return self._drafts, list(self._incomplete())
 
     def _incomplete(self) -> Iterator[str]:
         instead = {
-            name_of(mark): self._body[mark.end() : mark.end() + _SHOWN].partition("\n")[0].strip()
+            name_of(mark): self._body[mark.end() : mark.end() + _EXCERPT].partition("\n")[0].strip()
             for mark in self._marks
             if mark["name"] and not mark["list"] and name_of(mark) not in self._faults
         }
-        if not instead and not self._faults:
+        if self._form == "json" or not (instead or self._faults):
+            yield self._without_plan([*instead, *self._faults])
             return
         for name in LIST_NAMES:
             if name not in self._faults:
@@ -106,12 +119,27 @@ class _Search:
             elif self._faults[name]:
                 yield unreadable(name, self._faults[name])
 
+    def _without_plan(self, labels: Sequence[str]) -> str:
+        lists = "end it with the lists model_id, subtasks and access_list"
+        how = {
+            "json": "answer with one JSON object that has the key steps",
+            "names": f"{lists}, and with workers' names in model_id",
+        }.get(self._form, lists)
+        keys = ", ".join(repr(key[:_EXCERPT]) for key in [*self._keys][:_MOST_KEYS])
+        there = f" It has an object with the keys {keys}." if keys else ""
+        there = there or (f" It has the labels {', '.join(labels)}." if labels else "")
+        return f"There is no plan in the text; {how}.{there}"
+
     def _take_list(self, mark: re.Match[str]) -> int:
         """Read the list after a label; the place where reading stopped."""
         name = name_of(mark)
         reading = self._reader.read(mark.start("list"))
         column = Column(_inner(reading.literal) if reading.literal else (), reading.fault)
-        repairs = (*self._fence_repairs(mark.start("list")), *label_repairs(mark), *reading.repairs)
+        repairs = (
+            *self._fence_repairs(mark.start("list")),
+            *label_repairs(mark, self._body),
+            *reading.repairs,
+        )
         self._lists.append(_Labelled(name, (mark.start(), reading.span[1]), column, repairs))
         self._faults[name] = reading.fault
         self._quote(reading.span)
@@ -129,13 +157,17 @@ class _Search:
             self._drafts += drafts
         return reading.span[1], bool(drafts)
 
-    def _object_drafts(self, reading: Reading) -> Iterator[Draft]:
+    def _object_drafts(self, reading: LiteralReading) -> Iterator[Draft]:
         """The plans among an object and the objects inside it."""
         pending: list[Literal] = [reading.literal] if reading.literal else []
         while pending:
             top = pending.pop()
-            draft = object_plan(top) if isinstance(top, Table) else None
+            draft = object_plan(top) if isinstance(top, ObjectLiteral) else None
+            if isinstance(top, Listing) and self._loose:
+                draft = steps_plan(top)
             if draft is None:
+                if isinstance(top, ObjectLiteral):
+                    self._keys |= dict.fromkeys(key for key, _ in top.fields)
                 pending.extend(reversed(_inner(top)))
                 continue
             inside = _within(reading.repairs, top.span)
@@ -168,8 +200,8 @@ class _Search:
         first, end = (bisect_left(self._fences, (place, place)) for place in span)
         if first < end:
             self._quoted += end - first
-            begun, ended = self._last_quoted
-            self._last_quoted = (begun if begun < ended == first else first, end)
+            start, stop = self._last_quoted
+            self._last_quoted = (start if start < stop == first else first, end)
 
     def _whole(self, span: Span) -> tuple[Span, tuple[Repair, ...]]:
         """The span of a plan with what wraps it, and the repair that names quotes around it."""
@@ -209,55 +241,28 @@ def _inner(literal: Literal) -> tuple[Literal, ...]:
     match literal:
         case Listing(items=items):
             return items
-        case Table(fields=fields):
+        case ObjectLiteral(fields=fields):
             return tuple(value for _, value in fields)
         case _:
             return ()
 
 
-def _triples(lists: Sequence[_Labelled]) -> Iterator[tuple[_Labelled, ...]]:
+def _triples(lists: Sequence[_Labelled]) -> Iterator[Sequence[_Labelled]]:
     """The labelled lists in threes, one of each name, in the order of the text.
 
-    Neighbours belong together, and of lists of one name between the two others the last: as many threes as
-    possible, among those the ones whose lists stand closest, so that a list quoted in the reasoning does not
-    tear a plan apart, and then the ones in the published order. Where no neighbours make a plan, the last
-    list of each name do.
+    Neighbours belong together, first those in the published order, and of lists of one name between the two
+    others the last. Where no neighbours make a plan, the last list of each name do.
     """
-    count = len(lists)
-    best = [(0, 0, 0)] * (count + 1)
-    taken: dict[int, int] = {}
-    neighbours = False
-    for i in range(count - 1, -1, -1):
-        best[i] = best[i + 1]
-        last = _last_of_three(lists, i)
-        if last is None:
-            continue
-        neighbours = neighbours or last == i + 2
-        first, middle, end = three = (lists[i], lists[last - 1], lists[last])
-        space = middle.span[0] - first.span[1] + end.span[0] - middle.span[1]
-        published = tuple(part.name for part in three) == LIST_NAMES
-        threes, closeness, in_order = best[last + 1]
-        here = (threes + 1, closeness - space, in_order + published)
-        if here >= best[i]:
-            best[i], taken[i] = here, last
-    if not neighbours:
-        newest = {part.name: part for part in lists}
-        if len(newest) == len(LIST_NAMES):
-            yield tuple(newest.values())
-        return
-    i = 0
-    while i < count:
-        if i in taken:
-            yield lists[i], lists[taken[i] - 1], lists[taken[i]]
-        i = taken.get(i, i) + 1
-
-
-def _last_of_three(lists: Sequence[_Labelled], start: int) -> int | None:
-    """Where a three that begins at `start` ends: at the third name, None where that does not come next."""
-    second = start + 1
-    if second >= len(lists) or lists[second].name == lists[start].name:
-        return None
-    end = second
-    while end < len(lists) and lists[end].name == lists[second].name:
-        end += 1
-    return end if end < len(lists) and lists[end].name != lists[start].name else None
+    order = "".join(part.name[0] for part in lists)
+    threes, at = list[re.Match[str]](), 0
+    for published in [*_PUBLISHED.finditer(order), None]:
+        stop = published.start() if published else len(order)
+        threes += _OTHER_ORDER.finditer(order, at, stop)
+        if published:
+            threes.append(published)
+            at = published.end()
+    for three in threes:
+        yield lists[three.start()], lists[three.end() - 2], lists[three.end() - 1]
+    newest = {part.name: part for part in lists}
+    if not threes and len(newest) == len(LIST_NAMES):
+        yield tuple(newest.values())

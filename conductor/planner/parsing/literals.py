@@ -14,7 +14,7 @@ RepairKind = typing.Literal[
     "code-fence", "backtick", "bold-label", "bullet", "colon-label", "label-variant", "json-object",
     "json-steps", "quoted-plan", "typographic-quotes", "apostrophe", "raw-newline", "triple-quotes",
     "trailing-comma", "comment", "missing-bracket", "number-as-string", "bare-word", "worker-name",
-    "bare-access", "repeated-access",
+    "bare-access", "repeated-access", "backslash", "other-marks", "json-text",
 ]  # fmt: skip
 
 
@@ -52,17 +52,17 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ObjectLiteral:
     """An object, its keys and values in the order written."""
 
     fields: tuple[tuple[str, Literal], ...]
     span: Span
 
 
-Literal = Text | Number | Word | Listing | Table
+Literal = Text | Number | Word | Listing | ObjectLiteral
 
 
-def shown(literal: Literal | None) -> str:
+def short(literal: Literal | None) -> str:
     """A literal as it appears in a message, shortened."""
     match literal:
         case None:

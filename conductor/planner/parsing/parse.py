@@ -6,12 +6,16 @@ and an invalid plan is never replaced.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from conductor.planner.parsing.find_plans import find_plans
 from conductor.planner.parsing.plan_builder import PlanBuilder, Rules
 from conductor.planner.parsing.plan_forms import Draft
+from conductor.planner.parsing.quoted_example import without_examples
+from conductor.planner.parsing.strict_form import strict_draft, without_repairs
+from conductor.planner.parsing.views import views
+from conductor.text.thoughts import TextPiece, read_thoughts
 from conductor.workflow.plan_report import Candidate, Dialect, Form, PlanProblem, PlanReport, Span
 
 
@@ -23,35 +27,76 @@ def parse(
     max_steps: int = 5,
     round: int = 1,
     form: Form = "lists",
+    strict: bool = False,
+    cut: bool = False,
 ) -> PlanReport:
     """The report of a Conductor's completion.
 
     `workers` are the pool's names in the order that the prompt numbered them. `round` counts from 1; three
     empty lists are legal from round 2 on. `form` is the form that the prompt required: both are read, and the
-    other one is a repair. Takes any text and raises nothing: the report names what is wrong, steps counted
-    from 1 in messages.
+    other one is a repair. `strict`: lists are read as the research code reads them, the first one behind each
+    label, and what would be a repair is a fault. `cut`: the completion ended at its token limit.
+
+    Takes any text and raises nothing: the report names what is wrong, steps counted from 1 in messages.
     """
-    blocks = _thinking(text)
-    body = _blanked(text, blocks)
-    drafts, incomplete = find_plans(body, gaps=[start for start, _ in blocks])
+    body, blocks, thinking = _thinking(text)
     rules = Rules(workers, dialect, max_steps, round, form)
-    candidates = tuple(PlanBuilder(draft, rules).candidate(text) for draft in drafts)
+    drafts, candidates, incomplete = (
+        _strict_plans(body, rules) if strict else _plans(body, [start for start, _ in blocks], rules)
+    )
     chosen = _chosen(candidates)
     if chosen is None:
-        reasons = incomplete or (_no_plan(only_thinking=bool(blocks) and not body.strip()),)
-        problems = tuple(PlanProblem(step=None, message=reason) for reason in reasons)
+        if blocks and not body.strip():
+            incomplete = [f"{reason} The text is thinking only; allow more tokens." for reason in incomplete]
+        # What a cut text lacks is no other fault.
+        missing = () if cut else incomplete
+        problems = tuple(PlanProblem(step=None, message=reason) for reason in missing)
     else:
         problems = candidates[chosen].problems
-    thoughts = (_TAG.sub("", text[start:end]).strip() for start, end in blocks)
+    if cut and (problems or chosen is None):
+        problems = (PlanProblem(step=None, message=_CUT), *problems)
     return PlanReport(
         text=text,
-        thinking="\n\n".join(filter(None, thoughts)),
-        reasoning=_reasoning(body, None if chosen is None else drafts[chosen]),
+        thinking=thinking,
+        reasoning=body.strip()
+        if chosen is None
+        else _reasoning(body, drafts[chosen], candidates[chosen].span),
         dialect=dialect,
         candidates=candidates,
         chosen=chosen,
         problems=problems,
     )
+
+
+_Plans = tuple[Sequence[Draft], tuple[Candidate, ...], Sequence[str]]
+"""The plans as written and as read, and why there is none."""
+
+
+def _strict_plans(body: str, rules: Rules) -> _Plans:
+    draft = strict_draft(body)
+    if isinstance(draft, str):
+        return (), (), (draft,)
+    return (draft,), (without_repairs(PlanBuilder(draft, rules).candidate(body)),), ()
+
+
+def _plans(body: str, gaps: Sequence[int], rules: Rules) -> _Plans:
+    """The plans of the first view of the text that has a valid one, else of the one that reads most."""
+    most = (False, -1)
+    best: _Plans = ((), (), ())
+    for at, view in enumerate(views(body)):
+        if view.decoded and most[0]:
+            break
+        drafts, lacks = find_plans(view, gaps=gaps, form=rules.form)
+        builders = (PlanBuilder(draft, replace(rules, loose=view.loose)) for draft in drafts)
+        read = tuple(
+            without_examples(view.placed(builder.candidate(view.text)), body) for builder in builders
+        )
+        if any(candidate.ok for candidate in read):
+            return drafts, read, lacks
+        telling = bool(read), -len(read[-1].problems) if read else at
+        if telling > most:
+            most, best = telling, (drafts, read, lacks)
+    return best
 
 
 def _chosen(candidates: Sequence[Candidate]) -> int | None:
@@ -62,58 +107,33 @@ def _chosen(candidates: Sequence[Candidate]) -> int | None:
     return valid[-1] if valid else len(candidates) - 1
 
 
-def _no_plan(*, only_thinking: bool) -> str:
-    message = "There is no plan in the text; end it with the lists model_id, subtasks and access_list."
-    return f"{message} The text is thinking only; allow more tokens." if only_thinking else message
+_CUT = (
+    "The answer was cut off at its token limit before the plan was whole; plan fewer and shorter steps, or "
+    "raise max_tokens in the pool file."
+)
 
 
-def _reasoning(body: str, draft: Draft | None) -> str:
+def _reasoning(body: str, draft: Draft, span: Span) -> str:
     """The text around the plan, and what the plan's own object gives as its reasoning."""
-    if draft is None:
-        return body.strip()
-    start, end = draft.span
+    start, end = span
     return "\n\n".join(filter(None, (body[:start].strip(), draft.reasoning, body[end:].strip())))
 
 
 # -- thinking --------------------------------------------------------------------------------------
 
-_TAG = re.compile(r"<(/?)think>", re.IGNORECASE)
 
-
-def _thinking(text: str) -> list[Span]:
-    """The `<think>` blocks with their tags, in ascending order.
-
-    Reasoning servers often strip the opening tag, so a closing tag without one makes everything before it
-    thinking. A cut completion has no closing tag: everything after the opening one is thinking. A block with
-    blocks inside it lasts until its own closing tag, where there is one.
+def _thinking(text: str) -> tuple[str, list[Span], str]:
+    """The text with blanks in place of thoughts and marks, so that offsets agree; where those stand; and the
+    thoughts.
     """
-    blocks: list[Span] = []
-    opened: int | None = None
-    nested = 0
-    for tag in _TAG.finditer(text):
-        if not tag[1]:
-            if opened is None:
-                opened, nested = tag.start(), 0
-            else:
-                nested += 1
-        elif opened is not None:
-            blocks.append((opened, tag.end()))
-            opened = None
-        elif nested:
-            blocks[-1] = (blocks[-1][0], tag.end())
-            nested -= 1
-        else:
-            blocks = [(0, tag.end())]
-    if opened is not None:
-        blocks.append((opened, len(text)))
-    return blocks
-
-
-def _blanked(text: str, blocks: Sequence[Span]) -> str:
-    """The text with blanks in place of thinking, so that offsets agree."""
-    pieces: list[str] = []
-    at = 0
-    for start, end in blocks:
-        pieces += [text[at:start], " " * (end - start)]
-        at = end
-    return "".join([*pieces, text[at:]])
+    body, gaps, thoughts, at = list[str](), list[Span](), [list[str]()], 0
+    for piece in (*read_thoughts(text), TextPiece("answer", "", len(text))):
+        if piece.kind == "thought":
+            thoughts[-1].append(piece.text)
+            continue
+        if text[at : piece.at].strip():
+            gaps.append((at, piece.at))
+        body += [" " * (piece.at - at), piece.text]
+        at = piece.at + len(piece.text)
+        thoughts.append([])
+    return "".join(body), gaps, "\n\n".join(filter(None, ("".join(own).strip() for own in thoughts)))

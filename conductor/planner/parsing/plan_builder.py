@@ -8,18 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from conductor.planner.parsing.find_plans import unreadable
 from conductor.planner.parsing.literals import (
     Listing,
     Literal,
     Number,
+    ObjectLiteral,
     RepairKind,
-    Table,
     Text,
     Word,
     repair,
-    shown,
+    short,
 )
 from conductor.planner.parsing.plan_forms import LIST_NAMES, Draft, ListName
 from conductor.workflow.model import MAX_INSTRUCTION, MAX_STEPS, Step, Workflow, problems_of
@@ -30,6 +31,11 @@ _ABSENT = frozenset(("none", "null"))
 
 _NO_NAMES = _ABSENT | {"true", "false"}
 _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\s*")
+_LOOSE_WHOLE = re.compile(r"[\s\[(]*(-?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?[\s\])]*")
+_NUMBERED = re.compile(
+    r"[\s\[(]*(?:(?:model|agent|worker)\s+)?([0-9]{1,9})[\s\])]*[:.)(=-]\s*(.+?)[\s)]*", re.I
+)
+_LISTED = re.compile(r"\s*[\[(]([^\[\](){}]*)[\])]\s*")
 _NUMERIC = re.compile(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 
 _LEGAL: Mapping[Dialect, str] = {
@@ -49,6 +55,7 @@ class Rules:
     max_steps: int
     round: int
     form: Form
+    loose: bool = False
 
 
 class PlanBuilder:
@@ -68,9 +75,7 @@ class PlanBuilder:
         columns = [self._draft.columns[name] for name in LIST_NAMES]
         empty = not any(column.fault or column.entries for column in columns)
         if empty and self._rules.round < 2:
-            self._wrong(
-                None, "The three lists are empty; plan at least one step (only a later round may be empty)."
-            )
+            self._wrong(None, "The plan has no step; plan at least one (only a later round may have none).")
         self._judge_lists()
         # Of a plan with more steps, which is not valid, the others are not looked at.
         count = min(max(len(column.entries) for column in columns), MAX_STEPS)
@@ -79,16 +84,30 @@ class PlanBuilder:
             for problem in problems_of(steps):
                 self._wrong(problem.step, str(problem))
         valid = not self._problems
-        known = tuple(worker for worker in self._workers if worker is not None)
+        workers = tuple(worker for worker in self._workers if worker is not None)
         access = self._draft.columns["access_list"].entries
         return Candidate(
             span=self._draft.span,
             workflow=Workflow.of(steps) if valid and not empty else None,
-            worker_indices=known if len(known) == count else (),
+            worker_indices=workers if len(workers) == count else (),
             written_access=tuple("" if entry is None else text[slice(*entry.span)] for entry in access),
             return_previous=valid and empty,
             repairs=tuple(sorted(self._repairs, key=lambda loose: loose.span)),
             problems=tuple(self._problems),
+        )
+
+    def so_far(self, i: int) -> tuple[str | None, str, tuple[int, ...]]:
+        """Of an unfinished plan, the worker, the instruction and the access of step `i`, each as far as it is
+        there; steps are read in order.
+        """
+        worker = self._worker(i) if self._has("model_id", i) else None
+        self._workers.append(worker)
+        entry = self._draft.columns["subtasks"].entries[i] if self._has("subtasks", i) else None
+        workers = dict(enumerate(self._rules.workers))
+        return (
+            None if worker is None else workers.get(worker),
+            entry.value if isinstance(entry, Text) else "",
+            self._access(i)[0] if self._has("access_list", i) else (),
         )
 
     def _wrong(self, step: int | None, message: str) -> None:
@@ -117,7 +136,7 @@ class PlanBuilder:
             self._wrong(None, f"The plan has {count} steps; the limit is {limit}. Plan fewer steps.")
 
     def _step(self, i: int) -> Step | None:
-        """The step at position `i`, None where its worker is not known."""
+        """The step at position `i`, None if its worker is not known."""
         worker = self._worker(i) if self._has("model_id", i) else None
         self._workers.append(worker)
         instruction = self._instruction(i) if self._has("subtasks", i) else ""
@@ -139,29 +158,43 @@ class PlanBuilder:
     def _worker(self, i: int) -> int | None:
         entry = self._draft.columns["model_id"].entries[i]
         if entry is None:
-            self._wrong(i, f"Step {i + 1} names no worker; give it the number of one.")
+            number = "name" if self._rules.form == "names" else "number"
+            self._wrong(
+                i, f"Step {i + 1} names no worker; give it the {number} of one{self._key('model_id', i)}."
+            )
             return None
         index, problem = self._pool_number(entry)
         if problem:
             self._wrong(i, f"Step {i + 1} {problem}.")
         return index
 
+    def _key(self, key: str, i: int) -> str:
+        """Where a step that is an object lacks something, and what it has instead."""
+        if not self._draft.keys:
+            return ""
+        own = ", ".join(repr(other)[:30] for other in self._draft.keys[i][:8])
+        return f" under the key {key} (its keys are {own})"
+
     def _pool_number(self, literal: Literal) -> tuple[int | None, str | None]:
         """The pool number that a literal names and what is wrong with it (one of them, or both)."""
         workers = self._rules.workers
-        name, named = _name(literal), f"names the worker {shown(literal)}"
+        name, named = _name(literal), f"names the worker {short(literal)}"
         same = [i for i, worker in enumerate(workers) if name and worker.casefold() == name.casefold()]
         if len(same) == 1 and self._rules.form == "names":
             return same[0], None  # the required form is no repair
         if len(same) == 1:
             if isinstance(literal, Word):
-                self._repaired("bare-word", f"{shown(literal)} was read as a name", literal)
-            self._repaired("worker-name", f"the name {shown(literal)} was read as worker {same[0]}", literal)
+                self._repaired("bare-word", f"{short(literal)} was read as a name", literal)
+            self._repaired("worker-name", f"the name {short(literal)} was read as worker {same[0]}", literal)
             return same[0], None
         if len(same) > 1:
             numbers = ", ".join(map(str, same))
             return None, f"{named}, which is any of the numbers {numbers}; write one"
         number = self._whole_number(literal)
+        numbered = _NUMBERED.fullmatch(name) if name and self._rules.loose else None
+        if numbered and list(workers[int(numbered[1]) :][:1]) == [numbered[2]]:
+            number = int(numbered[1])
+            self._repaired("worker-name", f"{short(literal)} was read as worker {number}", literal)
         if number is not None and 0 <= number < len(workers):
             return number, None
         choices = ", ".join(f"{i} ({worker})" for i, worker in enumerate(workers))
@@ -169,24 +202,27 @@ class PlanBuilder:
         if number is not None:
             return number, f"asks for worker {number}, which the pool does not have; {choose}"
         if name is None:
-            return None, f"has {shown(literal)} for its worker; {choose}"
+            return None, f"has {short(literal)} for its worker; {choose}"
         return None, f"{named}, which the pool does not have; {choose}"
 
     def _whole_number(self, literal: Literal) -> int | None:
         """The number that a literal is, or spells (a repair); None for anything else."""
         if isinstance(literal, Number):
             return literal.value
-        spelt = _WHOLE.fullmatch(literal.value) if isinstance(literal, Text) else None
+        spelling = _LOOSE_WHOLE if self._rules.loose else _WHOLE
+        spelt = spelling.fullmatch(literal.value) if isinstance(literal, Text | Word) else None
         if spelt is None:
             return None
-        self._repaired("number-as-string", f"{shown(literal)} was read as a number", literal)
+        self._repaired("number-as-string", f"{short(literal)} was read as a number", literal)
         return int(spelt[1])
 
     def _instruction(self, i: int) -> str:
         entry = self._draft.columns["subtasks"].entries[i]
         if not isinstance(entry, Text):
             self._wrong(
-                i, f"Step {i + 1} has {shown(entry)} for its subtask; write what its worker shall do."
+                i,
+                f"Step {i + 1} has {short(entry)} for its subtask; write what its worker shall do"
+                f"{'' if entry else self._key('instruction', i)}.",
             )
             return ""
         if not entry.value.strip():
@@ -206,20 +242,38 @@ class PlanBuilder:
         entry = self._draft.columns["access_list"].entries[i]
         dialect = self._rules.dialect
         if entry is None or (isinstance(entry, Word) and entry.value.casefold() in _ABSENT):
-            self._wrong(i, f"Step {i + 1} has no access list; write {_LEGAL[dialect]} ([] reads nothing).")
+            legal = f"{_LEGAL[dialect]} ([] reads nothing)"
+            key = self._key("access", i) if entry is None else ""
+            self._wrong(i, f"Step {i + 1} has no access list; write {legal}{key}.")
             return (), False
+        if self._rules.loose:
+            entry = self._unwrapped(entry)
         items = entry.items if isinstance(entry, Listing) else (entry,)
         # "all" without brackets is how the binary dialect itself writes it.
-        if not isinstance(entry, Listing | Table) and not (dialect == "binary" and _is_all(entry)):
-            self._repaired("bare-access", f"{shown(entry)} was read as a list of one", entry)
+        if not isinstance(entry, Listing | ObjectLiteral) and not (dialect == "binary" and _is_all(entry)):
+            self._repaired("bare-access", f"{short(entry)} was read as a list of one", entry)
         reads: set[int] = set()
         for item in items:
             read = self._reads(item, i)
             if read and reads.issuperset(read):
-                detail = f"{shown(item)} repeats what the list reads already, and was ignored"
+                detail = f"{short(item)} repeats what the list reads already, and was ignored"
                 self._repaired("repeated-access", detail, item)
             reads.update(read)
         return tuple(sorted(reads)), any(map(_is_all, items))
+
+    def _unwrapped(self, entry: Literal) -> Literal:
+        """The list that a text holds, or the items of lists inside a list: a repair."""
+        listed = _LISTED.fullmatch(entry.value) if isinstance(entry, Text) else None
+        nested = isinstance(entry, Listing) and any(isinstance(item, Listing) for item in entry.items)
+        if listed is None and not nested:
+            return entry
+        self._repaired("bare-access", f"{short(entry)} was read as one list", entry)
+        if listed:
+            parts = [part.strip(" \"'") for part in listed[1].split(",")]
+            return Listing(tuple(Text(part, entry.span) for part in parts if part), entry.span)
+        assert isinstance(entry, Listing)
+        rows = (item.items if isinstance(item, Listing) else (item,) for item in entry.items)
+        return Listing(tuple(chain.from_iterable(rows)), entry.span)
 
     def _reads(self, item: Literal, i: int) -> Sequence[int]:
         """The steps that one item of the entry of step `i` means."""
@@ -234,7 +288,7 @@ class PlanBuilder:
             return range(i)
         number = self._pool_number(item)[0] if dialect == "worker" else self._whole_number(item)
         if number is None:
-            self._wrong(i, f"{step} has the access entry {shown(item)}; write {_LEGAL[dialect]}.")
+            self._wrong(i, f"{step} has the access entry {short(item)}; write {_LEGAL[dialect]}.")
         elif dialect == "binary":
             self._wrong(i, f"{step} reads {number}, but numbers are {elsewhere}")
         elif dialect == "worker":

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 
-from conductor.planner.parsing.literals import Text, repair
-from conductor.workflow.plan_report import Repair
+from conductor.planner.parsing.literals import RepairKind, Text, repair
+from conductor.workflow.plan_report import Repair, Span
 
-DOUBLE = '"“”„‟'
+_CORNERS = dict(zip("「『«»＂", "」』»«＂", strict=True))
+DOUBLE = '"“”„‟' + "".join(_CORNERS)
 SINGLE = "'‘’‚‛"
 QUOTES = DOUBLE + SINGLE
 
-_CLOSERS = {'"': '"', **dict.fromkeys(DOUBLE[1:], '"“”'), "'": "'", **dict.fromkeys(SINGLE[1:], "'‘’")}
+_CLOSERS = {'"': '"', **dict.fromkeys("“”„‟", '"“”'), "'": "'", **dict.fromkeys(SINGLE[1:], "'‘’")} | _CORNERS
 _STOPS = {closers: re.compile(rf"\\.|[{closers}]", re.DOTALL) for closers in set(_CLOSERS.values())}
 _TRIPLES = {
     opener * 3: re.compile(rf"\\.|{opener * 3 if opener in closers[:1] else f'[{closers}]{{3}}'}", re.DOTALL)
     for opener, closers in _CLOSERS.items()
 }
-_QUOTE = re.compile(rf"\s*+[{QUOTES}]")
+_QUOTE = re.compile(rf"\s*[{QUOTES}]")
 
 _PAIR = r"\\u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
 _CODE = r"\\(?:u(?P<u4>[0-9a-fA-F]{4})|U(?P<u8>[0-9a-fA-F]{8})|x(?P<x2>[0-9a-fA-F]{2})|(?P<octal>[0-7]{1,3}))"
@@ -36,13 +37,42 @@ _PLAIN = {
 }
 
 
+# A drive or a share with what follows it, and what only a path has there: "x:\\nThen" is none.
+_RUN = re.compile(r"(?:(?<![^\W_])[A-Za-z]:|(?<![^\s\"'(`=])\\\\[\w.$-]{1,80}(?=\\))(?:\\[\w.$%~-]+)+")
+_FOLDER = re.compile(
+    r"\\(?![ntr]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
+    r"|\\(?:te?mp|tools?|tests?|repos?|reports?|results?|root|run|new|node|notes)(?![a-z])"
+    r"|\.(?:txt|csv|jsonl?|py|md|exe|docx?|xlsx?|pdf|log|zip)\b"
+)
+# Commands of LaTeX whose first letter makes an escape; source: HKUDS/LightRAG#3238. The second list may begin
+# a line or a cell as well ("\\nu" is a line that begins with u): a formula or the character before decides.
+_LONG = (
+    r"(?:(?:text|tan|tag)(?=\{)|text(?:bf|it|rm|tt|sf|sc|style|normal)|t(?:imes|heta|anh|frac|binom|ilde)"
+    r"|t(?:riangle|hick)\w*|therefore|nabla|neq|not(?:in|ag)?|n(?:leq|geq|cong|sim)|n(?:sub|sup)set\w*"
+    r"|n\w{0,9}arrow|newcommand|newline|nolimits|nonumber|normalsize)(?![A-Za-z])"
+)
+_SHORT = r"(?:tau|tan|top?|text|tag|title|tiny|tt|nu|ne|ni|neg|nmid|nexists|nparallel)(?![A-Za-z])"
+_IN_FORMULA = re.compile(rf"(?<!\\)\\(?={_SHORT})")
+_FORMULA = re.compile(
+    r"\$(?=\S)[^$]{1,400}(?<=\S)\$(?!\d)"
+    r"|(?<!\\)\\(?:\((?:[^\\]|\\(?!\))){1,400}\\\)|\[(?:[^\\]|\\(?!\])){1,400}\\\])"
+)
+_COMMAND = rf"\\(?:[abfv0-7]|r(?=[a-z])|{_LONG}|(?<![^\s$(^_=+*/-]\\){_SHORT})"
+_OPEN_ESCAPE = re.compile(r"(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\[A-Za-z0-9]{0,12})?\Z")
+"""At the end of an unfinished text, an escape or a command of LaTeX that the next letters may change."""
+_BACKSLASH = re.compile(rf"(?P<command>{_COMMAND})|{_ESCAPE.pattern}", re.DOTALL)
+
 Quoted = tuple[Text, tuple[Repair, ...]]
 """A quoted text as it is meant, and what was loose in it."""
 
 
 class QuoteReader:
-    def __init__(self, text: str) -> None:
+    """Reads texts of one text; `marks` is it with ASCII punctuation, `as_python` its escapes are Python's."""
+
+    def __init__(self, text: str, marks: str, *, as_python: bool = False) -> None:
         self._text = text
+        self._marks = marks
+        self._as_python = as_python
         self._barren: dict[tuple[str, re.Pattern[str]], tuple[int, int]] = {}
 
     def read(self, start: int, *, limit: int, after: re.Pattern[str], depth: int = 0) -> Quoted | None:
@@ -59,11 +89,23 @@ class QuoteReader:
         searched = self._barren.get((quote, after))
         if searched is not None and searched[0] <= start < searched[1]:
             return None
-        found = self._triple(start, quote) if quote in _TRIPLES else self._single(start, limit, after, depth)
-        if isinstance(found, int):
-            self._barren[quote, after] = (start, found)
+        reading = (
+            self._triple(start, quote) if quote in _TRIPLES else self._single(start, limit, after, depth)
+        )
+        if isinstance(reading, int):
+            self._barren[quote, after] = (start, reading)
             return None
-        return found
+        return reading
+
+    def read_so_far(self, start: int) -> Text:
+        """What is written of the text that opens at `start` and does not close, up to what may yet change."""
+        triple = self._text[start : start + 3]
+        raw = self._text[start + (3 if triple in _TRIPLES else 1) :]
+        if triple in _TRIPLES:
+            raw = raw.rstrip(triple[0])
+        whole = _OPEN_ESCAPE.search(raw, max(0, len(raw) - 20))
+        span = (start, len(self._text))
+        return self._literal(raw if whole is None else raw[: whole.start()], span)[0]
 
     def _triple(self, start: int, triple: str) -> Quoted | int:
         """The text in triple quotes, or the place up to which none closes."""
@@ -71,14 +113,15 @@ class QuoteReader:
             if len(stop[0]) == 3:
                 span = (start, stop.end())
                 loose = repair("triple-quotes", f"a text in {triple} was read as one instruction", span)
-                return Text(decoded(self._text[start + 3 : stop.start()]), span), (loose,)
+                text, repairs = self._literal(self._text[start + 3 : stop.start()], span)
+                return text, (loose, *repairs)
         return len(self._text)
 
     def _single(self, start: int, limit: int, after: re.Pattern[str], depth: int) -> Quoted | int:
         """The text in single, double or typographic quotes, or the place up to which none closes."""
         opener = self._text[start]
         double = opener == '"'
-        inner, counted = 0, start + 1
+        inner, place = 0, start + 1
         for stop in _STOPS[_CLOSERS[opener]].finditer(
             self._text, start + 1, len(self._text) if double else limit
         ):
@@ -86,10 +129,10 @@ class QuoteReader:
                 continue
             if double and stop.start() < limit:
                 return self._quoted(start, stop.start(), inner)
-            follows = after.match(self._text, stop.end())
+            follows = after.match(self._marks, stop.end())
             if follows is not None and follows.lastgroup == "bracket":
-                depth += brackets(self._text, counted, stop.start())
-                counted = stop.start()
+                depth += brackets(self._text, place, stop.start())
+                place = stop.start()
             if follows is not None and (follows.lastgroup != "bracket" or depth == 0):
                 return self._quoted(start, stop.start(), inner)
             if double:
@@ -107,7 +150,7 @@ class QuoteReader:
         following = _QUOTE.match(self._text, at)
         if following is None:
             return False
-        return following.end() > at + 1 or not after.match(self._text, following.end())
+        return following.end() > at + 1 or not after.match(self._marks, following.end())
 
     def _quoted(self, start: int, stop: int, inner: int) -> Quoted:
         raw = self._text[start + 1 : stop]
@@ -115,14 +158,25 @@ class QuoteReader:
         repairs: list[Repair] = []
         if self._text[start] not in "\"'":
             marks = f"{self._text[start]}...{self._text[stop]}"
-            repairs.append(repair("typographic-quotes", f"{marks} was read as a quoted text", span))
+            kind: RepairKind = "other-marks" if self._text[start] in _CORNERS else "typographic-quotes"
+            repairs.append(repair(kind, f"{marks} was read as a quoted text", span))
         if inner and self._text[start] in SINGLE:
             repairs.append(
                 repair("apostrophe", f"{inner} quote(s) inside a single-quoted text belong to it", span)
             )
         if "\n" in raw or "\r" in raw:
             repairs.append(repair("raw-newline", "a quoted text goes on over a line break", span))
-        return Text(decoded(raw), span), tuple(repairs)
+        text, backslashes = self._literal(raw, span)
+        return text, (*repairs, *backslashes)
+
+    def _literal(self, raw: str, span: Span) -> Quoted:
+        python = decoded(raw)
+        value = python if self._as_python else literal_text(raw)
+        if value == python:
+            return Text(value, span), ()
+        return Text(value, span), (
+            repair("backslash", "backslashes in a text were read as themselves", span),
+        )
 
 
 def brackets(text: str, start: int, end: int) -> int:
@@ -133,6 +187,22 @@ def brackets(text: str, start: int, end: int) -> int:
 def decoded(raw: str) -> str:
     """The text that Python or JSON mean by `raw`; an unknown escape stays as it is written."""
     return _ESCAPE.sub(_character, raw) if "\\" in raw else raw
+
+
+def literal_text(raw: str) -> str:
+    """As `decoded`, but commands of LaTeX, paths and what no text needs stay as they are written.
+
+    No form feed, bell, backspace or vertical tab is meant by an escape, and no number in octal digits.
+    """
+    if "\\" not in raw:
+        return raw
+    raw = _RUN.sub(lambda run: _doubled(run[0]) if _FOLDER.search(run[0], 2) else run[0], raw)
+    raw = _FORMULA.sub(lambda formula: _IN_FORMULA.sub(r"\\\\", formula[0]), raw)
+    return _BACKSLASH.sub(lambda escape: escape[0] if escape["command"] else _character(escape), raw)
+
+
+def _doubled(path: str) -> str:
+    return path.replace("\\", "\\\\")
 
 
 def _character(escape: re.Match[str]) -> str:

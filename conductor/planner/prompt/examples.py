@@ -5,8 +5,9 @@ Knows how a plan is written in each dialect and form; knows neither prompts nor 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import assert_never
 
 from conductor.planner.format import Entry, write_steps
@@ -26,11 +27,15 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class ExampleStep:
-    """A step: the worker's number, what to do, and the earlier steps (from 0) whose work it sees."""
+    """A step: the worker's number, what to do, and the earlier steps (from 0) whose work it sees.
+
+    `general`: the instruction would do for other questions, too.
+    """
 
     worker: int
     instruction: str
     sees: tuple[int, ...] = ()
+    general: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ def examples(pool: int, *, max_steps: int) -> tuple[Example, ...]:
     return (_fact(pool), _comparison(pool, attempts=attempts), _hard(pool))
 
 
-KEPT = Example(question="", why="State here in one sentence why the answer can stay.", steps=())
+NO_PLAN = Example(question="", why="State here in one sentence why the answer can stay.", steps=())
 """How a later round returns the answer as it is."""
 
 
@@ -70,7 +75,9 @@ def _checked(pool: int) -> Example:
         why="This is short but easy to get wrong, so one worker calculates and another checks.",
         steps=(
             ExampleStep(0, "Calculate the share and show each line of the working."),
-            ExampleStep(1 % pool, "Check the working by another way and state the final number.", (0,)),
+            ExampleStep(
+                1 % pool, "Check the working by another way and state the final number.", (0,), general=True
+            ),
         ),
     )
 
@@ -82,7 +89,7 @@ def _comparison(pool: int, *, attempts: int) -> Example:
         for worker, view in zip(workers, _VIEWS, strict=False)
     ]
     merge = "Compare the attempts that you see, settle where they differ, and write one reasoned answer."
-    steps.append(ExampleStep(0, merge, tuple(range(attempts))))
+    steps.append(ExampleStep(0, merge, tuple(range(attempts)), general=True))
     return Example(
         question="Does a lead or a lithium battery suit a mountain hut better, and why?",
         why="This is a judgement, so several workers try it on their own and one weighs their answers.",
@@ -107,6 +114,96 @@ def _hard(pool: int) -> Example:
             ),
         ),
     )
+
+
+def research_examples(pool: int, *, max_steps: int) -> tuple[Example, ...]:
+    """Five plans of three or four steps for questions of other kinds than those of exams, as in the research
+    code; under a lower limit those that fit into it, else `examples`.
+    """
+    fitting = tuple(each for each in _SEVERAL if len(each.steps) <= max_steps)
+    if not fitting:
+        return examples(pool, max_steps=max_steps)
+    return tuple(
+        replace(each, steps=tuple(replace(step, worker=step.worker % pool) for step in each.steps))
+        for each in fitting
+    )
+
+
+_SEVERAL = (
+    Example(
+        question="Set + and - between the digits 1 2 3 4 5 6 7 8 9, in this order, to make 100.",
+        why="A first model looks for signs that fit, a second one recalculates them, and the first one "
+        "settles what they disagree on.",
+        steps=(
+            ExampleStep(0, "Find signs between the digits 1 to 9 that make 100. Write the sum out in full."),
+            ExampleStep(
+                1, "Recalculate the sum that you see term by term. Correct it if it is not 100.", (0,)
+            ),
+            ExampleStep(0, "Compare both attempts and write the one sum that is right.", (0, 1)),
+        ),
+    ),
+    Example(
+        question="Does bread stay fresh for longer in a refrigerator? Choices: A. Yes B. No",
+        why="This is a matter of knowledge. Two models answer independently, and a third one decides.",
+        steps=(
+            ExampleStep(2, "Explain what happens to bread in a refrigerator, then choose A or B."),
+            ExampleStep(1, "Choose A or B from what bakers and food chemists know, with your reasons."),
+            ExampleStep(3, "Weigh the two answers and their reasons. End with A or B.", (0, 1)),
+        ),
+    ),
+    Example(
+        question="A night train leaves Lisbon at 21:48 and needs 9 hours 35 minutes to Madrid, where clocks "
+        "are one hour ahead. When does it arrive by the clock there?",
+        why="Mistakes are easy at midnight and at the border, so the time is calculated, checked by another "
+        "way, and then stated.",
+        steps=(
+            ExampleStep(4, "Add the hours to the time of departure step by step, then the change of clocks."),
+            ExampleStep(2, "Check the arrival backwards: take the journey from it and compare.", (0,)),
+            ExampleStep(0, "State the time of arrival in Madrid as HH:MM.", (0, 1)),
+        ),
+    ),
+    Example(
+        question="Put into plain German for a notice at a ticket desk: 'Owing to works, services are subject "
+        "to alteration; please allow extra time.'",
+        why="There is no single right wording, so two models translate on their own and another one takes "
+        "the best of both.",
+        steps=(
+            ExampleStep(3, "Translate the notice into German. Keep it short and polite."),
+            ExampleStep(5, "Write the German notice as a native speaker would put it, not word for word."),
+            ExampleStep(
+                1, "Take the clearer phrases of both, correct grammar and tone, and write one.", (0, 1)
+            ),
+        ),
+    ),
+    Example(
+        question="Write a shell script that renames the photos of a folder to the day and time when they "
+        "were taken, and that never overwrites one.",
+        why="One model states what the script has to do, a second one lists what can go wrong, a third one "
+        "writes it, and the last one tests it in its head.",
+        steps=(
+            ExampleStep(1, "Describe input, output and rules of the script. Write no code yet."),
+            ExampleStep(
+                4, "List the cases that break a careless script, such as two photos of one second.", (0,)
+            ),
+            ExampleStep(0, "Write the script by the description; take care of each case.", (0, 1)),
+            ExampleStep(
+                2, "Follow the script through each case, repair it, and write it in full.", (0, 1, 2)
+            ),
+        ),
+    ),
+)
+
+
+@cache
+def example_instructions() -> Mapping[str, str]:
+    """The instructions of all examples that only their own question explains, each with that question."""
+    own = (_fact(2), _checked(2), _comparison(2, attempts=_MOST_ATTEMPTS), _hard(2))
+    return {
+        step.instruction: example.question
+        for example in (*own, *_SEVERAL)
+        for step in example.steps
+        if not step.general
+    }
 
 
 def written(example: Example, writing: Writing) -> str:

@@ -1,6 +1,6 @@
 """The messages of a Conductor that is a language model: pure, from a planning request to chat messages.
 
-Knows the request and the dialects; `paper_prompt` has the research code's layout. The user's question, the
+Knows the request and the dialects; `research_prompt` has the research code's layout. The user's question, the
 workers' responses, a plan and what to change in it are between tags with a code that is in none of them.
 """
 
@@ -9,20 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from conductor.planner.prompt.examples import Writing
-from conductor.planner.prompt.paper_prompt import PAPER
+from conductor.planner.conductor import PlanRequest
+from conductor.planner.prompt.examples import Writing, examples, written
+from conductor.planner.prompt.research_prompt import research_messages
 from conductor.planner.prompt.sentences import (
     CHANGE_ASKED,
     CHANGE_HOW,
-    Layout,
+    THRIFT,
+    access_words,
+    form_words,
     images_note,
     keep_answer,
     one_line,
+    price_words,
     tools_note,
 )
-from conductor.planner.protocol import PlanRequest
 from conductor.values.messages import Message, Part
 from conductor.workers.protocol import PromptStyle
+from conductor.workers.wording.wording import OURS, Wording
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, Form, PlanProblem
@@ -62,14 +66,25 @@ _EARLIER = "The conversation before the question, which every worker is shown as
 
 
 def plan_messages(
-    request: PlanRequest, *, dialect: Dialect, style: PromptStyle, room_to_think: bool, form: Form = "lists"
+    request: PlanRequest,
+    *,
+    dialect: Dialect,
+    style: PromptStyle,
+    room_to_think: bool,
+    form: Form = "lists",
+    wording: Wording | None = None,
 ) -> tuple[Message, ...]:
     """The whole conversation: the task, the question, this round's rejected plans with their reasons.
 
-    `room_to_think` requests some reasoning before the plan. The same request always gives the same messages.
+    `room_to_think` requests some reasoning before the plan; `wording` holds the texts of the style `research`
+    where they are not ours. The last message may be the assistant's, which is to be continued. The same
+    request always gives the same messages.
     """
-    layout = PAPER if style == "paper" else _OURS
-    messages = layout.messages(request, Writing(dialect, form, room_to_think))
+    writing = Writing(dialect, form, room_to_think)
+    if style == "research":
+        messages = research_messages(request, writing, wording or OURS)
+    else:
+        messages = _layout_messages(request, writing)
     for report in request.rejected:
         messages = again_messages(messages, report.text, report.problems)
     return messages
@@ -79,19 +94,23 @@ def again_messages(
     messages: Sequence[Message], completion: str, problems: Sequence[PlanProblem]
 ) -> tuple[Message, ...]:
     """`messages`, the completion that they gave, and why another is requested."""
-    kept = completion[-MAX_REPEATED:]
-    cut = "" if kept == completion else "(The beginning is left out.)\n"
+    repeated = completion[-MAX_REPEATED:]
+    cut = "" if repeated == completion else "(The beginning is left out.)\n"
     # Some servers refuse a message without text.
-    parts = (Part("frame", cut), Part("response", kept)) if kept.strip() else (Part("frame", "(No text.)"),)
+    parts = (
+        (Part("frame", cut), Part("response", repeated))
+        if repeated.strip()
+        else (Part("frame", "(No text.)"),)
+    )
     reasons = "\n".join(f"({at}) {one_line(problem.message)}" for at, problem in enumerate(problems, start=1))
-    asked = (
+    complaint = (
         f"This plan cannot be used:\n{reasons}\n\n"
         "Write the whole plan once more, corrected, in the form that was asked for."
     )
     return (
         *messages,
         Message(role="assistant", parts=tuple(part for part in parts if part.text)),
-        Message(role="user", parts=(Part("frame", asked),)),
+        Message(role="user", parts=(Part("frame", complaint),)),
     )
 
 
@@ -167,10 +186,32 @@ def _code(request: PlanRequest) -> str:
     instructions = [step.instruction for workflow in workflows if workflow for step in workflow.steps]
     wish = [change.wish] if change else []
     tools = [tool.description or "" for tool in request.tools.tools] if request.tools else []
-    before = [request.conversation.system, *(turn.shown for turn in request.conversation.exchange)]
+    before = [request.conversation.system, *(turn.display_text for turn in request.conversation.exchange)]
     material = "\x1f".join((*filter(None, before), request.query, *instructions, *wish, *tools, *responses))
     digits = sha256(material.encode("utf-8", "surrogatepass")).hexdigest()
     return next(digits[:length] for length in range(8, 65) if digits[:length] not in material)
 
 
-_OURS = Layout(system=_SYSTEM, example="Question: {question}\n{completion}", noun="worker", parts=_parts)
+def _layout_messages(request: PlanRequest, writing: Writing) -> tuple[Message, ...]:
+    """Our layout: all that does not change with the question comes first."""
+    texts = examples(len(request.workers), max_steps=request.max_steps)
+    system = _SYSTEM.format(
+        most=request.max_steps,
+        pool="\n".join(_pool_lines(request)),
+        thrift=f" {THRIFT}" if request.economical else "",
+        access=access_words(request, writing, noun="worker"),
+        form=form_words(writing, noun="worker", thinks_freely=False),
+        examples="\n\n".join(f"Question: {each.question}\n{written(each, writing)}" for each in texts),
+    )
+    return (
+        Message(role="system", parts=(Part("frame", system),)),
+        Message(role="user", parts=tuple(_parts(request, writing))),
+    )
+
+
+def _pool_lines(request: PlanRequest) -> Iterator[str]:
+    """A line a worker: its number, its name and what it is good at; its price where that counts."""
+    for number, card in enumerate(request.workers):
+        price = price_words(card) if request.economical else ""
+        strengths = one_line(card.strengths)
+        yield f"Worker {number}: {one_line(card.name)}{f' - {strengths}' if strengths else ''}{price}"

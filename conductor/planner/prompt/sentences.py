@@ -6,16 +6,15 @@ Knows the dialects in words; what an entry means is access's, what is enforced c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from textwrap import shorten
 
-from conductor.planner.prompt.examples import KEPT, Writing, examples, written
+from conductor.planner.conductor import PlanRequest
+from conductor.planner.prompt.examples import NO_PLAN, Writing, written
 from conductor.planner.prompt.structured_output import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
-from conductor.planner.protocol import PlanRequest
 from conductor.values.message_parts.images import images_words
 from conductor.values.message_parts.tools import Tool
-from conductor.values.messages import Message, Part, Sampling
+from conductor.values.messages import Part, Sampling
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.plan_report import Dialect
 
@@ -30,22 +29,15 @@ def one_line(text: str) -> str:
     return " ".join(_CONTROL.sub(" ", text).split())
 
 
-def pool_lines(request: PlanRequest, *, noun: str) -> Iterator[str]:
-    """A line a worker: its number, its name and what it is good at; its price where that counts."""
-    for number, card in enumerate(request.workers):
-        price = _price(card) if request.economical else ""
-        strengths = one_line(card.strengths)
-        yield f"{noun} {number}: {one_line(card.name)}{f' - {strengths}' if strengths else ''}{price}"
-
-
-def _price(card: WorkerCard) -> str:
+def price_words(card: WorkerCard) -> str:
+    """What stands behind a worker where its price counts, "" where that is unknown."""
     if card.price is None:
         return ""
     price = card.price
     return f" (US dollars a million tokens: {price.prompt:g} to read, {price.completion:g} to write)"
 
 
-_THRIFT = " Be economical: give each step to the cheapest worker that can do it well."
+THRIFT = "Be economical: give each step to the cheapest worker that can do it well."
 """What is added where a plan shall be cheap."""
 
 
@@ -55,8 +47,8 @@ def access_words(request: PlanRequest, writing: Writing, *, noun: str) -> str:
     with_all = writing.dialect in ("any", "binary")
     later = request.round > 1
     if request.max_steps == 1:
-        shown = ' or ["all"], which shows every step of the round before' if later and with_all else ""
-        return f"There is one step at most: its access list is []{shown}."
+        or_all = ' or ["all"], which shows every step of the round before' if later and with_all else ""
+        return f"There is one step at most: its access list is []{or_all}."
     legal = f"{entry} is {_LEGAL[writing.dialect].format(noun=noun)}"
     if not later:
         return f"{legal} {_FIRST}"
@@ -128,7 +120,7 @@ def keep_answer(writing: Writing, *, between: str) -> str:
     """How a later round returns the answer: a sentence and, behind `between`, the example."""
     how = "three empty lists" if writing.form == "lists" else "an empty list of steps"
     sentence = f"Where it serves the user well, return it as it is, by {how}:"
-    return f"{sentence}{between}{written(KEPT, writing)}"
+    return f"{sentence}{between}{written(NO_PLAN, writing)}"
 
 
 CHANGE_ASKED = (
@@ -153,7 +145,7 @@ def images_note(request: PlanRequest, *, noun: str) -> Iterator[Part]:
 
 
 def tools_note(request: PlanRequest, *, noun: str) -> str:
-    """Which tools the last step may call, and whose worker can; empty where none may be called."""
+    """Which tools the last step may call, and whose worker can; empty if it may call no tool."""
     offer = request.tools
     if offer is None or (offer.choice is not None and offer.choice.kind == "none"):
         return ""
@@ -168,34 +160,3 @@ def tools_note(request: PlanRequest, *, noun: str) -> str:
 def _described(tool: Tool) -> str:
     line = one_line(tool.description or "")
     return f": {shorten(line, MAX_DESCRIPTION, placeholder='...')}" if line else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """A prompt's layout: the system message and its examples as templates, the noun for a worker, and the
-    parts of the user's message. Who `thinks_freely` is a checkpoint that was trained to think and to plan.
-    """
-
-    system: str
-    example: str
-    noun: str
-    parts: Callable[[PlanRequest, Writing], Iterator[Part]]
-    thinks_freely: bool = False
-
-    def messages(self, request: PlanRequest, writing: Writing) -> tuple[Message, ...]:
-        shown = examples(len(request.workers), max_steps=request.max_steps)
-        system = self.system.format(
-            most=request.max_steps,
-            pool="\n".join(pool_lines(request, noun="Worker")),
-            thrift=_THRIFT if request.economical else "",
-            access=access_words(request, writing, noun=self.noun),
-            form=form_words(writing, noun=self.noun, thinks_freely=self.thinks_freely),
-            examples="\n\n".join(
-                self.example.format(number=at, question=each.question, completion=written(each, writing))
-                for at, each in enumerate(shown, start=1)
-            ),
-        )
-        return (
-            Message(role="system", parts=(Part("frame", system),)),
-            Message(role="user", parts=tuple(self.parts(request, writing))),
-        )

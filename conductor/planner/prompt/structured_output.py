@@ -1,4 +1,4 @@
-"""What an endpoint may be held to while it writes a plan: a regular expression, or a JSON Schema.
+"""What an endpoint may be held to while it writes a plan: a regular expression, a grammar or a JSON Schema.
 
 Knows what makes a plan valid, as parse does, and what endpoints can enforce; sends nothing. Expressions keep
 to what all of vLLM's backends take: no look-around, no back-references, no anchors.
@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from conductor.planner.prompt.plan_grammar import plan_grammar
 from conductor.workflow.plan_report import Dialect
 
-Constraint = Literal["regex", "json", "none"]
-"""vLLM's `structured_outputs`, a JSON Schema in `response_format`, or free text."""
+Constraint = Literal["regex", "grammar", "json", "none"]
+"""vLLM's `structured_outputs`, llama.cpp's `grammar`, a JSON Schema in `response_format`, or free text."""
 
 MAX_REGEX_STEPS = 8
 """The most steps for which an expression compiles within the 5 seconds that vLLM allows."""
@@ -65,6 +66,8 @@ class PlanBounds:
         """The parameters of a request's body that hold its answer to a plan; none for free text."""
         if constraint == "regex":
             return {"structured_outputs": {"regex": self.regex()}}
+        if constraint == "grammar":
+            return {"grammar": self.grammar()}
         if constraint == "json":
             schema = {"name": "plan", "strict": True, "schema": self.schema()}
             return {"response_format": {"type": "json_schema", "json_schema": schema}}
@@ -103,6 +106,19 @@ class PlanBounds:
         if self.dialect == "worker":
             return _listed(_repeated(_number(range(self.workers)), at_most=step))
         return _listed(*_ascending(step), everything if self.dialect == "any" else "")
+
+    # -- a grammar ---------------------------------------------------------------------------------
+
+    def grammar(self) -> str:
+        """A grammar in GBNF of the plans that `schema` describes, whose access goes backwards only."""
+        return plan_grammar(
+            workers=self.workers,
+            max_steps=self.max_steps,
+            dialect=self.dialect,
+            later_round=self.round > 1,
+            words=self.max_instruction or MAX_INSTRUCTION_WORDS,
+            thinking_words=MAX_THINKING_WORDS if self.room_to_think else 0,
+        )
 
     # -- a JSON Schema -----------------------------------------------------------------------------
 

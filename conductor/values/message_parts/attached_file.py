@@ -1,6 +1,6 @@
 """A file that was attached to a question: its name and its text. Values only.
 
-The file itself is not kept. `conductor.text.file_text` reads it.
+The file itself is not kept. `FileReader` reads it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from conductor.text.file_text import file_text
+from conductor.files.file_text import FileReader
 
 MAX_FILES = 20
 """Files of one request."""
@@ -24,7 +24,7 @@ class AttachedFile(BaseModel):
     In a row of the store the text is empty, and `digest` names it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str = Field(min_length=1, max_length=_LONGEST_NAME)
     text: str
@@ -32,10 +32,10 @@ class AttachedFile(BaseModel):
     digest: str | None = Field(default=None, exclude_if=lambda digest: digest is None)
 
     @classmethod
-    def of(cls, name: str, content: bytes) -> Self:
-        """The file with that content. Raises `ValueError` with the fault."""
-        found = file_text(content)
-        return cls(name=_plain(name), text=found.text.rstrip(), cut=found.cut)
+    def of(cls, name: str, content: bytes, reader: FileReader) -> Self:
+        """The file with that content. Raises as `FileReader.read`."""
+        extract = reader.read(content)
+        return cls(name=_plain(name), text=extract.text.rstrip(), cut=extract.cut)
 
     @property
     def first_line(self) -> str:
@@ -48,7 +48,7 @@ class AttachedFile(BaseModel):
         return f"[End of {self.name}]"
 
     @property
-    def shown(self) -> str:
+    def display_text(self) -> str:
         """The text between its two lines, for people."""
         return f"{self.first_line}\n{self.text}\n{self.last_line}"
 
@@ -62,5 +62,5 @@ def check_files(files: Sequence[AttachedFile]) -> None:
 def _plain(name: str) -> str:
     """The last part of a path, in one line without brackets, as others may have chosen it."""
     own = name.replace("\\", "/").rpartition("/")[2]
-    kept = "".join(letter for letter in own if letter.isprintable() and letter not in "[]<>")
-    return " ".join(kept.split())[:_LONGEST_NAME] or "file"
+    letters = "".join(letter for letter in own if letter.isprintable() and letter not in "[]<>")
+    return " ".join(letters.split())[:_LONGEST_NAME] or "file"

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from conductor.text.formatting import counted, size
+from conductor.text.formatting import quantity, size
 
 MAX_IMAGE = 5_000_000
 """Bytes of one image."""
@@ -38,14 +38,19 @@ TYPES = tuple(_BEGINNINGS)
 """The media types that are taken."""
 
 
+def image_type(content: bytes) -> str | None:
+    """The media type of an image by its first bytes; None for what is no image that is taken."""
+    return next((name for name, begins in _BEGINNINGS.items() if begins.match(content)), None)
+
+
 class Image(BaseModel):
     """An image of a message: a data URL, with `at` characters of the message's text before it.
 
-    `detail` is how closely a model is to look at it, None where the client leaves that open. In a row of the
+    `detail` is how closely a model is to look at it, None if the client leaves that open. In a row of the
     store the URL is "stored:" and a digest.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     url: str = Field(pattern=r"^(data:image/(png|jpeg|gif|webp);base64,|stored:)")
     at: int = Field(default=0, ge=0)
@@ -54,23 +59,22 @@ class Image(BaseModel):
     @classmethod
     def of(cls, url: str, *, at: int = 0, detail: Detail | None = None) -> Self:
         """The image of a data URL. Raises `ValueError` with the fault, which repeats nothing of the URL."""
-        found = _DATA.match(url)
-        if found is None:
+        match = _DATA.match(url)
+        if match is None:
             raise ValueError(
                 "it is no data URL in base64. Images are not fetched from other addresses: send it as "
                 "data:image/png;base64,..."
             )
-        if len(url) - found.end() > MAX_IMAGE * 4 // 3 + 4:
+        if len(url) - match.end() > MAX_IMAGE * 4 // 3 + 4:
             raise ValueError(f"it is larger than {size(MAX_IMAGE)}; send a smaller one.")
         try:
-            content = b64decode(url[found.end() :], validate=True)
+            content = b64decode(url[match.end() :], validate=True)
         except (BadBase64, ValueError):
             raise ValueError("its base64 cannot be read; send the whole file, encoded.") from None
-        media_type = next((name for name, begins in _BEGINNINGS.items() if begins.match(content)), None)
-        if media_type is None:
+        if (media_type := image_type(content)) is None:
             raise ValueError(f"its first bytes are of no type that is taken: {', '.join(TYPES)}.")
         # By its content: some clients name every picture a JPEG.
-        return cls(url=f"data:{media_type};base64,{url[found.end() :]}", at=at, detail=detail)
+        return cls(url=f"data:{media_type};base64,{url[match.end() :]}", at=at, detail=detail)
 
     @property
     def media_type(self) -> str:
@@ -107,10 +111,10 @@ def check_images(images: Sequence[Image]) -> None:
 
 
 def images_words(images: Iterable[Image]) -> str:
-    """How many there are, of which types and sizes: "2 images (image/png, 1.2 kB; image/gif, 80 bytes)"."""
+    """How many there are, with types and sizes: "2 images (image/png, 1.2 kB; image/gif, 80 bytes)"."""
     kinds = Counter(image.words for image in images)
     each = "; ".join(f"{number} of {words}" if number > 1 else words for words, number in kinds.items())
-    return f"{counted(kinds.total(), 'image')} ({each})"
+    return f"{quantity(kinds.total(), 'image')} ({each})"
 
 
 def in_parts(text: str, images: Sequence[Image]) -> list[Image | str]:

@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from conductor.text.bounded_value import json_value, within_bounds
 
 MAX_SCHEMA = 64_000
 """Characters of a schema, written as compact JSON."""
 
 
-def _not_a_number(name: str) -> None:
+def schema_in(text: str) -> dict[str, Any]:
+    """The JSON Schema that this text is. Raises `ValueError`."""
+    schema = json_value(text, parse_constant=no_constant)
+    if not isinstance(schema, dict):
+        raise ValueError("the schema is no JSON object")
+    return schema
+
+
+def no_constant(name: str) -> NoReturn:
+    """Refuses NaN and the infinities, which Python reads."""
     raise ValueError(f"{name} is no JSON")
 
 
@@ -26,7 +37,7 @@ class ResponseFormat(BaseModel):
     and a text can neither be changed nor lose its nulls where it is stored.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     type: Literal["json_object", "json_schema"]
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")] | None = None
@@ -45,8 +56,8 @@ class ResponseFormat(BaseModel):
         description: str | None = None,
         strict: bool | None = None,
     ) -> Self:
-        """The form that this schema describes. Raises pydantic's `ValidationError` where it is too large."""
-        text = json.dumps(schema, separators=(",", ":"))
+        """The form that this schema describes. Raises `ValueError` where it is too large or too deep."""
+        text = json.dumps(within_bounds(schema), separators=(",", ":"))
         return cls(type="json_schema", name=name, description=description, schema_text=text, strict=strict)
 
     def model_post_init(self, _context: object) -> None:
@@ -58,14 +69,12 @@ class ResponseFormat(BaseModel):
             return
         if None in of_schema:
             raise ValueError("json_schema needs a name and a schema")
-        if not isinstance(self._parsed(), dict):
-            raise ValueError("the schema is no JSON object")
+        schema_in(self.schema_text or "")
 
     @property
     def schema_object(self) -> Mapping[str, Any]:
         """The schema, parsed at each call; that of `json_object` allows every object."""
-        schema: Mapping[str, Any] = {"type": "object"} if self.schema_text is None else self._parsed()
-        return schema
+        return {"type": "object"} if self.schema_text is None else schema_in(self.schema_text)
 
     @property
     def words(self) -> str:
@@ -78,8 +87,8 @@ class ResponseFormat(BaseModel):
         if self.type == "json_object":
             return {"type": "json_object"}
         named = {"name": self.name, "description": self.description, "strict": self.strict}
-        given = {name: value for name, value in named.items() if value is not None}
-        return {"type": "json_schema", "json_schema": {**given, "schema": self.schema_object}}
+        fields = {name: value for name, value in named.items() if value is not None}
+        return {"type": "json_schema", "json_schema": {**fields, "schema": self.schema_object}}
 
     @property
     def request(self) -> str:
@@ -87,10 +96,3 @@ class ResponseFormat(BaseModel):
         if self.schema_text is None:
             return "Answer with one JSON object and nothing else."
         return f"Answer with JSON that this JSON Schema allows, and with nothing else:\n{self.schema_text}"
-
-    def _parsed(self) -> Any:
-        assert self.schema_text is not None, "checked when it was made"
-        try:
-            return json.loads(self.schema_text, parse_constant=_not_a_number)
-        except RecursionError:
-            raise ValueError("the schema is nested too deeply") from None

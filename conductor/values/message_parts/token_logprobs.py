@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 MAX_TOP_LOGPROBS = 20
 """Likely tokens that may be asked for at each place, as many as OpenAI gives."""
 
-_CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+_CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,5 +51,5 @@ class TokenLogprob:
 
 
 def _wire(one: TopLogprob | TokenLogprob) -> dict[str, Any]:
-    known = None if one.bytes is None else list(one.bytes)
-    return {"token": one.token, "logprob": one.logprob, "bytes": known}
+    numbers = None if one.bytes is None else list(one.bytes)
+    return {"token": one.token, "logprob": one.logprob, "bytes": numbers}

@@ -12,6 +12,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from conductor.text.bounded_value import within_bounds
+from conductor.values.message_parts.response_format import schema_in
+
 MAX_TOOLS = 128
 """Tools of one request, and calls of one answer, as many as OpenAI takes."""
 
@@ -24,7 +27,7 @@ ToolName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 class _Value(BaseModel):
     """As `conductor.values.messages.Value`, which knows these values."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Tool(_Value):
@@ -46,16 +49,21 @@ class Tool(_Value):
         parameters: Mapping[str, Any] | None = None,
         strict: bool | None = None,
     ) -> Self:
-        """The tool with this schema. Raises pydantic's `ValidationError` where it is too large."""
-        text = None if parameters is None else json.dumps(parameters, separators=(",", ":"))
+        """The tool with this schema. Raises `ValueError` where it is too large or too deep."""
+        text = None if parameters is None else json.dumps(within_bounds(parameters), separators=(",", ":"))
         return cls(name=name, description=description, parameters=text, strict=strict)
+
+    def model_post_init(self, _context: object) -> None:
+        """Check that the parameters are a schema. Raises `ValueError`."""
+        if self.parameters is not None:
+            schema_in(self.parameters)
 
     @property
     def function(self) -> dict[str, Any]:
         """What is set of it, in OpenAI's names."""
         named = {"name": self.name, "description": self.description, "strict": self.strict}
-        given = {name: value for name, value in named.items() if value is not None}
-        return given if self.parameters is None else {**given, "parameters": json.loads(self.parameters)}
+        fields = {name: value for name, value in named.items() if value is not None}
+        return fields if self.parameters is None else {**fields, "parameters": schema_in(self.parameters)}
 
 
 class ToolChoice(_Value):

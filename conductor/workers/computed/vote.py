@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from conductor.errors import WorkerError
 from conductor.text.excerpt import excerpt
 from conductor.text.final_answer import comparable, final_answer
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.messages import NOTHING_USED, Completion, Request, SeenResponse
 from conductor.workers.protocol import WorkerCard
 
@@ -52,9 +52,9 @@ def _ballots(seen: Sequence[SeenResponse]) -> dict[str, list[SeenResponse]]:
 def _votes(ballots: Mapping[str, Sequence[SeenResponse]], voters: int) -> str:
     """A line for each answer with its voters, and how many gave none."""
     lines = [
-        f"{counted(len(voted), 'vote')} for “{excerpt(final_answer(voted[0].response), 60)}”: "
+        f"{quantity(len(voted), 'vote')} for “{excerpt(final_answer(voted[0].response), 60)}”: "
         f"{', '.join(f'step {each.step + 1} ({each.worker})' for each in voted)}"
         for voted in sorted(ballots.values(), key=len, reverse=True)
     ]
     silent = voters - sum(map(len, ballots.values()))
-    return "\n".join([*lines, *([f"No answer from {counted(silent, 'step')}."] if silent else [])])
+    return "\n".join([*lines, *([f"No answer from {quantity(silent, 'step')}."] if silent else [])])

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from conductor.errors import PoolError
-from conductor.workers.endpoint.wire import ServedModel, read_catalogue
+from conductor.workers.endpoint.catalogue import ServedModel, read_catalogue
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.keys.services import LOCAL
 
@@ -53,8 +53,8 @@ async def local_servers() -> tuple[LocalServer, ...]:
         verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         headers={"Accept-Encoding": "identity"},
     ) as client:
-        found = await asyncio.gather(*(_asked(client, port) for port in ports))
-    return tuple(server for server in found if server is not None)
+        answers = await asyncio.gather(*(_server_at(client, port) for port in ports))
+    return tuple(server for server in answers if server is not None)
 
 
 def listed_ports() -> tuple[int, ...]:
@@ -67,8 +67,8 @@ def listed_ports() -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, entries)))
 
 
-async def _asked(client: httpx.AsyncClient, port: int) -> LocalServer | None:
-    """The server at that port; None where none answers in time with a list of models."""
+async def _server_at(client: httpx.AsyncClient, port: int) -> LocalServer | None:
+    """The server at that port, or None if no list of models comes in time."""
     base_url = f"http://127.0.0.1:{port}/v1"
     try:
         async with asyncio.timeout(SECONDS), client.stream("GET", f"{base_url}/models") as response:
@@ -91,8 +91,8 @@ async def _asked(client: httpx.AsyncClient, port: int) -> LocalServer | None:
 
 def _name(port: int, models: tuple[ServedModel, ...]) -> str:
     owners = (_OWNERS.get(model.owner or "") for model in models)
-    known = next(filter(None, owners), None)
-    return known or (LOCAL[port].name if port in LOCAL else f"Port {port}")
+    owner = next(filter(None, owners), None)
+    return owner or (LOCAL[port].name if port in LOCAL else f"Port {port}")
 
 
 # -- what was found a moment ago ----------------------------------------------------------------------
@@ -100,8 +100,8 @@ def _name(port: int, models: tuple[ServedModel, ...]) -> str:
 FRESH_SECONDS = 10.0
 """What was found so recently is not looked for again."""
 
-_Found = tuple[LocalServer, ...]
-Spawn = Callable[[Coroutine[Any, Any, _Found]], Future[_Found]]
+_Servers = tuple[LocalServer, ...]
+Spawn = Callable[[Coroutine[Any, Any, _Servers]], Future[_Servers]]
 """Begins a coroutine in the loop, from any thread."""
 
 
@@ -112,8 +112,8 @@ class Finder:
         self._spawn = spawn
         self._lock = threading.Lock()
         self._looked_at = float("-inf")
-        self._looking: Future[_Found] | None = None
-        self._last: Future[_Found] | None = None
+        self._looking: Future[_Servers] | None = None
+        self._last: Future[_Servers] | None = None
 
     def look(self, *, wait: float) -> tuple[LocalServer, ...]:
         """The servers as of a moment ago, after at most `wait` seconds.

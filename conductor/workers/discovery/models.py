@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from conductor.workers.endpoint.wire import ServedModel
+from conductor.workers.endpoint.catalogue import ServedModel
 
 MOST = 6
 """Models of a local server that are taken at once; others are added on the Pool page."""
@@ -41,7 +41,7 @@ def answers_questions(name: str) -> bool:
 
 
 def strengths_of(name: str) -> str | None:
-    """The one line for a Conductor; None where the name shows nothing."""
+    """The one line for a Conductor, or None if the name shows nothing."""
     return next((words for pattern, words in _STRENGTHS if re.search(pattern, name, re.IGNORECASE)), None)
 
 
@@ -49,11 +49,11 @@ def newest(names: Iterable[str], families: Sequence[str]) -> tuple[str, ...]:
     """Of each family, a regular expression, the name with the highest version; families without one are left
     out. A name without a date goes before the same version with one.
     """
-    known = sorted(filter(answers_questions, names), key=lambda name: (_version(name), -len(name)))
-    found = (
-        next((name for name in reversed(known) if re.fullmatch(family, name)), None) for family in families
+    suitable = sorted(filter(answers_questions, names), key=lambda name: (_version(name), -len(name)))
+    by_family = (
+        next((name for name in reversed(suitable) if re.fullmatch(family, name)), None) for family in families
     )
-    return tuple(dict.fromkeys(filter(None, found)))
+    return tuple(dict.fromkeys(filter(None, by_family)))
 
 
 def _version(name: str) -> tuple[tuple[int, ...], bool, tuple[int, ...]]:
@@ -68,14 +68,15 @@ def strongest(models: Sequence[ServedModel]) -> ServedModel:
 
 
 def _size(name: str) -> float:
-    return max((float(found) for found in _SIZE.findall(name)), default=0.0)
+    return max((float(number) for number in _SIZE.findall(name)), default=0.0)
 
 
-def worker_name(model: str, taken: Collection[str]) -> str:
-    """A short name for the worker: the model's without its maker, tag and date, longer or numbered where that
-    is taken.
+def worker_name(model: str, used_names: Collection[str]) -> str:
+    """A short name for the worker: the model's without its folder or maker, tag and date; longer or numbered
+    where that is taken.
     """
-    whole = re.sub(r"-\d{8}$", "", model.rpartition("/")[2]) or model
+    last = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
+    whole = re.sub(r"-\d{8}$", "", last) or model
     short = whole.partition(":")[0] or whole
-    numbered = (f"{short}-{number}" for number in range(2, len(taken) + 3))
-    return next(name for name in (short, whole.replace(":", "-"), *numbered) if name not in taken)
+    numbered = (f"{short}-{number}" for number in range(2, len(used_names) + 3))
+    return next(name for name in (short, whole.replace(":", "-"), *numbered) if name not in used_names)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import httpx
@@ -24,17 +26,14 @@ from conductor.workers.discovery.models import (
     strongest,
     worker_name,
 )
+from conductor.workers.endpoint.catalogue import ServedModel
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.config import Endpoint, Patience
-from conductor.workers.endpoint.wire import ServedModel
-from conductor.workers.keys.hosts import KeyHost, confirm, is_confirmed, origin_of
+from conductor.workers.keys.hosts import BASE_URL, is_known, origin_of
 from conductor.workers.keys.secret import find_secret
 from conductor.workers.keys.services import HOSTED, Service
 from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.toml_editor import PoolDocument
-
-BASE_URL = "OPENAI_BASE_URL"
-"""Where `OPENAI_API_KEY` is meant for, as OpenAI's own clients read it; unset: OpenAI."""
 
 _FAMILIES: Mapping[str, Sequence[str]] = {
     "OpenAI": (r"gpt-\d+(\.\d+)?o?", r"gpt-\d+(\.\d+)?o?-mini"),
@@ -71,7 +70,7 @@ _PATIENCE = Patience(connect=5.0, first_token=10.0, between_tokens=10.0, total=1
 
 
 class Offer(NamedTuple):
-    """Models at `base_url`; None where they are not known before the service is asked."""
+    """Models at `base_url`; None until the service is asked for them."""
 
     name: str
     base_url: str
@@ -87,9 +86,9 @@ class Offer(NamedTuple):
             raise PoolError(f"{BASE_URL} is no URL; write one like https://api.openai.com/v1.") from None
 
     @property
-    def known(self) -> bool:
+    def has_known_host(self) -> bool:
         """Whether the key may be sent there without a further question. Raises `PoolError`."""
-        return self.api_key_env is None or is_confirmed(KeyHost(self.api_key_env, self.origin))
+        return self.api_key_env is None or is_known(self.api_key_env, self.origin)
 
 
 def offers(pool: Pool, servers: Iterable[LocalServer]) -> tuple[Offer, ...]:
@@ -98,7 +97,7 @@ def offers(pool: Pool, servers: Iterable[LocalServer]) -> tuple[Offer, ...]:
     Raises `PoolError` where the secrets file cannot be read.
     """
     there = {(_place(card.endpoint), card.model) for card in pool.cards.values() if card.endpoint is not None}
-    found = []
+    local_offers = []
     for server in servers:
         models = tuple(
             model
@@ -106,10 +105,10 @@ def offers(pool: Pool, servers: Iterable[LocalServer]) -> tuple[Offer, ...]:
             if answers_questions(model.name) and (_place(server.base_url), model.name) not in there
         )
         if models:
-            found.append(Offer(server.name, server.base_url, models=models[:MOST]))
+            local_offers.append(Offer(server.name, server.base_url, models=models[:MOST]))
     used = {place for place, _ in there}
     keyed = (of_service(service) for service in HOSTED if find_secret(service.api_key_env or "") is not None)
-    return (*found, *(offer for offer in keyed if _place(offer.base_url) not in used))
+    return (*local_offers, *(offer for offer in keyed if _place(offer.base_url) not in used))
 
 
 def of_service(service: Service) -> Offer:
@@ -121,10 +120,25 @@ def of_service(service: Service) -> Offer:
 async def list_models(offer: Offer) -> Offer:
     """The offer with the models to take, which the service is asked for where they are not known.
 
-    A person must have agreed to the request: from then on the key may be sent there. Raises `PoolError`.
+    A person must have agreed to the request. Raises `PoolError`.
     """
     if offer.models is not None:
         return offer
+    served = await served_models(offer, of=BASE_URL)
+    names = usual_choice(offer.name, served)
+    if not names:
+        raise PoolError(
+            f"{offer.name} lists no model that answers questions; add one by hand on the Pool page."
+        )
+    return offer._replace(models=tuple(model for name in names for model in served if model.name == name))
+
+
+async def served_models(offer: Offer, *, of: str, pool: str = "") -> tuple[ServedModel, ...]:
+    """All models of the list that may answer questions. `of` names the setting that has the address, `pool`
+    is the whole path of the pool file.
+
+    A person must have agreed to the request. Raises `PoolError`.
+    """
     try:
         endpoint = Endpoint(
             base_url=offer.base_url,
@@ -132,12 +146,11 @@ async def list_models(offer: Offer) -> Offer:
             api_key_env=offer.api_key_env,
             patience=_PATIENCE,
             retries=0,
+            pool=pool,
         )
     except ValidationError as error:
         reason = error.errors(include_input=False)[0]["msg"].removeprefix("Value error, ")
-        raise PoolError(f"{BASE_URL}: {reason}.") from None
-    if offer.api_key_env is not None:
-        confirm(KeyHost(offer.api_key_env, offer.origin))
+        raise PoolError(f"{of}: {reason}.") from None
     client = ChatClient(endpoint, name=offer.name)
     try:
         served = await client.served()
@@ -145,41 +158,72 @@ async def list_models(offer: Offer) -> Offer:
         raise PoolError(str(error)) from error
     finally:
         await client.aclose()
-    return offer._replace(models=_taken(offer.name, served))
+    return tuple(model for model in served if answers_questions(model.name))
 
 
-def _taken(service: str, served: Sequence[ServedModel]) -> tuple[ServedModel, ...]:
-    """The sensible ones of a long list. Raises `PoolError` where there is none."""
-    by_name = {model.name: model for model in served if answers_questions(model.name)}
-    names = newest(by_name, _FAMILIES.get(service, ())) or tuple(by_name)[:_WITHOUT_FAMILY]
-    if not names:
-        raise PoolError(f"{service} lists no model that answers questions; add one by hand on the Pool page.")
-    return tuple(by_name[name] for name in names)
+def usual_choice(service: str, served: Sequence[ServedModel]) -> tuple[str, ...]:
+    """The names of the sensible ones of a long list, the one that plans first."""
+    names = [model.name for model in served]
+    return newest(names, _FAMILIES.get(service, ())) or tuple(names[:_WITHOUT_FAMILY])
 
 
-def with_offer(document: PoolDocument, offer: Offer) -> tuple[PoolDocument, str]:
+def with_offer(
+    document: PoolDocument,
+    offer: Offer,
+    *,
+    planner: ServedModel | None = None,
+    strengths: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[PoolDocument, str]:
     """The file with the offer's models as workers, and what was added, in words.
 
-    A new file also gets a Conductor. Models that the file has already stay as they are. Raises `PoolError`.
+    `planner` writes the workflows from now on; without one only a new file gets a Conductor. `strengths` has
+    lines in place of those that models' names show. Models that the file has already stay as they are. Raises
+    `PoolError`.
     """
     there = {(_place(worker.get("base_url")), worker.get("model")) for worker in document.workers}
     models = [model for model in offer.models or () if (_place(offer.base_url), model.name) not in there]
-    if not models:
+    if not models and planner is None:
         return document, f"The pool has the models of {offer.name} already."
-    taken = {str(worker.get("name", "")) for worker in document.workers}
-    is_new = not taken and document.conductor is None
+    names = {str(worker.get("name", "")) for worker in document.workers}
+    if planner is None and not names and document.conductor is None:
+        planner = models[0] if offer.api_key_env else strongest(models)
     added = []
     for model in models:
-        name = worker_name(model.name, taken)
-        taken.add(name)
+        name = worker_name(model.name, names)
+        names.add(name)
         added.append(name)
-        document = document.with_worker({"name": name, **_entry(offer, model)})
-    what = f"Added {named(added)} ({offer.name})"
-    if is_new:
-        planner = models[0] if offer.api_key_env else strongest(models)
-        document = document.with_conductor(_entry(offer, planner, plans=True))
-        return document, f"{what}; {planner.name} writes the workflows."
-    return document, f"{what}."
+        entry = {"name": name, **_entry(offer, model)}
+        if model.name in strengths:
+            entry["strengths"] = strengths[model.name].strip() or None
+        document = document.with_worker({key: value for key, value in entry.items() if value is not None})
+    done = [f"Added {named(added)} ({offer.name})"] if added else []
+    if planner is not None:
+        entry = _entry(offer, planner, plans=True)
+        has_one = document.conductor is not None
+        document = document.changed("conductor", entry) if has_one else document.with_conductor(entry)
+        done.append(f"{planner.name} writes the workflows")
+    return document, f"{'; '.join(done)}."
+
+
+def with_model_file(document: PoolDocument, name: str, file: Path) -> tuple[PoolDocument, str]:
+    """The file with an embedded worker of that GGUF file, and what was added, in words.
+
+    A new file also gets it as its Conductor. Raises `PoolError`.
+    """
+    folder = document.path.parent.resolve()
+    whole = file.resolve()
+    model = str(whole.relative_to(folder) if whole.is_relative_to(folder) else whole)
+    if any(worker.get("model") == model for worker in document.workers):
+        return document, f"The pool has {model} already."
+    names = {str(worker.get("name", "")) for worker in document.workers}
+    is_new = not names and document.conductor is None
+    entry = {"kind": "embedded", "model": model}
+    own = worker_name(name, names)
+    strengths = f"a small language model on this machine, {name}"
+    document = document.with_worker({"name": own, **entry, "strengths": strengths})
+    if not is_new:
+        return document, f"Added {own}."
+    return document.with_conductor(entry), f"Added {own}, which also writes the workflows."
 
 
 def _entry(offer: Offer, model: ServedModel, *, plans: bool = False) -> dict[str, Any]:

@@ -6,8 +6,9 @@ Knows messages and an endpoint; knows no workflow, no price and no pool.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -26,18 +27,20 @@ from conductor.values.messages import (
     Sampling,
     Thought,
 )
+from conductor.workers.endpoint.adaptation import Adaptation
+from conductor.workers.endpoint.catalogue import ServedModel, read_catalogue
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
 from conductor.workers.endpoint.reply.reply import Item, Reply
 from conductor.workers.endpoint.transport.connections import Connections
 from conductor.workers.endpoint.transport.exchange import Exchange
 from conductor.workers.endpoint.transport.timing import Call, Deadlines
-from conductor.workers.endpoint.wire import Chunk, ServedModel, read_catalogue
-from conductor.workers.keys.mask import NO_KEYS, Mask
+from conductor.workers.endpoint.wire import Chunk
+from conductor.workers.keys.mask import Mask
 from conductor.workers.keys.secret import known_keys
 
-_UNSET = Sampling()
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+UNSET = Sampling()
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 ChatItem = Delta | Thought | CallDelta | Retried | Completion
 
@@ -53,17 +56,15 @@ class ChatClient:
         self.name = name
         self._failures = Failures(name, endpoint)
         self._connections = Connections(endpoint)
-        self._asks_usage = True
-        self._limit = "max_tokens"
-        self._in_words: set[str] = set()
-        """The forms of an answer that this endpoint has no parameter for."""
+        self._adaptation = Adaptation(endpoint.leave_out)
+        self._thinks_in_prompt = False
 
     async def stream(
         self,
         messages: Sequence[Message],
         *,
-        sampling: Sampling = _UNSET,
-        extra: Mapping[str, Any] = _NOTHING,
+        sampling: Sampling = UNSET,
+        extra: Mapping[str, Any] = NOTHING,
     ) -> AsyncGenerator[ChatItem, None]:
         """The answer to `messages`; `extra` is added to the JSON body's own keys.
 
@@ -72,19 +73,26 @@ class ChatClient:
         requested once more: the `Retried` withdraws them, and a caller that has sent them on closes the
         stream. Raises `EndpointFailure`, or another `WorkerError` where the key is missing.
         """
-        key, mask = self._key_and_mask()
-        client = await self._connections.client()
-        call = Call(self.endpoint, self._failures)
-        withdrawn = False
+        client = await self._client()
+        waited_for = self.endpoint.for_prompt(sum(len(message.content) for message in messages))
+        call = Call(waited_for, Failures(self.name, waited_for))
+        form, whole = sampling.response_format, self._body(messages, sampling=sampling, extra=extra)
+        withdrawn, adapted = False, set[str]()
         while True:
-            body = self._body(messages, sampling=sampling, extra=extra)
-            reply = Reply(mask, with_tools=sampling.tools is not None, logprobs=sampling.logprobs)
+            body, left_out = self._adaptation.fit(whole, form)
+            endpoint, key, mask = await self._reach()
+            reply = Reply(
+                mask, tools=sampling.tools, logprobs=sampling.logprobs, in_prompt=self._thinks_in_prompt
+            )
             deadlines = await call.enter()
+            if not body["stream"]:
+                deadlines.whole()
             try:
-                exchange = self._exchange(client, "chat/completions", deadlines, mask, key=key, body=body)
+                url = endpoint.url("chat/completions")
+                exchange = self._exchange(client, url, deadlines, mask, key=key, body=body)
                 async with aclosing(self._attempt(exchange, reply, deadlines)) as items:
                     async for item in items:
-                        yield item
+                        yield replace(item, left_out=left_out) if isinstance(item, Completion) else item
                 return
             except EndpointFailure as failure:
                 failure.name_request(exchange.request_id)
@@ -92,14 +100,14 @@ class ChatClient:
                     failure.advice = "give the final step a worker whose endpoint takes tools"
                 if sampling.logprobs is not None and failure.refuses("logprobs"):
                     failure.advice = "ask for fewer log probabilities or for none, or ask another worker"
-                if reply.shown and not failure.cut_short:
+                if reply.sent_characters and not failure.cut_short:
                     raise
-                if reply.shown and withdrawn:
+                if reply.sent_characters and withdrawn:
                     raise failure.after(call.attempt) from failure.__cause__
-                withdrawn = withdrawn or bool(reply.shown)
-                learned = self._learn(failure, body, sampling)
+                withdrawn = withdrawn or bool(reply.sent_characters)
+                learned = self._adaptation.learn(failure, body, form, adapted)
                 if learned is None:
-                    retried = call.retry(failure, withdrawn=reply.shown)
+                    retried = call.retry(failure, withdrawn=reply.sent_characters)
                 else:
                     message = f"{failure.reason}; asked again {learned}."
                     retried = Retried(attempt=call.attempt, message=message, seconds=0)
@@ -110,19 +118,11 @@ class ChatClient:
 
     async def served(self) -> tuple[ServedModel, ...]:
         """The models in the endpoint's list, by one request. Raises `WorkerError`."""
-        key, mask = self._key_and_mask()
-        client = await self._connections.client()
-        deadlines = Deadlines(self.endpoint, self._failures)
-        exchange = self._exchange(client, "models", deadlines, mask, key=key)
+        endpoint, key, mask = await self._reach()
+        client = await self._client()
+        request = client.build_request("GET", endpoint.url("models"), headers=_authorization(key))
         try:
-            return read_catalogue(await exchange.document(), mask)
-        except EndpointFailure as failure:
-            failure.name_request(exchange.request_id)
-            raise
-        except TimeoutError:
-            raise deadlines.late(0) from None
-        except httpx.TransportError as error:
-            raise self._failures.of(error, 0) from error
+            return read_catalogue(await self._document(client, request, mask), mask)
         except ValueError as error:
             raise self._failures.malformed(str(error)) from None
 
@@ -132,9 +132,24 @@ class ChatClient:
 
     # -- the request -------------------------------------------------------------------------------
 
-    def _key_and_mask(self) -> tuple[str | None, Mask]:
+    async def _client(self) -> httpx.AsyncClient:
+        """The running loop's client. Raises `EndpointFailure` where the environment has none for it."""
         try:
-            key = self.endpoint.key()
+            return await self._connections.client()
+        except PoolError as error:
+            raise self._failures.unusable(error) from error
+
+    async def _reach(self) -> tuple[Endpoint, str | None, Mask]:
+        """Where the next request goes, with which key. Raises `WorkerError` where that cannot be."""
+        try:
+            endpoint = await self.endpoint.reach()
+        except PoolError as error:
+            raise WorkerError(f"{self.name}: {error}") from None
+        return endpoint, *self._key_and_mask(endpoint)
+
+    def _key_and_mask(self, endpoint: Endpoint) -> tuple[str | None, Mask]:
+        try:
+            key = endpoint.key()
         except PoolError as error:
             raise WorkerError(f"{self.name}: {error}") from None
         # A server may repeat any key that it was shown, also one from another worker's answer.
@@ -143,47 +158,60 @@ class ChatClient:
     def _exchange(
         self,
         client: httpx.AsyncClient,
-        path: str,
+        url: httpx.URL,
         deadlines: Deadlines,
         mask: Mask,
         *,
         key: str | None,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any],
     ) -> Exchange:
-        method = "GET" if body is None else "POST"
-        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         return Exchange(
             client,
-            client.build_request(method, self.endpoint.url(path), json=body, headers=headers),
+            client.build_request("POST", url, json=body, headers=_authorization(key)),
             deadlines=deadlines,
             failures=self._failures,
             most=self.endpoint.max_characters,
             mask=mask,
         )
 
+    async def _document(
+        self, client: httpx.AsyncClient, request: httpx.Request, mask: Mask, *, most: int | None = None
+    ) -> bytes:
+        """What a request returns, of `most` characters. Raises `EndpointFailure`."""
+        deadlines = Deadlines(self.endpoint, self._failures)
+        exchange = Exchange(
+            client,
+            request,
+            deadlines=deadlines,
+            failures=self._failures,
+            most=most or self.endpoint.max_characters,
+            mask=mask,
+        )
+        try:
+            return await exchange.document()
+        except EndpointFailure as failure:
+            failure.name_request(exchange.request_id)
+            raise
+        except TimeoutError:
+            raise deadlines.late(0) from None
+        except httpx.TransportError as error:
+            raise self._failures.of(error, 0, self._connections.route) from error
+
     def _body(
         self, messages: Sequence[Message], *, sampling: Sampling, extra: Mapping[str, Any]
     ) -> dict[str, Any]:
         named = {
             "temperature": sampling.temperature,
-            self._limit: sampling.max_tokens,
+            "max_tokens": sampling.max_tokens,
             **{name: getattr(sampling, name) for name in FINE_SAMPLING},
             "reasoning_effort": self.endpoint.reasoning_effort,
         }
         form = sampling.response_format
-        written = [_written(message) for message in messages]
-        if form is not None and form.type in self._in_words:
-            last = written[-1]
-            request = f"\n\n{form.request}"
-            last["content"] += (
-                request if isinstance(last["content"], str) else [{"type": "text", "text": request}]
-            )
-            form = None
         return {
             "model": self.endpoint.model,
-            "messages": written,
+            "messages": [_written(message) for message in messages],
             "stream": True,
-            **({"stream_options": {"include_usage": True}} if self._asks_usage else {}),
+            "stream_options": {"include_usage": True},
             **{name: value for name, value in named.items() if value is not None},
             **self.endpoint.extra,
             # After the pool file's own: the form of this answer was asked for.
@@ -194,28 +222,6 @@ class ChatClient:
             **extra,
         }
 
-    def _learn(self, failure: EndpointFailure, body: Mapping[str, Any], sampling: Sampling) -> str | None:
-        """Adapts to this refusal of `body`; the change in words, None where nothing changes."""
-        if "stream_options" in body and (
-            failure.refuses("stream_options") or failure.refuses("include_usage")
-        ):
-            self._asks_usage = False
-            return "without stream_options, so its tokens stay unknown"
-        if "max_tokens" in body and failure.refuses("max_completion_tokens"):
-            self._limit = "max_completion_tokens"
-            return "with max_completion_tokens"
-        form = sampling.response_format
-        # A schema that is refused for its own fault is the client's to correct.
-        if (
-            form is not None
-            and form.type not in self._in_words
-            and failure.refuses("response_format")
-            and "invalid schema" not in failure.server_message.lower()
-        ):
-            self._in_words.add(form.type)
-            return "with the form of the answer in words"
-        return None
-
     # -- the answer --------------------------------------------------------------------------------
 
     async def _attempt(
@@ -224,35 +230,44 @@ class ChatClient:
         try:
             async with aclosing(exchange.chunks()) as chunks:
                 async for chunk in chunks:
-                    for item in self._taken(chunk, reply, deadlines):
+                    for item in self._items(chunk, reply, deadlines):
                         yield item
         except TimeoutError:
             if not reply.whole:
                 raise deadlines.late(reply.characters) from None
         except httpx.TransportError as error:
             if not reply.whole:
-                raise self._failures.of(error, reply.characters) from error
+                raise self._failures.of(error, reply.characters, self._connections.route) from error
         if not reply.whole:
             raise self._failures.broken(reply.characters)
+        for rest in self._ended(reply, exchange.request_id):
+            yield rest
+
+    def _ended(self, reply: Reply, request_id: str | None) -> Iterator[Item | Completion]:
+        """The rest of a reply, and the whole."""
         try:
             rest = reply.end()
         except ValueError as error:
             raise self._failures.malformed(str(error)) from None
-        for item in rest:
-            yield item
+        self._thinks_in_prompt = reply.in_prompt
+        yield from rest
         self._check_answered(reply)
-        yield reply.completion(exchange.request_id)
+        yield reply.completion(request_id)
 
-    def _taken(self, chunk: Chunk | None, reply: Reply, deadlines: Deadlines) -> list[Item]:
+    def _items(self, chunk: Chunk | None, reply: Reply, deadlines: Deadlines) -> list[Item]:
         """The items of the next chunk; None marks the end that the server has announced."""
         if chunk is None:
             reply.done = True
             deadlines.tail()
             return []
-        if chunk.error:
+        if reply.done:
+            reply.tokens.take(*chunk.places)
+            return []
+        if chunk.error is not None:
             raise self._failures.in_stream(chunk.error, reply.mask)
         try:
             items, went_on = reply.take(chunk)
+            self._thinks_in_prompt = self._thinks_in_prompt or reply.in_prompt
         except ValueError as error:
             raise self._failures.malformed(str(error)) from None
         if reply.longest > self.endpoint.max_characters:
@@ -264,15 +279,23 @@ class ChatClient:
         return items
 
     def _check_answered(self, reply: Reply) -> None:
-        """An empty answer counts as one, but not where the server gives a reason why it is empty."""
+        """An empty answer counts as one, but not where the server gives a reason why it is empty; one that
+        may be cut off does not.
+        """
+        if not reply.has_choice:
+            raise self._failures.malformed("it has no answer among its choices")
+        if reply.cut:
+            raise self._failures.ended(reply.finish or "", reply.characters)
         if not reply.empty:
             return
         if reply.called:
             raise self._failures.tool_calls()
-        if reply.finish == "content_filter":
+        if reply.refused:
             raise self._failures.filtered()
-        if reply.finish == "error":
-            raise self._failures.in_stream(None, NO_KEYS)
+
+
+def _authorization(key: str | None) -> Mapping[str, str]:
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
 def _written(message: Message) -> dict[str, Any]:

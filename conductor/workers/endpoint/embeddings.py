@@ -21,7 +21,7 @@ BATCH = 64
 """Texts of one request; every server takes so many."""
 
 
-class _Entry(BaseModel):
+class _IndexedVector(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     index: int
@@ -37,7 +37,7 @@ class _Used(BaseModel):
 class _Embeddings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
-    data: list[_Entry]
+    data: list[_IndexedVector]
     usage: _Used = _Used()
 
 
@@ -56,22 +56,22 @@ class EmbeddingClient(ChatClient):
         vectors: list[list[float]] = []
         used = Usage(prompt_tokens=0, completion_tokens=0)
         for start in range(0, len(texts), BATCH):
-            found = await self._embedded(texts[start : start + BATCH], dimensions)
-            vectors += [entry.embedding for entry in sorted(found.data, key=lambda entry: entry.index)]
-            used += Usage(prompt_tokens=found.usage.prompt_tokens, completion_tokens=0)
+            batch = await self._embedded(texts[start : start + BATCH], dimensions)
+            vectors += [entry.embedding for entry in sorted(batch.data, key=lambda entry: entry.index)]
+            used += Usage(prompt_tokens=batch.usage.prompt_tokens, completion_tokens=0)
         if len({len(vector) for vector in vectors}) > 1:
             raise self._failures.malformed("its vectors have several lengths")
         return vectors, used
 
     async def _embedded(self, texts: Sequence[str], dimensions: int | None) -> _Embeddings:
-        key, mask = self._key_and_mask()
-        client = await self._connections.client()
+        client = await self._client()
         call = Call(self.endpoint, self._failures)
         body = {"model": self.endpoint.model, "input": list(map(joined, texts)), **self.endpoint.extra}
         body |= {} if dimensions is None else {"dimensions": dimensions}
         while True:
+            endpoint, key, mask = await self._reach()
             deadlines = await call.enter()
-            exchange = self._exchange(client, "embeddings", deadlines, mask, key=key, body=body)
+            exchange = self._exchange(client, endpoint.url("embeddings"), deadlines, mask, key=key, body=body)
             try:
                 return self._read(await exchange.document(), len(texts))
             except EndpointFailure as failure:
@@ -80,16 +80,16 @@ class EmbeddingClient(ChatClient):
             except TimeoutError:
                 retried = call.retry(deadlines.late(0), withdrawn=0)
             except httpx.TransportError as error:
-                retried = call.retry(self._failures.of(error, 0), withdrawn=0)
+                retried = call.retry(self._failures.of(error, 0, self._connections.route), withdrawn=0)
             finally:
                 call.leave()
             await asyncio.sleep(retried.seconds)
 
     def _read(self, body: bytes, count: int) -> _Embeddings:
         try:
-            found = _Embeddings.model_validate_json(body)
+            answer = _Embeddings.model_validate_json(body)
         except ValidationError:
             raise self._failures.malformed("its embeddings cannot be read") from None
-        if sorted(entry.index for entry in found.data) != list(range(count)):
-            raise self._failures.malformed(f"it gave {len(found.data)} embeddings for {count} texts")
-        return found
+        if sorted(entry.index for entry in answer.data) != list(range(count)):
+            raise self._failures.malformed(f"it gave {len(answer.data)} embeddings for {count} texts")
+        return answer

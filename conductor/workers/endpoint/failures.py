@@ -15,16 +15,20 @@ from http import HTTPStatus
 
 import httpx
 
-from conductor.errors import WorkerError
+from conductor.errors import PoolError, WorkerError
 from conductor.text.json_text import joined
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.wire import error_message, message_of
+from conductor.workers.endpoint.reply.error_forms import error_message, report_of
+from conductor.workers.endpoint.transport.route import DIRECT, Route
 from conductor.workers.keys.mask import Mask
 
 _AGAIN = "run the step again"
 
 _SHOWN_CHARACTERS = 300
 """The length at which a server's message is cut."""
+
+_REFUSALS = ("401", "403", "407")
+"""With which a proxy's answer begins that it repeats to every attempt."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+|\s+")
 
@@ -98,8 +102,14 @@ class Failures:
 
     def no_time_to_wait(self, failure: EndpointFailure, seconds: float) -> EndpointFailure:
         """Another attempt would begin only when the whole time is over."""
+        retry_after = failure.retry_after
+        pause = (
+            _seconds(round(seconds, 1))
+            if retry_after is None
+            else f"the {_seconds(retry_after)} that it asks for"
+        )
         return EndpointFailure(
-            f"{failure.reason}, and asking again after {_seconds(round(seconds, 1))} would pass the "
+            f"{failure.reason}, and asking again after {pause} would pass the "
             f"{_seconds(self._patience.total)} in all",
             advice="raise total_seconds in the pool file, or run the step later",
             status=failure.status,
@@ -108,14 +118,9 @@ class Failures:
 
     # -- the connection ----------------------------------------------------------------------------
 
-    def of(self, error: httpx.TransportError, characters: int) -> EndpointFailure:
-        if isinstance(error, httpx.ConnectTimeout):
-            return EndpointFailure(
-                f"{self._at} took no connection within {_seconds(self._patience.connect)}",
-                advice="check base_url and that the server runs, or raise connect_seconds in the pool file",
-                transient=True,
-            )
-        if not isinstance(error, httpx.ConnectError):
+    def of(self, error: httpx.TransportError, characters: int, route: Route = DIRECT) -> EndpointFailure:
+        """What `error` means, on that way, after so many characters of an answer."""
+        if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
             return self.broken(characters)
         certificate = _certificate_fault(error)
         if certificate is not None:
@@ -123,11 +128,28 @@ class Failures:
                 f"{self._at} has a certificate that is not trusted ({certificate})",
                 advice="correct base_url, or point SSL_CERT_FILE to the authority's certificate",
             )
+        by = f" through {route.through}" if route.through else ""
+        settings = f"{route.variable} and base_url" if by else "base_url"
+        if isinstance(error, httpx.ConnectTimeout):
+            return EndpointFailure(
+                f"{self._at} took no connection{by} within {_seconds(self._patience.connect)}",
+                advice=f"check {settings} and that the server runs, or raise connect_seconds in the "
+                "pool file",
+                transient=True,
+            )
+        advice = "start the server there, or correct base_url in the pool file"
+        if by:
+            advice = f"check {settings} in the pool file, or name its host in NO_PROXY"
         return EndpointFailure(
-            f"{self._at} cannot be reached ({_shortened(str(error)) or 'no connection'})",
-            advice="start the server there, or correct base_url in the pool file",
-            transient=True,
+            f"{self._at} cannot be reached{by} ({_shortened(str(error)) or 'no connection'})",
+            advice=advice,
+            transient=not str(error).startswith(_REFUSALS),
         )
+
+    def unusable(self, error: PoolError) -> EndpointFailure:
+        """A variable of the environment stands in the way, as `error` explains."""
+        reason, _, advice = str(error).rstrip(".").rpartition("; ")
+        return EndpointFailure(f"{self._at} cannot be reached: {reason}", advice=advice)
 
     def broken(self, characters: int) -> EndpointFailure:
         when = f"after {_characters(characters)}" if characters else "before the first token"
@@ -162,6 +184,8 @@ class Failures:
                 return f"check the key in {variable}"
             case 402:
                 return "see to the account there"
+            case 407:
+                return "write its user and password into the variable of the proxy, as http://USER:PASSWORD@HOST:PORT"
             case 404:
                 return f"check base_url, and that it serves the model {self._endpoint.model!r}"
             case 429:
@@ -175,22 +199,33 @@ class Failures:
 
     def in_stream(self, error: object, mask: Mask) -> EndpointFailure:
         """An error that came in the place of a piece of the answer."""
-        code = error.get("code") if isinstance(error, dict) else None
-        status = code if isinstance(code, int) and not isinstance(code, bool) else None
-        server_message = mask(message_of(error))
+        report = report_of(error)
+        server_message = mask(report.words)
         return EndpointFailure(
             f"{self._at} reported an error{_quoted(server_message)}",
             advice=_AGAIN,
-            status=status,
+            status=report.status,
             server_message=server_message,
-            transient=status is not None and status < 600 and _may_pass(status),
+            transient=report.may_pass,
+            cut_short=report.may_pass,
         )
 
-    def wrong_type(self, content_type: str) -> EndpointFailure:
-        """The status is a success, but the body is no answer."""
+    def ended(self, reason: str, characters: int) -> EndpointFailure:
+        """The answer ended for a reason that is a fault, or without one ("" then): it may be cut."""
+        how = "without a finish reason" if not reason else f"with the finish reason “{_shortened(reason)}”"
+        when = f" after {_characters(characters)}" if characters else ""
+        return EndpointFailure(
+            f"{self._at} ended its answer {how}{when}, so it may be cut off",
+            advice=_AGAIN,
+            transient=True,
+            cut_short=True,
+        )
+
+    def wrong_type(self, content_type: str, words: str) -> EndpointFailure:
+        """The status is a success, but the body is no answer: a page, with `words` as its title."""
         return EndpointFailure(
             f"{self._at} answered with {_shortened(content_type) or 'no content type'} "
-            "instead of an event stream",
+            f"instead of an event stream{_quoted(words)}",
             advice="check base_url in the pool file, which for most servers ends in /v1",
         )
 
@@ -240,7 +275,7 @@ def _status(code: int) -> str:
 
 
 def _seconds(number: float) -> str:
-    return "1 second" if number == 1 else f"{number:,.6g} seconds"
+    return "1 second" if number == 1 else f"{number:,.{6 if number < 1e6 else 9}g} seconds"
 
 
 def _characters(number: int) -> str:
@@ -272,7 +307,7 @@ def _retry_after(header: str) -> float | None:
         return float(value)
     try:
         date = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     moment = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -13,7 +13,6 @@ from conductor.errors import AnswerFormError, FormatError
 from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.messages import Completion, Message, Part, Retried
 from conductor.workers.endpoint.client import ChatItem
-from conductor.workers.endpoint.schema_check import fault_of
 
 Ask = Callable[[Sequence[Message]], AsyncGenerator[ChatItem, None]]
 
@@ -62,11 +61,13 @@ async def formed(
 async def _fault(
     completion: Completion, form: ResponseFormat, *, name: str, max_tokens: int | None
 ) -> str | None:
-    """Why the answer is not what was asked for; None where it is, the model declined to answer or calls tools
+    """Why the answer is not what was asked for; None if it is, if the model declined to answer or calls tools
     first.
     """
     if completion.finish_reason == "refused" or completion.tool_calls:
         return None
+    from conductor.workers.endpoint.schema_check import fault_of  # noqa: PLC0415 - it brings jsonschema
+
     try:
         # In a thread: a hostile schema takes its whole time, and the loop has other streams.
         fault = await asyncio.to_thread(fault_of, completion.text, form)

@@ -24,7 +24,8 @@ from pydantic_core import SchemaError as PatternError
 from referencing import Registry
 
 from conductor.errors import FormatError
-from conductor.values.message_parts.response_format import ResponseFormat
+from conductor.text.bounded_value import finite, json_value
+from conductor.values.message_parts.response_format import ResponseFormat, no_constant
 
 SECONDS = 2.0
 """How long one check may take."""
@@ -41,7 +42,7 @@ MAX_LIST = 1_000
 MAX_MATCHING = 50_000_000
 """Characters of a text times those of an expression, each as often as its counts repeat it: some seconds."""
 
-_SHOWN = 300
+_LONGEST_REASON = 300
 """Characters of a reason that are shown; its two ends."""
 
 _COUNT = re.compile(r"\{(\d+)?,?(\d+)?\}")
@@ -72,23 +73,23 @@ def check_schema(form: ResponseFormat) -> None:
 
 
 def fault_of(answer: str, form: ResponseFormat) -> str | None:
-    """Why the answer is not what `form` asks for; None where it is.
+    """Why the answer is not what `form` asks for, or None if it is.
 
     Raises `FormatError` where the schema cannot be used.
     """
     if len(answer) > MAX_ANSWER:
         return f"it has {len(answer):,} characters, more than the {MAX_ANSWER:,} that can be checked"
     try:
-        value = json.loads(answer, parse_constant=_no_constant, parse_float=_number)
-    except (ValueError, RecursionError) as error:
-        return f"it is no JSON ({_short(_why(error))})"
+        value = json_value(answer, parse_constant=no_constant, parse_float=_number)
+    except ValueError as error:
+        return f"it is no JSON ({_short(str(error))})"
     check_schema(form)
     # Without the dialect's name, where a reference to the whole schema would leave this checker for another.
     schema = {name: value for name, value in form.schema_object.items() if name != "$schema"}
     checker = _Checker(schema, registry=Registry())
     try:
         # The first error, because an answer of many items may have as many.
-        found = _within_seconds(lambda: next(checker.iter_errors(value), None))
+        violation = _within_seconds(lambda: next(checker.iter_errors(value), None))
     except (_Unbounded, RecursionError) as problem:
         raise FormatError(f"The answer cannot be checked against the schema: {_why(problem)}.") from None
     except Exception as problem:  # noqa: BLE001 - a $ref may lead the library to what is no schema
@@ -96,10 +97,10 @@ def fault_of(answer: str, form: ResponseFormat) -> str | None:
             f"The answer cannot be checked against the schema ({type(problem).__name__}); see where its "
             "references point."
         ) from None
-    if found is None:
+    if violation is None:
         return None
-    where = "/".join(map(str, found.absolute_path))
-    return f"{f'at {where[:200]}, ' if where else ''}{_short(found.message)}"
+    where = "/".join(map(str, violation.absolute_path))
+    return f"{f'at {where[:200]}, ' if where else ''}{_short(violation.message)}"
 
 
 # -- bounds ----------------------------------------------------------------------------------------
@@ -177,12 +178,12 @@ def _matcher(pattern: str) -> TypeAdapter[str]:
 
 
 def _size(pattern: str) -> int:
-    counts = (max(int(number or 1) for number in found) for found in _COUNT.findall(pattern))
+    counts = (max(int(number or 1) for number in bounds) for bounds in _COUNT.findall(pattern))
     return len(pattern) * prod(max(count, 1) for count in counts)
 
 
-def _unique_items(_validator: Any, wanted: Any, instance: Any, _schema: Any) -> Errors:
-    if not wanted or not isinstance(instance, list):
+def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Errors:
+    if not unique or not isinstance(instance, list):
         return
     seen = {json.dumps(item, sort_keys=True) for item in instance}
     if len(seen) < len(instance):
@@ -202,12 +203,8 @@ _Checker = extend(
 
 def _number(text: str) -> float | int:
     """A number; 1.0 is 1 in JSON Schema."""
-    number = float(text)
+    number = finite(text)
     return int(number) if number.is_integer() else number
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _why(error: BaseException) -> str:
@@ -215,4 +212,8 @@ def _why(error: BaseException) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]} ... {text[-_SHOWN // 2 :]}"
+    return (
+        text
+        if len(text) <= _LONGEST_REASON
+        else f"{text[: _LONGEST_REASON // 2]} ... {text[-_LONGEST_REASON // 2 :]}"
+    )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from conductor.errors import PoolError, WorkerError
 from conductor.values.messages import Message, Request, Sampling, written
 from conductor.values.output import WorkerKind
-from conductor.values.provenance import LIKELY_CHARACTERS, Shares, counted, estimated, measured
+from conductor.values.provenance import LIKELY_CHARACTERS, Shares, estimated, exact_shares, measured
 from conductor.workers.protocol import WorkerCard
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def stretches(texts: Sequence[str]) -> tuple[int, ...]:
     One begins at the start and behind each space; it counts for the text in which it begins.
     """
     whole = "".join(texts)
-    starts = [0, *(found.end() for found in re.finditer(" ", whole))]
+    starts = [0, *(match.end() for match in re.finditer(" ", whole))]
     counts = _by_text(starts, texts)
     if counts:
         # Behind a space at the very end another stretch begins, however empty.
@@ -114,7 +114,7 @@ class TokenCount:
         self._kind = card.kind
         self._tokenizer = _tokenizer(card)
         # By length, four ASCII characters are a token, and any other character is one.
-        by_length = card.kind == "model" and self._tokenizer is None
+        by_length = card.kind in ("model", "embedded") and self._tokenizer is None
         self._parts_a_token = LIKELY_CHARACTERS if by_length else 1
         self._parts = 0
 
@@ -156,22 +156,22 @@ def request_shares(
 ) -> Shares:
     """What each source takes of `request`, sent to a worker of that `kind`; `card` where the pool has it.
 
-    A simulated worker's own rule and a model's tokenizer are exact; a built-in expert reads characters. Any
+    A simulated worker's own rule and a model's tokenizer are exact; one that computes reads characters. Any
     other model's tokens are estimated, to sum to those that its endpoint `reported`. Raises `PoolError`
     where the worker's tokenizer cannot be read any more.
     """
     tokenizer = None if card is None or card.tokenizer is None else read_tokenizer(Path(card.tokenizer))
-    return _kept(request, kind, tokenizer, reported)
+    return _shares(request, kind, tokenizer, reported)
 
 
 @lru_cache(maxsize=REQUESTS_KEPT)
-def _kept(request: Request, kind: WorkerKind, tokenizer: Tokenizer | None, reported: int | None) -> Shares:
+def _shares(request: Request, kind: WorkerKind, tokenizer: Tokenizer | None, reported: int | None) -> Shares:
     if kind == "offline":
         return measured(request)
     if kind == "simulated":
-        return counted(request, stretches, reported=reported)
+        return exact_shares(request, stretches, reported=reported)
     if tokenizer is not None:
-        return counted(request, tokenizer.counts, reported=reported)
+        return exact_shares(request, tokenizer.counts, reported=reported)
     return estimated(request, reported=reported)
 
 

@@ -1,47 +1,52 @@
-"""The JSON of the protocol: the pieces of a chat completion, errors, and the list of models. Read leniently.
+"""The JSON of the protocol: the pieces of a chat completion. Read leniently.
 
 Reads only what is used; knows neither connections nor what an answer is.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict
+from pydantic_core import from_json
 
-from conductor.values.messages import Usage, Value
-from conductor.workers.keys.mask import Mask
-
-# -- chat completions --------------------------------------------------------------------------------
+from conductor.text.bounded_value import json_value
+from conductor.workers.endpoint.reply.content import answer_in, thought_in
+from conductor.workers.endpoint.reply.error_forms import error_message, is_error
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """The escape of half a character, which only the standard library reads where its other half is missing."""
+
+_FRAMES = ("data", "result", "output", "response")
+"""Keys under which some gateways put the completion: Zhipu, Cloudflare, DashScope."""
+
+_UNSAID = ("", "null", "none")
+"""Reasons that name none: of Ollama's and one-api's chunks."""
 
 
 class _Wire(BaseModel):
     """Unknown fields are dropped: every server adds some."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, defer_build=True)
 
 
 class Piece(_Wire):
     """A `delta` of a stream, or the `message` of a whole completion."""
 
-    content: str | list[Any] | None = None
-    refusal: str | None = None
-    reasoning_content: Any = None
-    reasoning: Any = None
+    model_config = ConfigDict(extra="allow")  # what has thoughts: `content` knows its fields
+
+    content: Any = None
+    refusal: Any = None
     tool_calls: Any = None
     function_call: Any = None
 
     @property
     def text(self) -> str:
-        if isinstance(self.content, list):
-            return "".join(part.get("text") or "" for part in self.content if _is_text(part))
-        return self.content or self.refusal or ""
+        refusal = self.refusal if isinstance(self.refusal, str) and not self.content else ""
+        return answer_in(self._fields) or refusal
 
     @property
     def declined(self) -> bool:
@@ -50,143 +55,112 @@ class Piece(_Wire):
 
     @property
     def thought(self) -> str:
-        """Text of the reasoning. Servers that send both fields send the same in both."""
-        for field in (self.reasoning_content, self.reasoning):
-            if isinstance(field, str) and field:
-                return field
-        return ""
+        return thought_in(self._fields)
+
+    @property
+    def _fields(self) -> Mapping[str, Any]:
+        return {"content": self.content, **(self.model_extra or {})}
 
 
-class Choice(_Wire):
-    """One of the answers; only the first is requested."""
+@dataclass(frozen=True)
+class Choice:
+    """The part of the first answer; only that one is requested.
 
-    index: int = 0
-    delta: Piece | None = None
-    message: Piece | None = None
+    `finish` is the reason for its end: None without one, "" for one that has no word. `whole` is whether the
+    piece is a whole message.
+    """
+
+    piece: Piece | None = None
+    whole: bool = False
     logprobs: Any = None
-    finish_reason: str | None = None
+    finish: str | None = None
 
 
-class Chunk(_Wire):
-    """One event of a stream, or a whole completion."""
+@dataclass(frozen=True)
+class Chunk:
+    """One event of a stream, or a whole completion. `places` may hold numbers of tokens."""
 
-    choices: list[Choice] | None = None
-    usage: Any = None
+    choice: Choice | None = None
+    places: tuple[object, ...] = ()
     error: Any = None
 
-    @property
-    def choice(self) -> Choice | None:
-        """The first answer's part, None where the chunk has none."""
-        return next((choice for choice in self.choices or () if choice.index == 0), None)
 
-    @property
-    def used(self) -> Usage | None:
-        """The tokens of the call, None where the chunk has none."""
-        if not isinstance(self.usage, dict):
-            return None
-        return Usage(
-            prompt_tokens=_count(self.usage.get("prompt_tokens")),
-            completion_tokens=_count(self.usage.get("completion_tokens")),
-        )
+def read_chunk(data: str, *, named_error: bool = False) -> Chunk:
+    """The chunk this JSON is; its texts may hold lone surrogates. Raises `ValueError` with the fault.
 
-
-def read_chunk(data: str) -> Chunk:
-    """The chunk this JSON is; its texts may hold lone surrogates. Raises `ValueError` with the fault."""
+    `named_error`: whether its event is named an error.
+    """
     try:
-        return Chunk.model_validate(_loaded(data)) if _HALF.search(data) else Chunk.model_validate_json(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+        body = _loaded(data)
+    except ValueError:
+        # Words in the place of a piece are the server's; JSON that is broken off has no words.
+        if data.lstrip()[:1] in ("{", "["):
+            raise
+        return Chunk(error=error_message(data.encode("utf-8", "replace")) or data)
+    if isinstance(body, list):
+        body = next((one for one in body if isinstance(one, dict) and is_error(one, answers=False)), body)
+    if named_error or (isinstance(body, str) and body):
+        return Chunk(error=body or data)
+    if body is None:
+        return Chunk()
+    if not isinstance(body, dict):
+        raise ValueError("Input should be an object")
+    outer, body = body, _unframed(body)
+    raw = _first(body.get("choices"))
+    if raw is None:
+        return Chunk(
+            places=(outer, body),
+            error=outer if is_error(outer, answers=outer is not body or bool(body.get("usage"))) else None,
+        )
+    delta, message = raw.get("delta"), raw.get("message")
+    inner = delta or message or {"content": raw.get("text")}
+    if is_error(outer, answers=True) or raw.get("error"):
+        return Chunk(error=raw if raw.get("error") else outer)
+    choice = Choice(
+        piece=_piece(inner),
+        whole=not delta and bool(message),
+        logprobs=raw.get("logprobs"),
+        finish=_finish(raw.get("finish_reason")),
+    )
+    return Chunk(choice=choice, places=(raw, delta, outer) if outer is body else (raw, delta, outer, body))
 
 
 def _loaded(data: str) -> Any:
     try:
-        return json.loads(data)
-    except json.JSONDecodeError as error:
+        return json_value(data) if _HALF.search(data) else from_json(data)
+    except ValueError as error:
         raise ValueError(f"Invalid JSON: {error}") from None
-    except RecursionError:
-        raise ValueError("Invalid JSON: recursion limit exceeded") from None
 
 
-def _is_text(part: object) -> bool:
-    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+def _unframed(body: dict[str, Any]) -> dict[str, Any]:
+    """The completion itself; Ollama's own form as if it were one."""
+    if "choices" not in body:
+        for frame in _FRAMES:
+            if isinstance(inner := body.get(frame), dict) and "choices" in inner:
+                return inner
+        if isinstance(body.get("message"), dict) and isinstance(body.get("done"), bool):
+            reason = (body.get("done_reason") or "stop") if body["done"] else None
+            return {"choices": [{"delta": body["message"], "finish_reason": reason}]}
+    return body
 
 
-def _count(number: object) -> int | None:
-    return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else None
+def _first(choices: object) -> dict[str, Any] | None:
+    """The first answer's choice, or None if the chunk has none; PHP writes an object for a list."""
+    listed = choices.values() if isinstance(choices, dict) else choices if isinstance(choices, list) else ()
+    objects = [choice for choice in listed if isinstance(choice, dict)]
+    return next((choice for choice in objects if str(choice.get("index") or 0) in ("0", "0.0")), None)
 
 
-# -- errors ------------------------------------------------------------------------------------------
+def _piece(inner: object) -> Piece:
+    return Piece.model_validate(inner if isinstance(inner, dict) else {"content": inner})
 
 
-def error_message(body: bytes) -> str:
-    """The message in an error's body; the whole text where its shape is unknown, "" for an HTML page."""
-    text = body.decode("utf-8", errors="replace").strip()
-    if text.startswith("<"):
-        return ""
-    try:
-        return message_of(json.loads(text))
-    except (ValueError, RecursionError):
-        return text
-
-
-def message_of(error: Any) -> str:
-    """The message in the known shapes: OpenAI's, FastAPI's, Google's list, a bare text."""
-    match error:
-        case str():
-            return error
-        case [first, *_] if isinstance(first, Mapping) and "msg" in first:
-            where = ".".join(map(str, first.get("loc") or ()))
-            return f"{where}: {first['msg']}" if where else str(first["msg"])
-        case [first, *_]:
-            return message_of(first)
-        case {"message": str() as message, "param": str() as parameter} if parameter not in message:
-            return f"{message} ({parameter})"
-        case {"error": inner} | {"message": inner} | {"detail": inner}:
-            return message_of(inner)
-        case _:
-            return ""
-
-
-# -- the list of models ------------------------------------------------------------------------------
-
-
-class ServedModel(Value):
-    """A model that an endpoint serves; its context is in tokens, None where the list has none."""
-
-    name: str
-    owner: str | None = None
-    context: int | None = None
-
-
-class _Entry(_Wire):
-    id: str
-    owned_by: str | None = None
-    context: int | None = Field(
-        default=None, validation_alias=AliasChoices("max_model_len", "context_length", "context_window")
-    )
-
-
-class _List(_Wire):
-    data: list[_Entry]
-
-
-_CATALOGUE: TypeAdapter[_List | list[_Entry]] = TypeAdapter(_List | list[_Entry])
-
-
-def read_catalogue(body: bytes, mask: Mask) -> tuple[ServedModel, ...]:
-    """The models of the list; some servers leave its frame out. Raises `ValueError` where it is no list."""
-    try:
-        listed = _CATALOGUE.validate_json(body)
-    except ValidationError:
-        raise ValueError("its list of models cannot be read") from None
-    entries = listed.data if isinstance(listed, _List) else listed
-    return tuple(
-        ServedModel(
-            name=mask(entry.id),
-            owner=None if entry.owned_by is None else mask(entry.owned_by),
-            context=entry.context,
-        )
-        for entry in entries
-    )
+def _finish(reason: object) -> str | None:
+    """The reason as a text: SGLang's own is an object."""
+    if isinstance(reason, list):
+        reason = reason[0] if reason else None
+    if isinstance(reason, dict):
+        reason = reason.get("type")
+    if reason is None or reason is False:
+        return None
+    return "" if str(reason).lower() in _UNSAID else str(reason)

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from conductor.values.messages import Completion, Value
-from conductor.workers.endpoint.wire import ServedModel
+from conductor.workers.endpoint.catalogue import ServedModel
 
 Check = Literal["key", "reachable", "model", "answer"]
 FindingState = Literal["well", "unsure", "failing", "skipped"]
@@ -21,7 +21,7 @@ _NAMES_COMPARED = 2000
 _NAME_CHARACTERS = 80
 
 
-class Finding(Value):
+class HealthFinding(Value):
     """What one check found: in a `word` for tables, in a sentence, and what to do ("" where nothing is)."""
 
     check: Check
@@ -38,10 +38,10 @@ class Finding(Value):
 class Health(Value):
     """What is known so far, `done` once nothing is to come.
 
-    `first_token` is in seconds, from the request to the first word; both measures are None where unknown.
+    `first_token` is in seconds, from the request to the first word; a measure that is unknown is None.
     """
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[HealthFinding, ...] = ()
     first_token: float | None = None
     tokens_per_second: float | None = None
     done: bool = False
@@ -51,63 +51,63 @@ class Health(Value):
         return any(finding.state == "failing" for finding in self.findings)
 
     @property
-    def complaints(self) -> tuple[Finding, ...]:
+    def complaints(self) -> tuple[HealthFinding, ...]:
         """The findings that a person should act on."""
         return tuple(finding for finding in self.findings if finding.advice)
 
-    def finding(self, check: Check) -> Finding | None:
-        """What that check found, None where it was not made."""
+    def finding(self, check: Check) -> HealthFinding | None:
+        """The finding of that check, or None if it was not made."""
         return next((finding for finding in self.findings if finding.check == check), None)
 
-    def found(self, *findings: Finding, done: bool = False) -> Health:
+    def with_findings(self, *findings: HealthFinding, done: bool = False) -> Health:
         return self.model_copy(update={"findings": (*self.findings, *findings), "done": done})
 
 
 # -- each check ----------------------------------------------------------------------------------------
 
 
-def well(check: Check, word: str, message: str) -> Finding:
-    return Finding(check=check, state="well", word=word, message=message)
+def well(check: Check, word: str, message: str) -> HealthFinding:
+    return HealthFinding(check=check, state="well", word=word, message=message)
 
 
-def failing(check: Check, word: str, message: str, advice: str) -> Finding:
+def failing(check: Check, word: str, message: str, advice: str) -> HealthFinding:
     """A finding that makes the worker unusable."""
-    return Finding(check=check, state="failing", word=word, message=message, advice=advice)
+    return HealthFinding(check=check, state="failing", word=word, message=message, advice=advice)
 
 
-def unsure(check: Check, word: str, message: str, advice: str = "") -> Finding:
+def unsure(check: Check, word: str, message: str, advice: str = "") -> HealthFinding:
     """A finding that may be as it is meant."""
-    return Finding(check=check, state="unsure", word=word, message=message, advice=advice)
+    return HealthFinding(check=check, state="unsure", word=word, message=message, advice=advice)
 
 
-def skipped(check: Check, why: str) -> Finding:
+def skipped(check: Check, why: str) -> HealthFinding:
     """A check that another one's outcome makes pointless."""
-    return Finding(check=check, state="skipped", word="-", message=f"Not known: {why}.")
+    return HealthFinding(check=check, state="skipped", word="-", message=f"Not known: {why}.")
 
 
-def listed(wanted: str, served: tuple[ServedModel, ...], *, context: int | None) -> Finding:
+def listed(model_name: str, served: tuple[ServedModel, ...], *, context: int | None) -> HealthFinding:
     """How the endpoint's list names the model; `context` is the one in the pool file, in tokens."""
-    found = next((model for model in served if wanted in _spellings(model.name)), None)
-    if found is None:
+    match = next((model for model in served if model_name in _spellings(model.name)), None)
+    if match is None:
         return unsure(
             "model",
             "not listed",
-            f"{wanted} is not among the {len(served):,} models listed there",
-            _other_names(wanted, [model.name for model in served]),
+            f"{model_name} is not among the {len(served):,} models listed there",
+            _other_names(model_name, [model.name for model in served]),
         )
-    if found.context is not None and context is not None and found.context < context:
+    if match.context is not None and context is not None and match.context < context:
         return unsure(
             "model",
             "listed",
-            f"{wanted} is served with a context of {found.context:,} tokens, "
+            f"{model_name} is served with a context of {match.context:,} tokens, "
             f"and the pool file states {context:,}",
-            f"write context = {found.context} there",
+            f"write context = {match.context} there",
         )
-    size = "" if found.context is None else f", with a context of {found.context:,} tokens"
-    return well("model", "listed", f"{wanted} is listed{size}.")
+    size = "" if match.context is None else f", with a context of {match.context:,} tokens"
+    return well("model", "listed", f"{model_name} is listed{size}.")
 
 
-def answered(completion: Completion, *, limit: int) -> Finding:
+def answered(completion: Completion, *, limit: int) -> HealthFinding:
     if completion.text.strip() or completion.reasoning.strip():
         return well("answer", "answers", "It answers.")
     if completion.finish_reason == "length":
@@ -126,9 +126,9 @@ def _spellings(name: str) -> tuple[str, ...]:
     return name, name.removeprefix("models/"), name.removesuffix(":latest")
 
 
-def _other_names(wanted: str, names: list[str]) -> str:
+def _other_names(model_name: str, names: list[str]) -> str:
     if not names:
         return "load a model there"
-    near = get_close_matches(wanted, names[:_NAMES_COMPARED], n=_NAMES_SHOWN, cutoff=0.5)
-    shown = ", ".join(repr(name[:_NAME_CHARACTERS]) for name in near or sorted(names)[:_NAMES_SHOWN])
-    return f"write the name as it is listed there, such as {shown}"
+    near = get_close_matches(model_name, names[:_NAMES_COMPARED], n=_NAMES_SHOWN, cutoff=0.5)
+    suggestions = ", ".join(repr(name[:_NAME_CHARACTERS]) for name in near or sorted(names)[:_NAMES_SHOWN])
+    return f"write the name as it is listed there, such as {suggestions}"

@@ -20,14 +20,15 @@ from typing import Any, Literal
 import httpx
 
 from conductor.errors import PoolError, WorkerError
+from conductor.plugins import fault_of
 from conductor.values.messages import Completion, Delta, Message, Part, Request, Retried, Thought
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.endpoint.failures import EndpointFailure
-from conductor.workers.endpoint.worker import OpenAIWorker
 from conductor.workers.health.findings import (
-    Finding,
     Health,
+    HealthFinding,
     answered,
     failing,
     listed,
@@ -39,6 +40,7 @@ from conductor.workers.keys.hosts import KeyHost
 from conductor.workers.keys.secret import SECRETS_FILE, find_secret
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
+from conductor.workers.pool.table import PlannerTable, built
 from conductor.workers.protocol import StreamItem, Worker, WorkerCard
 from conductor.workers.stream import Opened
 
@@ -49,12 +51,14 @@ from conductor.workers.stream import Opened
 class ProbeTarget:
     """A worker, or the Conductor, without its fallback.
 
-    `offered`: it may be given a step, perhaps because its fallback does it.
+    `offered`: it may be given a step, perhaps because its fallback does it. `answers` is false for a
+    Conductor of another package, which only plans.
     """
 
     role: Literal["conductor", "worker"]
     worker: Worker
     offered: bool
+    answers: bool = True
 
     @property
     def card(self) -> WorkerCard:
@@ -83,18 +87,21 @@ def targets(pool: Pool) -> tuple[ProbeTarget, ...]:
     workers = tuple(map(_worker, pool.workers))
     if pool.conductor is None:
         return workers
+    if isinstance(pool.conductor, PlannerTable):
+        planner = ProbeTarget("conductor", built(pool.conductor), offered=False, answers=False)
+        return (planner, *workers)
     conductor = pool.conductor.build()
     offered = pool.conductor.as_worker and conductor.card.unusable is None
     return (ProbeTarget("conductor", conductor, offered), *workers)
 
 
-def unconfirmed(found: Iterable[ProbeTarget]) -> tuple[KeyHost, ...]:
+def unconfirmed(probe_targets: Iterable[ProbeTarget]) -> tuple[KeyHost, ...]:
     """The keys that are set and not confirmed for the host of their endpoint, each pair once.
 
     Keys that cannot be looked up are left out; the card's `unusable` gives the reason.
     """
     pairs: dict[KeyHost, None] = {}
-    for target in found:
+    for target in probe_targets:
         with suppress(PoolError):
             if target.endpoint is not None and (pair := target.endpoint.unconfirmed) is not None:
                 pairs[pair] = None
@@ -103,11 +110,11 @@ def unconfirmed(found: Iterable[ProbeTarget]) -> tuple[KeyHost, ...]:
 
 def unconfirmed_in(pool: Pool) -> tuple[KeyHost, ...]:
     """Those of all endpoints of the pool, also of the one for embeddings."""
-    found = unconfirmed(targets(pool))
+    pairs = unconfirmed(targets(pool))
     with suppress(PoolError):
         pair = None if pool.embeddings is None else pool.embeddings.endpoint.unconfirmed
-        return found if pair is None or pair in found else (*found, pair)
-    return found
+        return pairs if pair is None or pair in pairs else (*pairs, pair)
+    return pairs
 
 
 def _worker(worker: Worker) -> ProbeTarget:
@@ -126,6 +133,8 @@ AT_ONCE = 16
 Spawn = Callable[[Coroutine[Any, Any, None]], "Future[None]"]
 """Begins a coroutine in the loop, from any thread."""
 
+_UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, PoolError)
+
 _log = logging.getLogger(__name__)
 
 _QUESTION = (
@@ -142,41 +151,44 @@ _QUESTION = (
 
 async def examine(target: ProbeTarget) -> AsyncGenerator[Health, None]:
     """What is known after each check; the last one is done."""
+    if not target.answers:
+        yield Health().with_findings(skipped("answer", "it plans and answers no question"), done=True)
+        return
     if target.endpoint is None:
         request = Request(messages=_QUESTION, sampling=target.card.sampling)
-        yield await _asked(Health(), target.worker.stream(request), name=target.name)
+        yield await _with_answer(Health(), target.worker.stream(request), name=target.name)
         return
-    health = Health().found(key := _key(target.endpoint))
+    health = Health().with_findings(key := _key(target.endpoint))
     yield health
-    client = ChatClient(_once(target.endpoint, with_key=key.state == "well"), name=target.name)
+    client = ChatClient(_single_attempt(target.endpoint, with_key=key.state == "well"), name=target.name)
     try:
-        health = health.found(*await _list(client, context=target.card.context))
+        health = health.with_findings(*await _list(client, context=target.card.context))
         yield health
         if key.state != "well":
-            yield health.found(skipped("answer", f"the key is {key.word}"), done=True)
+            yield health.with_findings(skipped("answer", f"the key is {key.word}"), done=True)
         elif health.failing:
-            yield health.found(skipped("answer", "the endpoint cannot be reached"), done=True)
+            yield health.with_findings(skipped("answer", "the endpoint cannot be reached"), done=True)
         else:
             sampling = target.card.sampling.model_copy(update={"max_tokens": PROBE_TOKENS})
-            yield await _asked(health, client.stream(_QUESTION, sampling=sampling), name=target.name)
+            yield await _with_answer(health, client.stream(_QUESTION, sampling=sampling), name=target.name)
     finally:
         await client.aclose()
 
 
 def rate(tokens: int | None, *, first: float, last: float) -> float | None:
-    """Tokens a second after the first one, which came at `first`; None where they cannot be separated."""
+    """Tokens a second after the first one, which came at `first`; None if they cannot be separated."""
     if tokens is None or tokens < 2 or last <= first:
         return None
     return (tokens - 1) / (last - first)
 
 
-def _once(endpoint: Endpoint, *, with_key: bool) -> Endpoint:
+def _single_attempt(endpoint: Endpoint, *, with_key: bool) -> Endpoint:
     """The endpoint without retries; without its key it can still show that it is there."""
     variable = endpoint.api_key_env if with_key else None
     return endpoint.model_copy(update={"retries": 0, "api_key_env": variable})
 
 
-def _key(endpoint: Endpoint) -> Finding:
+def _key(endpoint: Endpoint) -> HealthFinding:
     variable = endpoint.api_key_env
     if variable is None:
         return well("key", "none", "No key is named, so none is sent.")
@@ -195,14 +207,14 @@ def _key(endpoint: Endpoint) -> Finding:
     return well("key", "set", f"{variable} is set.")
 
 
-async def _list(client: ChatClient, *, context: int | None) -> tuple[Finding, Finding]:
+async def _list(client: ChatClient, *, context: int | None) -> tuple[HealthFinding, HealthFinding]:
     """Whether the endpoint can be reached, and whether it lists the model."""
     yes = well("reachable", "yes", f"{client.endpoint.host} can be reached.")
     try:
         served = await client.served()
     except EndpointFailure as failure:
         reason = _nameless(failure, client.name)
-        if isinstance(failure.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
+        if isinstance(failure.__cause__, _UNREACHABLE):
             no = failing("reachable", "no", reason, failure.advice)
             return no, skipped("model", "the endpoint cannot be reached")
         if failure.status in (401, 403):
@@ -211,10 +223,10 @@ async def _list(client: ChatClient, *, context: int | None) -> tuple[Finding, Fi
     return yes, listed(client.endpoint.model, served, context=context)
 
 
-async def _asked(health: Health, stream: AsyncIterable[StreamItem], *, name: str) -> Health:
+async def _with_answer(health: Health, stream: AsyncIterable[StreamItem], *, name: str) -> Health:
     """The health with the answer of `stream` and its pace, done."""
     time = asyncio.get_running_loop().time
-    begun = time()
+    start = time()
     first = last = None
     completion = Completion(text="")
     try:
@@ -224,23 +236,26 @@ async def _asked(health: Health, stream: AsyncIterable[StreamItem], *, name: str
                     last = time()
                     first = last if first is None else first
                 elif isinstance(item, Retried):
-                    begun = time()  # it refused a parameter, and the request is sent again without it
+                    start = time()  # it refused a parameter, and the request is sent again without it
                 elif isinstance(item, Completion):
                     completion = item
     except EndpointFailure as failure:
         finding = failing("answer", "fails", _nameless(failure, name), failure.advice)
-        return health.found(finding, done=True)
-    except WorkerError as error:
+        return health.with_findings(finding, done=True)
+    except Exception as error:  # noqa: BLE001 - a worker is foreign code
+        reason = str(error) if isinstance(error, WorkerError) else fault_of(error)
         advice = "give its steps to another worker until this is fixed"
-        return health.found(failing("answer", "fails", str(error).rstrip("."), advice), done=True)
+        return health.with_findings(failing("answer", "fails", reason.rstrip("."), advice), done=True)
     measures: dict[str, float | None] = {}
     if first is not None and last is not None:
         tokens = completion.usage.completion_tokens
         measures = {
-            "first_token": first - begun,
+            "first_token": first - start,
             "tokens_per_second": rate(tokens, first=first, last=last),
         }
-    return health.found(answered(completion, limit=PROBE_TOKENS), done=True).model_copy(update=measures)
+    return health.with_findings(answered(completion, limit=PROBE_TOKENS), done=True).model_copy(
+        update=measures
+    )
 
 
 def _nameless(failure: EndpointFailure, name: str) -> str:
@@ -278,7 +293,7 @@ class HealthProbe:
         return any(not going.done() for going in tuple(self._going.values()))
 
     def health(self, target: ProbeTarget) -> Health | None:
-        """What is known of it, None where it was not examined to the end and is not now."""
+        """What is known of it, or None if no examination has ended or is under way."""
         health = self._health.get(target.mark)
         return health if health is not None and (health.done or self.examines(target)) else None
 

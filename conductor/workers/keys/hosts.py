@@ -1,29 +1,34 @@
 """Which key may be sent to which host: pairs that are known, listed in the environment, or confirmed.
 
-Knows the names of variables and hosts, never a key. A pair counts only where a person has confirmed it: who
-can edit a pool file could otherwise have any key sent to a host of their own.
+Knows the names of variables, hosts and pool files, never a key. A pair counts only where a person has
+confirmed it for that pool file: a person who can edit one could otherwise have any key sent to a host of
+their own.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import httpx
+from platformdirs import user_config_path
 
 from conductor.errors import PoolError
+from conductor.workers.keys.own_file import own_text
 from conductor.workers.keys.services import HOSTED
 
 HOSTS = "CONDUCTOR_KEY_HOSTS"
 """The environment variable that lists further pairs: NAME=HOST, separated by commas. A host without a scheme
 is one of https."""
 
-HOSTS_FILE = Path("data/key-hosts.txt")
-"""One confirmed pair a line, as NAME ORIGIN. It counts only where no other user can write it, as `confirm`
-creates it: a file that came with another person's folder, as by git, does not count."""
+BASE_URL = "OPENAI_BASE_URL"
+"""The environment variable that has the address which `OPENAI_API_KEY` is meant for, as OpenAI's own clients
+read it; unset: OpenAI."""
 
 _LOCAL_KEYS = ("CONDUCTOR_KEY", "VLLM_API_KEY")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -32,10 +37,13 @@ _writing = threading.Lock()
 
 
 class KeyHost(NamedTuple):
-    """A variable that holds a key, and the origin (scheme, host, and the port where it is not the usual)."""
+    """A variable that holds a key, the origin (scheme, host, and the port where it is not the usual), and the
+    whole path of the pool file that names both, or "".
+    """
 
     variable: str
     origin: str
+    pool: str = ""
 
     @property
     def fault(self) -> str:
@@ -52,13 +60,30 @@ def origin_of(url: str) -> str:
     return f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
 
 
+def hosts_file() -> Path:
+    """One confirmed pair a line, as NAME ORIGIN POOL, in this user's own configuration folder: no repository
+    and no archive that is unpacked reaches it.
+    """
+    return user_config_path("conductor-studio", appauthor=False) / "key-hosts.txt"
+
+
+def is_known(variable: str, origin: str) -> bool:
+    """Whether that is the key and the address of a known service, a local key and this machine, or a pair of
+    `HOSTS`. Raises `PoolError` where those cannot be read.
+    """
+    local = variable in _LOCAL_KEYS and httpx.URL(origin).host in _LOOPBACK
+    return local or (variable, origin) in _service_pairs() or (variable, origin) in _listed()
+
+
 def is_confirmed(pair: KeyHost) -> bool:
     """Whether the key may be sent there. Raises `PoolError` where what was confirmed cannot be read."""
-    if pair in _known():
+    if is_known(pair.variable, pair.origin):
         return True
-    if pair.variable in _LOCAL_KEYS and httpx.URL(pair.origin).host in _LOOPBACK:
-        return True
-    return pair in _listed() or _line(pair) in _confirmed().splitlines()
+    with suppress(httpx.InvalidURL):
+        address = os.environ.get(BASE_URL, "").strip()
+        if pair.variable == "OPENAI_API_KEY" and address and origin_of(address) == pair.origin:
+            return True
+    return _line(pair) in _confirmed().splitlines()
 
 
 def confirm(pair: KeyHost) -> None:
@@ -66,48 +91,35 @@ def confirm(pair: KeyHost) -> None:
     with _writing:
         if is_confirmed(pair):
             return
-        before = _confirmed()
+        before, path = _confirmed(), hosts_file()
         gap = "" if before.endswith("\n") or not before else "\n"
         try:
-            HOSTS_FILE.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(HOSTS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(file, "w", encoding="utf-8") as lines:
                 lines.write(f"{gap}{_line(pair)}\n")
         except OSError as error:
-            raise PoolError(f"{HOSTS_FILE} cannot be written: {error.strerror}.") from error
+            raise PoolError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 @cache
-def _known() -> frozenset[KeyHost]:
+def _service_pairs() -> frozenset[tuple[str, str]]:
     """The hosts of the known services, and Together's earlier one."""
-    known = (KeyHost(service.api_key_env or "", origin_of(service.base_url)) for service in HOSTED)
-    return frozenset((*known, KeyHost("TOGETHER_API_KEY", "https://api.together.xyz")))
+    pairs = ((service.api_key_env or "", origin_of(service.base_url)) for service in HOSTED)
+    return frozenset((*pairs, ("TOGETHER_API_KEY", "https://api.together.xyz")))
 
 
 def _line(pair: KeyHost) -> str:
-    return f"{pair.variable} {pair.origin}"
+    # A path may contain spaces and line ends.
+    return f"{pair.variable} {pair.origin} {quote(pair.pool)}".rstrip()
 
 
 def _confirmed() -> str:
-    """The file's text, "" where there is no file. Raises `PoolError`."""
-    try:
-        with HOSTS_FILE.open(encoding="utf-8") as file:
-            if hasattr(os, "geteuid"):
-                state = os.fstat(file.fileno())
-                if state.st_uid != os.geteuid() or state.st_mode & 0o077:
-                    raise PoolError(
-                        f"{HOSTS_FILE} is not yours alone (mode 600), so what it confirms does not count; "
-                        "delete it, and confirm each host again."
-                    )
-            return file.read()
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise PoolError(f"{HOSTS_FILE} cannot be read: it must be a text file in UTF-8.") from error
+    return own_text(hosts_file(), kind="a text file in UTF-8")
 
 
-def _listed() -> frozenset[KeyHost]:
-    """The pairs of the environment. Raises `PoolError` where an entry is no pair."""
+def _listed() -> frozenset[tuple[str, str]]:
+    """The pairs of `HOSTS`. Raises `PoolError` where an entry is no pair."""
     pairs = set()
     for entry in filter(None, map(str.strip, os.environ.get(HOSTS, "").split(","))):
         variable, _, host = entry.partition("=")
@@ -120,5 +132,5 @@ def _listed() -> frozenset[KeyHost]:
                 f"{HOSTS} has an entry that is no pair; write NAME=HOST, like "
                 "OPENAI_API_KEY=https://api.openai.com, separated by commas."
             )
-        pairs.add(KeyHost(variable.strip(), origin))
+        pairs.add((variable.strip(), origin))
     return frozenset(pairs)

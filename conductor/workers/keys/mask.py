@@ -67,12 +67,12 @@ class MaskedStream:
         at = 0
         while True:
             undecided = self._mask.undecided(text, at)
-            found = self._mask.first(text, at)
-            if found is None or found.start() >= undecided:
+            match = self._mask.first(text, at)
+            if match is None or match.start() >= undecided:
                 self._held = text[undecided:]
                 return "".join((*certain, text[at:undecided]))
-            certain += (text[at : found.start()], MASK)
-            at = found.end()
+            certain += (text[at : match.start()], MASK)
+            at = match.end()
 
     def end(self) -> str:
         held, self._held = self._held, ""

@@ -1,22 +1,24 @@
 """Keys: which variables may hold one, and where they are looked up.
 
-Knows the environment and `.streamlit/secrets.toml`; knows no endpoint. A key is read when it is needed and
-stored nowhere. This module reads no variable that may not hold a key.
+Knows the environment and `.streamlit/secrets.toml`, which holds keys and the app's password, and no other
+setting; knows no endpoint. A key is read when it is needed and stored nowhere. This module reads no variable
+that may not hold a key.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from conductor.errors import PoolError
+from conductor.text.bounded_value import toml_value
+from conductor.workers.keys.own_file import own_text
 
 SECRETS_FILE = Path(".streamlit/secrets.toml")
-_UNREADABLE = f"{SECRETS_FILE} cannot be read: it must be TOML in UTF-8."
+_KIND = "TOML in UTF-8"
 KEY_NAMES = "CONDUCTOR_KEY_NAMES"
 """The environment variable that lists, separated by commas, further variables that hold keys."""
 _NO_NAME = "write the name of an environment variable, like OPENAI_API_KEY, not the key itself"
@@ -30,7 +32,7 @@ _NO_PASTED_KEY = re.compile(r"[A-Z][A-Z0-9]{0,14}(_[A-Z0-9]{1,15})*")
 
 
 def name_fault(variable: str) -> str | None:
-    """Why a variable of that name may not be sent as a key, and what to do; None where it may.
+    """Why a variable of that name may not be sent as a key, and what to do; None if it may.
 
     This function and `CONDUCTOR_KEY_NAMES` decide which names are keys, never a pool file: anyone who can
     edit that file could otherwise send any variable of the environment to any host.
@@ -74,7 +76,7 @@ def find_secret(variable: str) -> str | None:
 
 
 def own_setting(variable: str) -> str | None:
-    """The value of a setting of this program, looked up where keys are; None where it is not set.
+    """The value of a setting of this program, looked up where keys are; None if it is not set.
 
     Raises `PoolError` when the secrets file cannot be read.
     """
@@ -103,22 +105,19 @@ def _listed() -> frozenset[str]:
 
 
 def secrets_text() -> str:
-    """The text of the secrets file, "" where there is none. Raises `PoolError`."""
-    try:
-        return SECRETS_FILE.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError):
-        raise PoolError(_UNREADABLE) from None
+    """The text of the secrets file, or "". Raises `PoolError`, also where it is not this
+    user's alone.
+    """
+    return own_text(SECRETS_FILE, kind=_KIND)
 
 
 def secrets_in(text: str) -> dict[str, Any]:
     """The values in the text of a secrets file. Raises `PoolError`."""
     try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
+        return toml_value(text)
+    except ValueError:
         # The parser's error may quote a key.
-        raise PoolError(_UNREADABLE) from None
+        raise PoolError(f"{SECRETS_FILE} cannot be read: it must be {_KIND}.") from None
 
 
 def _from_file(variable: str) -> str:

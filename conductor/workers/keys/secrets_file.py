@@ -12,7 +12,7 @@ import threading
 import tomlkit
 
 from conductor.errors import PoolError
-from conductor.text.named_file import replace_file
+from conductor.files.named_file import replace_file
 from conductor.workers.keys.secret import SECRETS_FILE, name_fault, secrets_in, secrets_text
 
 _SHORTEST = 8
@@ -36,26 +36,21 @@ def keep_key(variable: str, key: str | None) -> None:
         raise PoolError("This is no key: it has no spaces or line ends; copy the key again.")
     with _writing:
         before = secrets_text()
-        held = secrets_in(before).get(variable)
-        # Streamlit puts what the file held when the app started into the environment.
-        copied = os.environ.get(variable) == held
-        if os.environ.get(variable, "").strip() and not copied:
+        if os.environ.get(variable, "").strip():
             raise PoolError(
                 f"{variable} is set in the environment, which goes before {SECRETS_FILE}; change it there, "
                 "or start the program without it."
             )
-        new = _with(before, variable, key)
+        new = _edited_text(before, variable, key)
         try:
             target = SECRETS_FILE.resolve()
             target.parent.mkdir(parents=True, exist_ok=True)
             replace_file(target, new.encode("utf-8"), mode=0o600)
         except OSError as error:
             raise PoolError(f"{SECRETS_FILE} cannot be written: {error.strerror}; it is as it was.") from None
-        if copied:
-            os.environ.pop(variable, None)
 
 
-def _with(text: str, variable: str, key: str | None) -> str:
+def _edited_text(text: str, variable: str, key: str | None) -> str:
     """The text with that entry at its top level, above all tables, or without it; the rest as it was."""
     expected = {**secrets_in(text), variable: key}
     document = tomlkit.parse(text)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 class Service(NamedTuple):
     """A place where models are served by OpenAI's chat completions.
 
-    `api_key_env` is None where no key is needed. `marks` are what only its keys begin with.
+    `api_key_env` is None if no key is needed. `marks` are what only its keys begin with.
     """
 
     name: str
@@ -44,7 +44,7 @@ _IN_OPENAI_KEYS = "T3BlbkFJ"
 
 
 def service_of(key: str) -> Service | None:
-    """The service whose keys look so; None where several do, or none."""
+    """The service whose keys look so, or None if there is not exactly one."""
     if _IN_OPENAI_KEYS in key:
         return HOSTED[0]
     return next((service for service in HOSTED if key.startswith(service.marks or ("\0",))), None)

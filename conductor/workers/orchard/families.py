@@ -1,7 +1,7 @@
 """The orchard's questions: nine families, how they are asked, and the right answer to each.
 
-Knows the table of countries; knows no worker and no plan. A question is read back from its text, so that a
-worker can know its answer as a model does: from the words alone.
+Knows the table of countries; knows no worker and no plan. How a question is read back from its text is in
+`reading.py`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, get_args
 
-from conductor.workers.offline.countries import Country, Property, countries, country_named, named_countries
+from conductor.workers.orchard.countries import (
+    Country,
+    Property,
+    capital_country,
+    countries,
+    country_named,
+    named_countries,
+)
 
 Family = Literal[
     "fact",
@@ -37,7 +43,7 @@ STEPS: Mapping[Family, int] = {
 }  # fmt: skip
 """How many steps a question of the family needs."""
 
-ASKED: tuple[Property, ...] = ("capital", "currency", "continent")
+COUNTRY_PROPERTIES: tuple[Property, ...] = ("capital", "currency", "continent")
 """The properties of countries that are asked for."""
 
 WORDS = tuple(
@@ -47,18 +53,6 @@ WORDS = tuple(
 )
 
 Slots = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A text read as a question of the orchard."""
-
-    family: Family
-    slots: Slots
-
-    @property
-    def answer(self) -> str:
-        return right_answer(self.family, self.slots)
 
 
 def chance(*key: str) -> float:
@@ -91,16 +85,11 @@ def grown_countries() -> tuple[Country, ...]:
     return tuple(country for country in plain if uses[country.properties["capital"]] == 1)
 
 
-@cache
-def _by_capital() -> Mapping[str, Country]:
-    return {country.properties["capital"]: country for country in grown_countries()}
-
-
 def right_answer(family: Family, slots: Slots) -> str:
     """The right answer, computed from what is asked. The slots are those of a wording of the family."""
     match family:
         case "fact" | "hop":
-            country = _country(slots["country"]) if family == "fact" else _by_capital()[slots["capital"]]
+            country = _country(slots["country"]) if family == "fact" else _with_capital(slots["capital"])
             return country.properties[slots["property"]]
         case "word" | "capital-letters":
             return str(_letters(slots))
@@ -118,53 +107,20 @@ def _letters(slots: Slots) -> int:
 
 
 def _country(name: str) -> Country:
-    found = country_named(name)
-    assert found is not None, "slots name countries of the table"
-    return found
+    country = country_named(name)
+    assert country is not None, "slots name countries of the table"
+    return country
 
 
-# -- wordings --------------------------------------------------------------------------------------
+def _with_capital(name: str) -> Country:
+    match = capital_country(name)
+    assert match is not None, "slots name capitals of the table"
+    return match[1]
 
 
 @cache
 def wordings() -> Mapping[Family, tuple[str, ...]]:
     """How each family is asked, with slots in braces."""
     with Path(__file__).with_name("wordings.toml").open("rb") as file:
-        found = tomllib.load(file)
-    return {family: tuple(found[family]) for family in FAMILIES}
-
-
-_SLOT = re.compile(r"\{(\w+)\}")
-_TAKES: Mapping[str, str] = {"word": r"[a-z]{1,40}", "property": "|".join(ASKED)}
-_NAME: Mapping[str, str] = dict.fromkeys(("country", "other", "capital"), r"[A-Za-z ]{1,40}?")
-
-
-@cache
-def _patterns() -> tuple[tuple[Family, re.Pattern[str]], ...]:
-    return tuple(
-        (family, re.compile(_pattern(wording))) for family, forms in wordings().items() for wording in forms
-    )
-
-
-def _pattern(wording: str) -> str:
-    pieces = _SLOT.split(wording)
-    for at in range(0, len(pieces), 2):
-        pieces[at] = re.escape(pieces[at])
-    for at in range(1, len(pieces), 2):
-        name = pieces[at]
-        pieces[at] = f"(?P<{name}>{_TAKES.get(name) or _NAME.get(name) or '[0-9]{1,4}'})"
-    return "".join(pieces)
-
-
-@lru_cache(maxsize=8192)
-def reading(text: str) -> Reading | None:
-    """The question of the orchard that a text is, None where it is none."""
-    for family, pattern in _patterns():
-        if (found := pattern.fullmatch(text)) is not None and _known(slots := found.groupdict()):
-            return Reading(family, slots)
-    return None
-
-
-def _known(slots: Slots) -> bool:
-    countries_known = all(country_named(slots[name]) for name in ("country", "other") if name in slots)
-    return countries_known and ("capital" not in slots or slots["capital"] in _by_capital())
+        lists = tomllib.load(file)
+    return {family: tuple(lists[family]) for family in FAMILIES}

@@ -10,20 +10,26 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 
 from conductor.text.final_answer import comparable
-from conductor.workers.offline.countries import Country, Property, country_named, holding, named_countries
-from conductor.workers.offline.task import Refusal, Task
-from conductor.workers.offline.text import text
-from conductor.workers.orchard.arithmetic import sum_in
-from conductor.workers.orchard.families import ASKED, chance, grown_countries, letters_in, reading
+from conductor.workers.orchard.countries import (
+    Country,
+    capital_country,
+    capitals_in,
+    country_named,
+    named_countries,
+)
+from conductor.workers.orchard.families import chance, letters_in
+from conductor.workers.orchard.reading import properties_in, quoted_words, reading
+from conductor.workers.orchard.sums import sum_in
+from conductor.workers.task import Refusal, Task
 
 NOT_FOUND = Refusal("I look up one fact of one country, and found no such question here.")
 NO_WORD = Refusal("I count letters: give me a word in quotes, or let this step see an answer.")
 NO_SUM = Refusal("I found no sum here that I can compute.")
 NOTHING_VISIBLE = Refusal("I cannot see any answer to check.")
 NOT_KNOWN = Refusal("I know half of the orchard's questions and nothing else.")
+NOTHING_TO_MERGE = Refusal("I merge the answers that I see, and there is none.")
 
 SLIP = 10
 """How far the solver is from the right result where it slips."""
@@ -31,35 +37,28 @@ SLIP = 10
 SLIPS = 0.5
 """The share of long sums in which it does."""
 
-KNOWN = 0.5
+KNOWN_SHARE = 0.5
 """The share of questions that the generalist knows."""
 
-_PROPERTY = re.compile(rf"\b({'|'.join(ASKED)})s?\b", re.IGNORECASE)
 _WANTS_COUNTRY = re.compile(r"\b(?:find|name|state|which|what is) (?:the )?country\b", re.IGNORECASE)
 _THAT_COUNTRY = re.compile(r"\bthat country\b", re.IGNORECASE)
 _ORDINALS = (
     re.compile(r"\bfirst country\b", re.IGNORECASE),
     re.compile(r"\bsecond country\b", re.IGNORECASE),
 )
-_QUOTED = re.compile(r"""['"“‘]([^\W\d_]+)['"”’]""")
 _WITH_PREVIOUS = re.compile(r"\b(?:previous|visible|last) (?:result|answer)\b", re.IGNORECASE)
 _MUSING = "Let me think about this step by step and consider what is being asked before I answer."
 
 
 def facts(task: Task) -> Sequence[str]:
     """One fact of one country, or the country that has a capital: one thing looked up, never two."""
-    asked = _property(task.instruction) or _property(task.query)
+    properties = properties_in(task.instruction) or properties_in(task.query)
     country = _country(task)
     if country is None or _WANTS_COUNTRY.search(task.instruction):
         return _country_by_capital(task) or [NOT_FOUND]
-    if asked is None:
+    if not properties:
         return [NOT_FOUND]
-    return [country.line(asked), f"Answer: {country.text(asked)}"]
-
-
-def _property(text: str) -> Property | None:
-    found = _PROPERTY.search(text)
-    return None if found is None else next(each for each in ASKED if each == found[1].lower())
+    return [country.line(properties[0]), f"Answer: {country.properties[properties[0]]}"]
 
 
 def _country(task: Task) -> Country | None:
@@ -74,25 +73,22 @@ def _country(task: Task) -> Country | None:
 
 
 def _country_by_capital(task: Task) -> Sequence[str] | None:
-    """The country with the capital that the question names, None where it names none."""
-    named = _capitals().search(task.query)
-    found = None if named is None else holding(named[0], "capital")
-    if found is None:
+    """The country with the capital that the question names, or None."""
+    named = capitals_in(task.query)
+    match = capital_country(named[0]) if named else None
+    if match is None:
         return None
-    capital, (country, *_) = found
+    capital, country = match
     return [f"{capital} is the capital of {country.name}.", f"Answer: {country.name}"]
-
-
-@cache
-def _capitals() -> re.Pattern[str]:
-    names = sorted((country.properties["capital"] for country in grown_countries()), key=len, reverse=True)
-    return re.compile(rf"\b(?:{'|'.join(names)})\b")
 
 
 def letters(task: Task) -> Sequence[str]:
     """The letters of all visible answers, else of the word in quotes."""
-    words = [each.answer for each in task.answers] or _QUOTED.findall(task.instruction)
-    words = words or _QUOTED.findall(task.query)
+    words = [each.answer for each in task.answers] or quoted_words(task.instruction)
+    words = words or quoted_words(task.query)
+    question = reading(task.query)
+    if not words and question is not None and "word" in question.slots:
+        words = [question.slots["word"]]
     if not words:
         return [NO_WORD]
     counts = list(map(letters_in, words))
@@ -104,14 +100,14 @@ def solver(task: Task) -> Sequence[str]:
     """The question's sum, with the previous result where the instruction asks for it; half of the long ones
     with a slip.
     """
-    asked = sum_in(task.instruction) or sum_in(task.query)
+    calculation = sum_in(task.instruction) or sum_in(task.query)
     first = _previous(task) if _WITH_PREVIOUS.search(task.instruction) else None
-    result = None if asked is None else asked.value(first)
-    if asked is None or result is None:
+    result = None if calculation is None else calculation.value(first)
+    if calculation is None or result is None:
         return [NO_SUM]
-    if asked.long and chance("slip", task.query) < SLIPS:
+    if calculation.long and chance("slip", task.query) < SLIPS:
         return ["Worked out in one go.", f"Answer: {result + SLIP}"]
-    return [f"{asked.text(first)} = {result}", f"Answer: {result}"]
+    return [f"{calculation.text(first)} = {result}", f"Answer: {result}"]
 
 
 def _previous(task: Task) -> int | None:
@@ -137,26 +133,33 @@ def checker(task: Task) -> Sequence[str]:
 
 
 def _recomputed(query: str) -> str | None:
-    asked = sum_in(query)
-    if asked is not None:
-        result = asked.value()
+    calculation = sum_in(query)
+    if calculation is not None:
+        result = calculation.value()
         return None if result is None else str(result)
-    country, wanted = named_countries(query), _property(query)
-    whole = len(country) == 1 and wanted is not None and not re.search(r"\bletters?\b", query)
-    return country[0].text(wanted) if whole and wanted is not None else None
+    question = reading(query)
+    return question.answer if question is not None and question.family == "fact" else None
 
 
 def generalist(task: Task) -> Sequence[str]:
     """What it knows, in many words; else the answer that most visible steps give; else a guess."""
     musing = " ".join([_MUSING] * 5)
-    found = reading(task.query)
-    if found is not None and chance("knows", task.query) < KNOWN:
-        return [musing, f"Answer: {found.answer}"]
+    question = reading(task.query)
+    if question is not None and chance("knows", task.query) < KNOWN_SHARE:
+        return [musing, f"Answer: {question.answer}"]
     if task.answers:
         votes = Counter(comparable(each.answer) for each in task.answers)
         most = votes.most_common(1)[0][0]
         return [musing, f"Answer: {next(e.answer for e in task.answers if comparable(e.answer) == most)}"]
-    return [NOT_KNOWN] if found is None else [musing, f"Answer: {int(chance('guess', task.query) * 90) + 10}"]
+    if question is None:
+        return [NOT_KNOWN]
+    return [musing, f"Answer: {int(chance('guess', task.query) * 90) + 10}"]
+
+
+def text(task: Task) -> Sequence[str]:
+    """The visible answers, each once; no question of the orchard needs it."""
+    answers = list(dict.fromkeys(each.answer for each in task.answers))
+    return [*answers, f"Answer: {'; '.join(answers)}"] if answers else [NOTHING_TO_MERGE]
 
 
 Skill = Callable[[Task], Sequence[str]]

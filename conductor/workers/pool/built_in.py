@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from conductor.workers.offline.experts import offline_workers
-from conductor.workers.orchard.worker import orchard_workers
+from conductor.workers.calculator.calculator_worker import Calculator
+from conductor.workers.embedded.embedded_worker import embedded_workers
+from conductor.workers.orchard.orchard_worker import orchard_workers
 from conductor.workers.protocol import Worker
 
+
+def built_in_workers() -> tuple[Worker, ...]:
+    """The workers of a program in which nothing is configured: a tiny language model and a calculator."""
+    return (*embedded_workers(), Calculator())
+
+
 BUILT_IN: Mapping[str, Callable[[], tuple[Worker, ...]]] = {
-    "offline": offline_workers,
+    "built-in": built_in_workers,
     "orchard": orchard_workers,
 }
 """How the workers of each set are made."""
@@ -29,6 +36,12 @@ name = "orchard"
 """
 """The pool file of the orchard with its Conductor."""
 
+OFFLINE_REPLACED = (
+    'the offline experts are no longer part of the program; write workers = "built-in" for the built-in set, '
+    'or a [[worker]] table with kind = "calculator" for its calculator.'
+)
+"""The answer to a pool that names the set or the kind "offline" of earlier versions."""
+
 
 def from_any_folder(path: Path) -> Path:
     """The same pool for a process that was started in another folder."""
@@ -36,8 +49,8 @@ def from_any_folder(path: Path) -> Path:
 
 
 def built_in_file(path: Path) -> str | None:
-    """The text of the pool file that `path` names where it is the name of a set and no file; else None."""
+    """The text of the pool file that `path` names if it is the name of a set and no file; else None."""
     name = str(path)
-    if name not in BUILT_IN or path.exists():
+    if path.exists() or name not in (*BUILT_IN, "offline"):
         return None
     return ORCHARD if name == "orchard" else f'workers = "{name}"\n'

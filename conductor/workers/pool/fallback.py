@@ -5,7 +5,7 @@ Knows the worker protocol only. A `FellBack` item comes before the fallback's fi
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import replace
 
 from conductor.errors import WorkerError
@@ -30,17 +30,17 @@ class FallbackWorker:
         return own.model_copy(update={"unusable": None})
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamItem, None]:
-        shown = False
+        is_visible = False
         try:
             async with Opened(self.first.stream(request)) as items:
                 async for item in items:
                     if isinstance(item, Retried) and item.withdrawn:
-                        shown = False
-                    shown = shown or isinstance(item, Delta | Thought | CallDelta | Inner)
+                        is_visible = False
+                    is_visible = is_visible or isinstance(item, Delta | Thought | CallDelta | Inner)
                     yield item
             return
         except WorkerError as error:
-            if shown:
+            if is_visible:
                 raise
             message = str(error)
         other = self.second.card
@@ -54,14 +54,23 @@ class FallbackWorker:
                 yield item
 
 
+def limited(worker: Worker, names: Collection[str]) -> Worker:
+    """The worker without the fallbacks that are not among `names`, and those behind them."""
+    if not isinstance(worker, FallbackWorker):
+        return worker
+    if worker.second.card.name not in names:
+        return worker.first
+    return FallbackWorker(worker.first, limited(worker.second, names))
+
+
 def for_fallback(request: Request, *, own: WorkerCard, other: WorkerCard) -> Request:
     """The request to the worker `own` as `other` is sent it: with its defaults in place of those of `own`."""
-    asked = request.sampling
-    sampling = asked.model_copy(
+    original = request.sampling
+    sampling = original.model_copy(
         update={
             name: getattr(other.sampling, name)
             for name in ("temperature", "max_tokens")
-            if getattr(asked, name) == getattr(own.sampling, name)
+            if getattr(original, name) == getattr(own.sampling, name)
         }
     )
     return replace(request, sampling=sampling)

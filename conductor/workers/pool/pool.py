@@ -1,5 +1,4 @@
-"""A pool: the numbered workers a Conductor may choose from, from a TOML file, a built-in set or by default
-offline.
+"""A pool: the numbered workers a Conductor may choose from, from a TOML file or a built-in set.
 
 Knows how workers are configured, not how they answer.
 """
@@ -7,20 +6,23 @@ Knows how workers are configured, not how they answer.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from conductor.drawing.marks import Colour
 from conductor.errors import PoolError
-from conductor.text.named_file import read_whole
-from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
+from conductor.files.named_file import read_whole
+from conductor.values.output import KIND_LABELS, WorkerKind
 from conductor.workers.computed import computed_workers
 from conductor.workers.endpoint.embeddings import EmbeddingClient
-from conductor.workers.offline.experts import offline_workers
-from conductor.workers.orchard.worker import orchard_workers
-from conductor.workers.pool.built_in import built_in_file
-from conductor.workers.pool.schema import ConductorEntry, EmbeddingsTable
+from conductor.workers.orchard.orchard_worker import orchard_workers
+from conductor.workers.pool.built_in import built_in_file, built_in_workers
+from conductor.workers.pool.fallback import limited
+from conductor.workers.pool.kinds import ConductorEntry
+from conductor.workers.pool.schema import EmbeddingsTable
+from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
 
@@ -37,13 +39,15 @@ class Pool:
 
     A step may also name one of `computed_workers`, which have no number: `names` and `workers` leave them
     out, `cards`, `identities` and `pool[name]` know them. `conductor` plans for them, `embeddings` turns
-    texts into vectors; None where the file names none. `fitted` holds the files of fitted baselines by name.
+    texts into vectors; None if the file names none. `fitted` holds the files of fitted baselines by name,
+    `colours` those that the file chooses for workers.
     """
 
     workers: tuple[Worker, ...]
     conductor: ConductorEntry | None = None
     embeddings: EmbeddingsTable | None = None
     fitted: Mapping[str, Path] = field(default_factory=dict)
+    colours: Mapping[str, Colour] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.workers:
@@ -61,7 +65,12 @@ class Pool:
     @cached_property
     def cards(self) -> Mapping[str, WorkerCard]:
         """By name, of every worker that a step may name."""
-        return {name: worker.card for name, worker in self._by_name.items()}
+        return {
+            name: worker.card.model_copy(update={"colour": self.colours[name]})
+            if name in self.colours
+            else worker.card
+            for name, worker in self._by_name.items()
+        }
 
     @cached_property
     def identities(self) -> Mapping[str, str]:
@@ -82,32 +91,46 @@ class Pool:
     def embedding_client(self) -> EmbeddingClient | None:
         return None if self.embeddings is None else self.embeddings.build()
 
+    def only(self, names: Collection[str]) -> Pool:
+        """The pool without its other workers, also where they are fallbacks. Raises `PoolError` if none is
+        left.
+        """
+        own = (worker for worker in self.workers if worker.card.name in names)
+        return replace(self, workers=tuple(limited(worker, names) for worker in own))
+
     def __getitem__(self, name: str) -> Worker:
         """The worker of that name. Raises `PoolError` when there is none."""
         try:
             return self._by_name[name]
         except KeyError:
-            known = ", ".join(self.names)
+            names = ", ".join(self.names)
             raise PoolError(
-                f"The pool has no worker named {name!r}; it has {known}. Give the step one of these."
+                f"The pool has no worker named {name!r}; it has {names}. Give the step one of these."
             ) from None
 
     @property
     def label(self) -> str | None:
-        """The warning to show wherever this pool's output is shown; None when models answer."""
-        kinds = {worker.card.kind for worker in self.workers}
+        """The warning to show wherever this pool's output is shown; None when served models answer."""
+        return self.label_of(self.names)
+
+    def label_of(self, names: Iterable[str]) -> str | None:
+        """The same for the output of these workers; names that the pool does not have are passed over."""
+        kinds = {self.cards[name].kind for name in names if name in self.cards}
         if "model" in kinds:
             return None
-        if self.conductor is not None:
-            return (
-                f"{'offline' if kinds == {'offline'} else 'simulated'} workers; only the Conductor is a model"
-            )
-        return OFFLINE_LABEL if kinds == {"offline"} else SIMULATED_LABEL
+        kind: WorkerKind = next(
+            (kind for kind in KIND_LABELS if kind in kinds and kind != "offline"), "offline"
+        )
+        if isinstance(self.conductor, PlannerTable):
+            return f"{kind} workers; the Conductor is of an installed package"
+        if self.conductor is not None and kind != "embedded":
+            return f"{kind} workers; only the Conductor is a model"
+        return KIND_LABELS[kind]
 
 
-def offline_pool() -> Pool:
-    """The pool used where nothing is configured: the built-in experts."""
-    return Pool(workers=offline_workers())
+def built_in_pool() -> Pool:
+    """The pool that is used if nothing is configured: the built-in set."""
+    return Pool(workers=built_in_workers())
 
 
 def orchard_pool() -> Pool:
@@ -125,9 +148,9 @@ def configured_path(path: Path | None = None) -> Path | None:
 
 
 def configured_pool(path: Path | None = None) -> Pool:
-    """The pool of the file in use (see `configured_path`), else the offline pool. Raises `PoolError`."""
-    found = configured_path(path)
-    return offline_pool() if found is None else read_pool(found)
+    """The pool of the file in use (see `configured_path`), else the built-in one. Raises `PoolError`."""
+    configured = configured_path(path)
+    return built_in_pool() if configured is None else read_pool(configured)
 
 
 def read_pool(path: Path) -> Pool:
@@ -136,19 +159,22 @@ def read_pool(path: Path) -> Pool:
 
     A worker whose key is missing is in the pool, and its card is marked unusable.
     """
-    text = built_in_file(path) or read_whole(path)
+    text, pool = built_in_file(path), ""
+    if text is None:
+        text, pool = read_whole(path), str(path.resolve())
     if text is None:
         raise PoolError(
             f"The pool file {path} cannot be read: No such file or directory. Name another one, or none at "
-            "all for the built-in experts."
+            "all for the built-in workers."
         )
-    return parse_pool(text, source=str(path), folder=path.parent)
+    return parse_pool(text, source=str(path), folder=path.parent, pool=pool)
 
 
-def parse_pool(text: str, *, source: str = "the pool file", folder: Path = HERE) -> Pool:
+def parse_pool(text: str, *, source: str = "the pool file", folder: Path = HERE, pool: str = "") -> Pool:
     """The pool this TOML text describes: `[[worker]]` tables in order. Raises `PoolError`.
 
-    Files that a table names are looked for in `folder`.
+    Files that a table names are looked for in `folder`. `pool` is the whole path of the file with this text:
+    what a person confirmed for it counts.
     """
-    tables = read_tables(text, source=source, folder=folder)
+    tables = read_tables(text, source=source, folder=folder, pool=pool)
     return Pool(**tables._asdict())

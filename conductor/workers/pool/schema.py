@@ -1,20 +1,19 @@
-"""The tables of a pool file: which keys each kind may have, how a form labels them, what is built from them,
-and what is wrong with one.
+"""The tables of the built-in kinds: which keys each may have, how a form labels them, what they build.
 
-Knows the keys and their types, not the file nor its lines. A fault never repeats a value: it may be a key.
+Knows the keys and their types, not the file nor its lines.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field
 
-from conductor.values.messages import Sampling, Value
+from conductor.values.messages import Sampling
+from conductor.workers.calculator.calculator_worker import Calculator
+from conductor.workers.embedded.embedded_worker import SAMPLING, STRENGTHS, EmbeddedWorker
+from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.endpoint.config import (
     MAX_CHARACTERS,
     BaseUrl,
@@ -22,61 +21,49 @@ from conductor.workers.endpoint.config import (
     Endpoint,
     Extra,
     KeyVariable,
+    LeftOut,
     Patience,
     Rate,
     Retries,
     Seconds,
 )
 from conductor.workers.endpoint.embeddings import EmbeddingClient
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.local_model import LocalModel
-from conductor.workers.offline.experts import EXPERTS, ExpertName, OfflineExpert
+from conductor.workers.pool.table import Label, PoolTable, WorkerName, WorkerTable
 from conductor.workers.protocol import Price, PromptStyle, Worker
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workers.wording.checkout import read_wording
 from conductor.workflow.plan_report import Dialect
 
-Constrain = Literal["auto", "regex", "json", "none"]
+Constrain = Literal["auto", "regex", "grammar", "json", "none"]
 """How an endpoint is held to write a valid plan; auto takes the strictest way that it knows."""
 
 
-class Label(NamedTuple):
-    """How a form names a key: its `title`, one sentence of `help`, and an example or what `unset` means.
-
-    Where the key has a default, the default is what `unset` means.
-    """
-
-    title: str
-    help: str = ""
-    unset: str = ""
+_CONSTRAINED = "By a regular expression (vLLM), by a grammar (llama.cpp), by JSON Schema, or not at all."
 
 
 _PATIENCE = Patience()
 _MILLION = "US dollars a million tokens; both prices or none"
-_Name = Annotated[str, Field(min_length=1), Label("Name", "What steps call it. Each worker has its own.")]
+_FIRST_TOKEN = Label(
+    "Seconds to the first token", "On this machine, by default 300 and more for a long prompt."
+)
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Table(Value):
-    # Values are not repeated: a person may have pasted a key in the place of its variable's name.
-    model_config = ConfigDict(hide_input_in_errors=True)
+class CalculatorTable(WorkerTable):
+    """The calculator."""
 
-
-class OfflineTable(_Table):
-    """A built-in expert."""
-
-    kind: Literal["offline"]
-    name: _Name
-    expert: Annotated[ExpertName, Label("Expert")]
+    kind: Literal["calculator"]
 
     def build(self) -> Worker:
-        return OfflineExpert(self.expert, name=self.name)
+        return Calculator(self.name)
 
 
-class SimulatedTable(_Table):
+class SimulatedTable(WorkerTable):
     """A simulated worker."""
 
     kind: Literal["simulated"]
-    name: _Name
     strengths: Annotated[str, Label("Strengths", "The one line that a Conductor reads.")] = (
         "made-up text at a chosen pace"
     )
@@ -90,10 +77,40 @@ class SimulatedTable(_Table):
     fail_on: Annotated[str | None, Label("Fails where the instruction contains", unset="nothing")] = None
 
     def build(self) -> Worker:
-        return SimulatedWorker(**self.model_dump(exclude={"kind"}))
+        return SimulatedWorker(**self.model_dump(exclude={"kind", "colour"}))
 
 
-class _ServedTable(_Table):
+class _EmbeddedTable(PoolTable):
+    """The keys that every table of an embedded model has."""
+
+    kind: Literal["embedded"]
+    model: Annotated[
+        str,
+        Field(min_length=1),
+        Label("Model", "The one that comes with the program, or a GGUF file next to the pool file."),
+    ] = SHIPPED_MODEL
+
+
+class EmbeddedTable(_EmbeddedTable, WorkerTable):
+    """A small language model in a process of this program."""
+
+    name: WorkerName
+    strengths: Annotated[str, Label("Strengths", "The one line that a Conductor reads.")] = STRENGTHS
+    max_tokens: Annotated[int, Field(ge=1), Label("Longest answer", "Tokens.")] = SAMPLING.max_tokens or 0
+    temperature: Annotated[float, Field(ge=0, le=2), Label("Temperature", "From 0 to 2.")] = (
+        SAMPLING.temperature or 0
+    )
+
+    def build(self) -> Worker:
+        return EmbeddedWorker(
+            self.model,
+            name=self.name,
+            strengths=self.strengths,
+            sampling=Sampling(temperature=self.temperature, max_tokens=self.max_tokens),
+        )
+
+
+class _ServedTable(PoolTable):
     """The keys that every table of a served model has."""
 
     model_config = ConfigDict(strict=True)
@@ -123,15 +140,32 @@ class _ServedTable(_Table):
     reasoning_effort: Annotated[str | None, Label("Reasoning effort", unset="the model's own")] = None
     price_prompt: Annotated[_Dollars | None, Label("Price of the prompt", _MILLION, "unknown")] = None
     price_completion: Annotated[_Dollars | None, Label("Price of the answer", _MILLION, "unknown")] = None
+    price_cached: Annotated[
+        _Dollars | None,
+        Label(
+            "Price of a cached prompt",
+            "US dollars a million tokens that it reads from its cache.",
+            "as the prompt",
+        ),
+    ] = None
     concurrency: Annotated[Count | None, Label("Calls at a time", unset="no limit")] = None
     requests_per_minute: Annotated[Rate | None, Label("Requests a minute", unset="no limit")] = None
     connect_seconds: Annotated[Seconds, Label("Seconds to connect")] = _PATIENCE.connect
-    first_token_seconds: Annotated[Seconds, Label("Seconds to the first token")] = _PATIENCE.first_token
+    first_token_seconds: Annotated[Seconds, _FIRST_TOKEN] = _PATIENCE.first_token
     between_tokens_seconds: Annotated[Seconds, Label("Seconds between tokens")] = _PATIENCE.between_tokens
     total_seconds: Annotated[Seconds, Label("Seconds in all", "With all retries.")] = _PATIENCE.total
     retries: Annotated[Retries, Label("Retries")] = 3
     max_characters: Annotated[Count, Label("Most characters of an answer")] = MAX_CHARACTERS
     prompt_style: Annotated[PromptStyle, Label("Prompt style")] = "ours"
+    prompt_from: Annotated[
+        str | None,
+        Field(min_length=1),
+        Label(
+            "Prompt from",
+            "A copy of the research code, next to the pool file: its own texts are sent, not ours.",
+            "../orchestrator",
+        ),
+    ] = None
     extra: Annotated[
         Extra,
         Label(
@@ -140,16 +174,20 @@ class _ServedTable(_Table):
             "top_k = 40",
         ),
     ] = Field(default_factory=dict)
+    leave_out: Annotated[
+        tuple[LeftOut, ...],
+        Field(strict=False),
+        Label("Left out", "Parameters that the endpoint refuses; it is asked without them.", "nothing"),
+    ] = ()
 
     @property
     def endpoint(self) -> Endpoint:
+        times = ((name, f"{name}_seconds") for name in Patience.model_fields)
         patience = Patience(
-            connect=self.connect_seconds,
-            first_token=self.first_token_seconds,
-            between_tokens=self.between_tokens_seconds,
-            total=self.total_seconds,
+            **{name: getattr(self, key) for name, key in times if key in self.model_fields_set}
         )
-        return Endpoint(patience=patience, **self.model_dump(include=set(Endpoint.model_fields)))
+        shared = self.model_dump(include=set(Endpoint.model_fields))
+        return Endpoint(patience=patience, pool=self._pool, **shared)
 
     @property
     def sampling(self) -> Sampling:
@@ -159,7 +197,7 @@ class _ServedTable(_Table):
     def price(self) -> Price | None:
         if self.price_prompt is None or self.price_completion is None:
             return None
-        return Price(prompt=self.price_prompt, completion=self.price_completion)
+        return Price(prompt=self.price_prompt, completion=self.price_completion, cached=self.price_cached)
 
     def _worker(self, name: str, *, strengths: str | None, **more: Any) -> OpenAIWorker:
         return OpenAIWorker(
@@ -170,15 +208,15 @@ class _ServedTable(_Table):
             price=self.price,
             context=self.context,
             prompt_style=self.prompt_style,
+            wording=None if self.prompt_from is None else read_wording(Path(self.prompt_from)),
             **more,
         )
 
 
-class ModelTable(_ServedTable):
+class ModelTable(_ServedTable, WorkerTable):
     """A served model."""
 
     kind: Literal["model"]
-    name: _Name
     fallback: Annotated[str | None, Label("Fallback", "Who answers when this one has failed.", "None")] = None
     tokenizer: Annotated[
         str | None,
@@ -213,7 +251,7 @@ class ConductorTable(_ServedTable):
     dialect: Annotated[Dialect, Label("Dialect", "How it writes access lists.")] = "any"
     constrain: Annotated[
         Constrain,
-        Label("Constrained decoding", "By a regular expression (vLLM), by JSON Schema, or not at all."),
+        Label("Constrained decoding", _CONSTRAINED),
     ] = "auto"
     as_worker: Annotated[bool, Label("Also a worker, which may plan a step of its own")] = False
     strengths: Annotated[str | None, Label("Strengths", "As a worker.", "hard code, final answers")] = None
@@ -223,7 +261,7 @@ class ConductorTable(_ServedTable):
         return self._worker(self.name, strengths=self.strengths or "plans what other workers do")
 
 
-class LocalConductorTable(_Table):
+class LocalConductorTable(PoolTable):
     """The `[conductor]` table of a small Conductor in this program: its folder, or a shipped one's name."""
 
     as_worker: ClassVar[bool] = False
@@ -248,16 +286,26 @@ class LocalConductorTable(_Table):
         return LocalModel(Path(self.model), name=self.name)
 
 
-ConductorEntry = ConductorTable | LocalConductorTable
+class EmbeddedConductorTable(_EmbeddedTable):
+    """The `[conductor]` table of an embedded model: its prompt and how its plan is held to a form."""
+
+    as_worker: ClassVar[bool] = False
+    dialect: ClassVar[Dialect] = "any"
+
+    name: Annotated[str, Field(min_length=1), Label("Name", "What it is called.")] = "conductor"
+    max_tokens: Annotated[int, Field(ge=1), Label("Longest plan", "Tokens.")] = 1024
+    temperature: Annotated[
+        float | None, Field(ge=0, le=2), Label("Temperature", "From 0 to 2.", "low for a plan")
+    ] = None
+    constrain: Annotated[Constrain, Label("Constrained decoding", _CONSTRAINED)] = "auto"
+
+    def build(self) -> OpenAIWorker:
+        sampling = Sampling(temperature=self.temperature, max_tokens=self.max_tokens)
+        # A plan repeats its keys, so repetition has no penalty here.
+        return EmbeddedWorker(self.model, name=self.name, sampling=sampling, extra={})
 
 
-def conductor_table(entry: object) -> ConductorEntry:
-    """A `[conductor]` table; only one of a local model has a kind. Raises `ValidationError`."""
-    local = isinstance(entry, dict) and entry.get("kind") is not None
-    return (LocalConductorTable if local else ConductorTable).model_validate(entry)
-
-
-class EmbeddingsTable(_Table):
+class EmbeddingsTable(PoolTable):
     """The `[embeddings]` table: the endpoint of a model that turns texts into vectors."""
 
     model_config = ConfigDict(strict=True)
@@ -270,83 +318,7 @@ class EmbeddingsTable(_Table):
 
     @property
     def endpoint(self) -> Endpoint:
-        return Endpoint(**self.model_dump())
+        return Endpoint(pool=self._pool, **self.model_dump())
 
     def build(self) -> EmbeddingClient:
         return EmbeddingClient(self.endpoint, name="embeddings")
-
-
-WorkerTable = OfflineTable | SimulatedTable | ModelTable
-
-_WORKER: TypeAdapter[WorkerTable] = TypeAdapter(Annotated[WorkerTable, Field(discriminator="kind")])
-
-
-def worker_table(entry: object) -> WorkerTable:
-    """A `[[worker]]` table; with a base_url the kind may be left out. Raises `ValidationError`."""
-    if isinstance(entry, dict) and "kind" not in entry and "base_url" in entry:
-        entry = {"kind": "model", **entry}
-    return _WORKER.validate_python(entry)
-
-
-# -- what is wrong with a table, in words for the person who wrote it ---------------------------------
-
-_NO_TABLE = ("dict_type", "model_type", "model_attributes_type")
-_SECRET = re.compile(r"key|token$|secret", re.IGNORECASE)
-
-
-class Fault(NamedTuple):
-    """A key, and what is wrong with its value."""
-
-    key: str
-    message: str
-
-
-def table_faults(kind: str, entry: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """The faults of a table of a kind of workers, or of "conductor" or "local"; none where it is valid."""
-    try:
-        if kind in ("conductor", "local"):
-            conductor_table(entry)
-        else:
-            worker_table({"kind": kind, **entry})
-    except ValidationError as error:
-        return faults(error, entry, tagged=kind not in ("conductor", "local"))
-    return ()
-
-
-def faults(error: ValidationError, entry: object, *, tagged: bool) -> tuple[Fault, ...]:
-    """The first fault of each key. In a `tagged` error the table's kind comes before the key."""
-    found: dict[str, Fault] = {}
-    kinds: dict[str, list[str]] = {"missing": [], "extra_forbidden": []}
-    for detail in error.errors(include_url=False, include_input=False, include_context=False):
-        path = detail["loc"][1:] if tagged else detail["loc"]
-        key = str(path[0]) if path else "kind"
-        found.setdefault(key, Fault(key, _message(detail["type"], detail["msg"], key, entry)))
-        if len(path) == 1:
-            kinds.setdefault(detail["type"], []).append(key)
-    for key in kinds["extra_forbidden"]:
-        for meant in get_close_matches(key, kinds["missing"], n=1):
-            # One mistake, reported where it was made.
-            found[key] = Fault(key, f"unknown key; write {meant}.")
-            found.pop(meant, None)
-    return tuple(found.values())
-
-
-def _message(kind: str, message: str, key: str, entry: object) -> str:
-    if kind.startswith("union_tag"):
-        return 'needs kind = "offline" or kind = "simulated", or a base_url where a model is served.'
-    if kind == "extra_forbidden":
-        return f"unknown key.{_instead(key, entry)}"
-    if kind in _NO_TABLE:
-        return "write a table, with its keys and values in { }."
-    if kind == "literal_error" and key == "kind":
-        return 'only kind = "local" is known here; a served Conductor has a base_url and no kind.'
-    experts = f" Experts: {', '.join(EXPERTS)}." if key == "expert" else ""
-    return f"{message.removeprefix('Value error, ')}.{experts}"
-
-
-def _instead(key: str, entry: object) -> str:
-    if _SECRET.search(key):
-        return " Keys do not belong into this file; name the variable that holds it in api_key_env."
-    if isinstance(entry, dict) and "base_url" in entry:
-        return f" A parameter of the endpoint's own goes into extra = {{ {key} = ... }}."
-    return ""

@@ -8,7 +8,6 @@ which keys a table may have is in `schema`.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,10 +17,11 @@ import tomlkit
 from tomlkit.items import AbstractTable
 
 from conductor.errors import PoolError
-from conductor.text.named_file import read_whole, write_whole
+from conductor.files.named_file import read_whole, write_whole
+from conductor.text.bounded_value import toml_value
 from conductor.workers.pool.built_in import built_in_file
 from conductor.workers.pool.pool import Pool, parse_pool
-from conductor.workers.pool.toml_file import Place, Table, lines_of, table_at, tables_in
+from conductor.workers.pool.toml_file import Place, TomlTable, lines_of, table_at, tables_in
 
 Entry = Mapping[str, Any]
 """A table as plain values."""
@@ -32,7 +32,7 @@ _KEY_WORKERS = re.compile(r"\s*workers\s*=")
 
 @dataclass(frozen=True)
 class PoolDocument:
-    """The text of the file at `path`, and its text `before` the edit; None where there was no file."""
+    """The text of the file at `path`, and its text `before` the edit; None if there was no file."""
 
     path: Path
     before: str | None
@@ -40,7 +40,7 @@ class PoolDocument:
 
     @classmethod
     def opened(cls, path: Path) -> PoolDocument:
-        """The file as it is, empty where there is none yet. Raises `PoolError` when it cannot be read, and
+        """The file as it is, empty if it does not exist yet. Raises `PoolError` when it cannot be read, and
         for the name of a built-in set.
         """
         if built_in_file(path) is not None:
@@ -63,13 +63,14 @@ class PoolDocument:
 
     @property
     def conductor(self) -> Entry | None:
-        """The `[conductor]` table, None where there is none. Raises `PoolError` when the text is not TOML."""
-        found: Entry | None = self._tables().get("conductor")
-        return found
+        """The `[conductor]` table, or None. Raises `PoolError` when the text is not TOML."""
+        table: Entry | None = self._tables().get("conductor")
+        return table
 
     def pool(self) -> Pool:
         """The pool that the text describes, whether its keys are set or not. Raises `PoolError`."""
-        return parse_pool(self.text, source=str(self.path), folder=self.path.parent)
+        whole = str(self.path.resolve())
+        return parse_pool(self.text, source=str(self.path), folder=self.path.parent, pool=whole)
 
     # -- edits -----------------------------------------------------------------------------------
 
@@ -111,7 +112,7 @@ class PoolDocument:
 
         Workers that fall back to a renamed one follow it. Raises `PoolError`.
         """
-        name = self._found(place)[2].get("name")
+        name = self._entry_at(place)[2].get("name")
         document = self._changed(place, entry)
         if place == "conductor" or "name" not in entry or name == entry["name"]:
             return document
@@ -122,7 +123,7 @@ class PoolDocument:
 
     def without(self, place: Place) -> PoolDocument:
         """The document without that table and the comment right above it. Raises `PoolError`."""
-        expected, owner, _ = self._found(place)
+        expected, owner, _ = self._entry_at(place)
         lines, table = self._table(place)
         above, below = "".join(lines[: table.first]), "".join(lines[table.tail :])
         # The gap below goes with the table; at the end of the file it is the gap above.
@@ -146,13 +147,13 @@ class PoolDocument:
 
     def _tables(self) -> dict[str, Any]:
         try:
-            return tomllib.loads(self.text)
-        except (ValueError, RecursionError):
+            return toml_value(self.text)
+        except ValueError:
             # The reader's error names the line.
             self.pool()
             raise
 
-    def _found(self, place: Place) -> tuple[dict[str, Any], Any, Entry]:
+    def _entry_at(self, place: Place) -> tuple[dict[str, Any], Any, Entry]:
         """All tables, the list or table that holds the one at `place`, and that one."""
         tables = self._tables()
         owner: Any = tables if place == "conductor" else tables.get("worker", [])
@@ -163,7 +164,7 @@ class PoolDocument:
                 f"{self.path} has no such table any more; read its present text, and edit that."
             ) from None
 
-    def _table(self, place: Place) -> tuple[list[str], Table]:
+    def _table(self, place: Place) -> tuple[list[str], TomlTable]:
         lines = lines_of(self.text)
         table = table_at(lines, place)
         if table is None:
@@ -173,11 +174,11 @@ class PoolDocument:
     def _changed(self, place: Place, entry: Entry) -> PoolDocument:
         lines, table = self._table(place)
         part = tomlkit.parse("".join(lines[table.header : table.end]))
-        found = part["conductor"] if place == "conductor" else part["worker"][0]
-        assert isinstance(found, AbstractTable), "the part begins with the table's header"
-        _update(found, entry)
+        section = part["conductor"] if place == "conductor" else part["worker"][0]
+        assert isinstance(section, AbstractTable), "the part begins with the table's header"
+        _update(section, entry)
         text = "".join([*lines[: table.header], part.as_string(), *lines[table.end :]])
-        expected, owner, _ = self._found(place)
+        expected, owner, _ = self._entry_at(place)
         owner[place] = dict(entry)
         return self._edited(text, expected)
 
@@ -186,7 +187,7 @@ class PoolDocument:
         if "\r\n" in self.text:
             text = text.replace("\r\n", "\n").replace("\n", "\r\n")
         try:
-            understood = tomllib.loads(text) == expected
+            understood = toml_value(text) == expected
         except ValueError:
             understood = False
         if not understood:

@@ -15,22 +15,26 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from conductor.errors import PoolError
+from conductor.drawing.marks import Colour
+from conductor.errors import FormatError, PoolError
+from conductor.text.bounded_value import BoundsError, toml_value
+from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.endpoint.tokens import read_tokenizer
 from conductor.workers.local_model import MODEL_FILES, SHIPPED
-from conductor.workers.pool.built_in import BUILT_IN
+from conductor.workers.pool.built_in import BUILT_IN, OFFLINE_REPLACED
 from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.pool.kinds import ConductorEntry, conductor_table, faults, worker_table
 from conductor.workers.pool.schema import (
-    ConductorEntry,
+    ConductorTable,
+    EmbeddedConductorTable,
+    EmbeddedTable,
     EmbeddingsTable,
     LocalConductorTable,
     ModelTable,
-    WorkerTable,
-    conductor_table,
-    faults,
-    worker_table,
 )
+from conductor.workers.pool.table import PlannerTable, WorkerTable, built
 from conductor.workers.protocol import Worker
+from conductor.workers.wording.checkout import read_wording, sources
 
 T = TypeVar("T")
 
@@ -51,10 +55,14 @@ class PoolTables(NamedTuple):
     conductor: ConductorEntry | None
     embeddings: EmbeddingsTable | None
     fitted: Mapping[str, Path]
+    colours: Mapping[str, Colour]
 
 
-def read_tables(text: str, *, source: str, folder: Path) -> PoolTables:
-    """The tables of this text. Raises `PoolError`. Files that they name are looked up in `folder`."""
+def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTables:
+    """The tables of this text. Raises `PoolError`. Files that they name are looked up in `folder`.
+
+    `pool` is the whole path of the file with this text, "" where it is in none.
+    """
     document = _document(text, source)
     places = _Places(text, source)
     for key in document:
@@ -69,20 +77,27 @@ def read_tables(text: str, *, source: str, folder: Path) -> PoolTables:
     conductor: ConductorEntry | None = None
     embeddings: EmbeddingsTable | None = None
     if (entry := document.get("conductor")) is not None:
-        conductor = _with_folder(_table(entry, "conductor", conductor_table, places), folder, places)
+        table = _table(entry, "conductor", conductor_table, places).of(pool)
+        conductor = _with_model(_with_folder(table, folder, places), folder)
+        conductor = conductor.model_copy(update=_copy(conductor, "conductor", folder, places))
+        if isinstance(conductor, PlannerTable):
+            _ = _built(conductor, "conductor", places)
     if (entry := document.get("embeddings")) is not None:
-        embeddings = _table(entry, "embeddings", EmbeddingsTable.model_validate, places)
+        embeddings = _table(entry, "embeddings", EmbeddingsTable.model_validate, places).of(pool)
     fitted = _fitted(document.get("fitted", {}), folder, places)
     entries = document.get("worker", [])
     if not isinstance(entries, list):
         raise PoolError(f"{source}: write [[worker]] with two brackets, one table a worker.")
     if not entries and not ready:
         raise PoolError(f"{source} has no worker; add at least one [[worker]] table.")
-    tables = [_table(entry, at, worker_table, places) for at, entry in enumerate(entries)]
+    tables = [_table(entry, at, worker_table, places).of(pool) for at, entry in enumerate(entries)]
     _check_names(tables, [worker.card.name for worker in ready], conductor, places)
     _check_fallbacks(tables, places)
     tables = [_with_tokenizer(table, at, folder, places) for at, table in enumerate(tables)]
-    return PoolTables((*ready, *_with_fallbacks(tables)), conductor, embeddings, fitted)
+    tables = [_with_model(table, folder) for table in tables]
+    tables = [table.model_copy(update=_copy(table, at, folder, places)) for at, table in enumerate(tables)]
+    colours = {table.name: table.colour for table in tables if table.colour is not None}
+    return PoolTables((*ready, *_with_fallbacks(tables, places)), conductor, embeddings, fitted, colours)
 
 
 def _built_in(document: Mapping[str, Any], places: _Places) -> tuple[Worker, ...]:
@@ -90,9 +105,11 @@ def _built_in(document: Mapping[str, Any], places: _Places) -> tuple[Worker, ...
     name = document.get("workers")
     if name is None:
         return ()
+    if name == "offline":
+        raise places.error(None, "workers", OFFLINE_REPLACED)
     if not isinstance(name, str) or name not in BUILT_IN:
-        known = " and ".join(map(repr, BUILT_IN))
-        raise places.error(None, "workers", f"there is no built-in set of this name; there are {known}.")
+        names = " and ".join(map(repr, BUILT_IN))
+        raise places.error(None, "workers", f"there is no built-in set of this name; there are {names}.")
     return BUILT_IN[name]()
 
 
@@ -137,26 +154,27 @@ class _Places:
 
 def _document(text: str, source: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return toml_value(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+),", str(error))
-        line = int(found[1]) if found else text.count("\n") + 1
+        match = re.search(r"\(at line (\d+),", str(error))
+        line = int(match[1]) if match else text.count("\n") + 1
         raise PoolError(f"{source} is not valid TOML: {error}.", line=line) from None
-    except RecursionError as error:
-        raise PoolError(f"{source} nests brackets too deeply; a worker's table needs none.") from error
-    except ValueError as error:
-        raise PoolError(f"{source} holds a number with too many digits; write a shorter one.") from error
+    except BoundsError as error:
+        raise PoolError(f"{source} cannot be read: {error}; no table of a worker needs that.") from error
 
 
 def _table(entry: Any, place: AnyPlace, read: Callable[[Any], T], places: _Places) -> T:
     try:
         table = read(entry)
     except ValidationError as error:
-        key, message = faults(error, entry, tagged=isinstance(place, int))[0]
+        key, message = faults(error, entry)[0]
         raise places.fault(place, key, message) from None
-    for given, missing in permutations(("price_prompt", "price_completion")):
-        if getattr(table, given, None) is not None and getattr(table, missing) is None:
-            raise places.fault(place, given, f"it needs {missing} too.")
+    for price, missing in (
+        *permutations(("price_prompt", "price_completion")),
+        ("price_cached", "price_prompt"),
+    ):
+        if getattr(table, price, None) is not None and getattr(table, missing) is None:
+            raise places.fault(place, price, f"it needs {missing} too.")
     return table
 
 
@@ -182,9 +200,9 @@ def _check_fallbacks(tables: list[WorkerTable], places: _Places) -> None:
             if following not in by_name:
                 if len(chain) > 1:
                     break  # reported at the other worker
-                known = ", ".join(by_name)
+                names = ", ".join(by_name)
                 raise places.fault(
-                    index, "fallback", f"there is no worker named {following!r}; there are {known}."
+                    index, "fallback", f"there is no worker named {following!r}; there are {names}."
                 )
             if following in chain:
                 circle = " → ".join([*chain, following])
@@ -210,33 +228,68 @@ def _with_tokenizer(table: WorkerTable, place: int, folder: Path, places: _Place
     return table.model_copy(update={"tokenizer": str(path)})
 
 
+def _copy(table: WorkerTable | ConductorEntry, place: Place, folder: Path, places: _Places) -> dict[str, str]:
+    """The whole path of a table's copy of the research code, by its key; empty where it names none.
+
+    Raises `PoolError` where the texts cannot be read, and for a table in which they have no place.
+    """
+    if not isinstance(table, ModelTable | ConductorTable) or table.prompt_from is None:
+        return {}
+    if table.prompt_style != "research":
+        raise places.fault(place, "prompt_from", 'it needs prompt_style = "research".')
+    if isinstance(table, ConductorTable) and table.dialect != "binary":
+        raise places.fault(place, "prompt_from", 'it needs dialect = "binary", which these texts describe.')
+    path = _whole_path(table.prompt_from, folder)
+    try:
+        read_wording(path)
+    except FormatError as error:
+        raise places.fault(place, "prompt_from", str(error)) from error
+    return {"prompt_from": str(path)}
+
+
 def _with_folder(table: ConductorEntry, folder: Path, places: _Places) -> ConductorEntry:
     """The table with the whole path of a local model. Raises `PoolError` where that cannot be read."""
     if not isinstance(table, LocalConductorTable):
         return table
     path = SHIPPED.get(table.model) or _whole_path(table.model, folder)
-    found = table.model_copy(update={"model": str(path)})
+    full_table = table.model_copy(update={"model": str(path)})
     try:
-        found.build()
+        full_table.build()
     except PoolError as error:
         raise places.fault("conductor", "model", str(error)) from error
-    return found
+    return full_table
+
+
+_Entry = TypeVar("_Entry", WorkerTable, ConductorEntry)
+
+
+def _with_model(table: _Entry, folder: Path) -> _Entry:
+    """The table with the whole path of its GGUF file, where it names one."""
+    if not isinstance(table, EmbeddedTable | EmbeddedConductorTable) or table.model == SHIPPED_MODEL:
+        return table
+    return table.model_copy(update={"model": str(_whole_path(table.model, folder))})
 
 
 @lru_cache(maxsize=4)
 def named_files(text: str, folder: Path) -> tuple[Path, ...]:
-    """The files that a pool file in `folder` names, there or not: tokenizers, a local Conductor's own.
+    """The files that a pool file in `folder` names, there or not: tokenizers, GGUF files, a local Conductor's
+    own, those with the texts of the research.
 
-    None where it is no pool file.
+    None if it is no pool file.
     """
     try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError):
+        document = toml_value(text)
+    except ValueError:
         return ()
     entries, conductor = document.get("worker", []), document.get("conductor")
     tables = entries if isinstance(entries, list) else []
     named = [table.get("tokenizer") for table in tables if isinstance(table, dict)]
     files = [_whole_path(path, folder) for path in named if isinstance(path, str)]
+    served = [table for table in (*tables, conductor) if isinstance(table, dict)]
+    copies = {table["prompt_from"] for table in served if isinstance(table.get("prompt_from"), str)}
+    files += [file for copy in copies for file in sources(_whole_path(copy, folder))]
+    models = [table.get("model") for table in served if table.get("kind") == "embedded"]
+    files += [_whole_path(path, folder) for path in models if isinstance(path, str) and path != SHIPPED_MODEL]
     if isinstance(conductor, dict) and conductor.get("kind") == "local":
         model = conductor.get("model")
         if isinstance(model, str) and model not in SHIPPED:
@@ -249,10 +302,17 @@ def _whole_path(path: str, folder: Path) -> Path:
     return (Path.home() / rest if home == "~" else folder / path).absolute()
 
 
-def _with_fallbacks(tables: list[WorkerTable]) -> tuple[Worker, ...]:
+def _built(table: WorkerTable | PlannerTable, place: Place, places: _Places) -> Any:
+    try:
+        return built(table)
+    except PoolError as error:
+        raise places.fault(place, "kind", str(error)) from error
+
+
+def _with_fallbacks(tables: list[WorkerTable], places: _Places) -> tuple[Worker, ...]:
     """The workers. A fallback is the same object as the worker of that name, so both share its limits."""
     by_name = {table.name: table for table in tables}
-    alone = {table.name: table.build() for table in tables}
+    alone: dict[str, Worker] = {table.name: _built(table, at, places) for at, table in enumerate(tables)}
 
     def whole(name: str) -> Worker:
         second = _fallback(by_name[name])
@@ -264,7 +324,7 @@ def _with_fallbacks(tables: list[WorkerTable]) -> tuple[Worker, ...]:
 # -- the lines of a text, which must be valid TOML -----------------------------------------------------
 
 
-class Table(NamedTuple):
+class TomlTable(NamedTuple):
     """A top-level table with its inner tables, as positions in the lines of the text, from 0.
 
     The comment right above it begins at `first`, its header is at `header`. Its last value ends before `end`,
@@ -283,11 +343,11 @@ def lines_of(text: str) -> list[str]:
     return re.split(r"(?<=\n)", text)
 
 
-def tables_in(lines: Sequence[str]) -> list[Table]:
+def tables_in(lines: Sequence[str]) -> list[TomlTable]:
     """The tables in order. A comment that begins the text belongs to the text, not to the first table."""
     headers = [(at, name) for at, name, inner in _headers(lines) if not inner]
     ends = [*(at for at, _ in headers[1:]), len(lines)]
-    found = []
+    tables = []
     for (header, name), following in zip(headers, ends, strict=False):
         first = header
         while first and _is_comment(lines[first - 1]):
@@ -300,12 +360,12 @@ def tables_in(lines: Sequence[str]) -> list[Table]:
             tail += 1
         if tail < len(lines) and lines[tail].strip():
             tail = end  # this comment is the next table's
-        found.append(Table(name, first or header, header, end, tail, following))
-    return found
+        tables.append(TomlTable(name, first or header, header, end, tail, following))
+    return tables
 
 
-def table_at(lines: Sequence[str], place: AnyPlace) -> Table | None:
-    """The table at that place, None where it is not written as a table."""
+def table_at(lines: Sequence[str], place: AnyPlace) -> TomlTable | None:
+    """The table at that place, or None if it is not written as a table."""
     name, at = (place, 0) if isinstance(place, str) else ("worker", place)
     own = [table for table in tables_in(lines) if table.name == name]
     return own[at] if at < len(own) else None
@@ -330,10 +390,10 @@ def _headers(lines: Sequence[str]) -> Iterator[tuple[int, str, bool]]:
 
 
 def _parsed(lines: Sequence[str]) -> dict[str, Any] | None:
-    """The values in these lines; None where the lines are not valid TOML without the others."""
+    """The values in these lines, or None if the lines are not valid TOML without the others."""
     try:
-        return tomllib.loads("".join(lines))
-    except (ValueError, RecursionError):
+        return toml_value("".join(lines))
+    except ValueError:
         return None
 
 

@@ -47,6 +47,7 @@ class Subject:
     query: str
     workers: Sequence[str] | None
     changed_pins: Collection[int] = ()
+    examples: Mapping[str, str] = field(default_factory=dict)
 
     def sees_nothing(self, step: int) -> bool:
         """Whether a step reads no other one, of this round or the one before."""
@@ -72,8 +73,8 @@ def reading(workflow: Workflow, step: int, reads: Iterable[int]) -> Fix:
 def given_to_others(subject: Subject, step: int, *, besides: set[str]) -> list[Fix]:
     """Give a step to another worker: two are offered, those of the workflow first."""
     workflow, pool = subject.workflow, subject.workers
-    known = [worker for worker in workflow.workers() if pool is None or worker in pool]
-    others = [worker for worker in dict.fromkeys((*known, *(pool or ()))) if worker not in besides]
+    names = [worker for worker in workflow.workers() if pool is None or worker in pool]
+    others = [worker for worker in dict.fromkeys((*names, *(pool or ()))) if worker not in besides]
     return [
         Fix(f"Give step {step + 1} to {worker}", workflow.with_worker(step, worker)) for worker in others[:2]
     ]

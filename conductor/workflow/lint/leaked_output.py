@@ -20,7 +20,7 @@ _QUOTE = 80
 def leaked_output(subject: Subject) -> Iterator[Finding]:
     """Instructions that repeat an output, of any other step, which their step may not read."""
     steps = subject.workflow.steps
-    found: dict[tuple[int, int], Finding] = {}
+    leaks: dict[tuple[int, int], Finding] = {}
     for source, output in subject.outputs.items():
         words = len(_WORD.findall(output.text))
         length = min(words, _STRETCH)
@@ -32,8 +32,8 @@ def leaked_output(subject: Subject) -> Iterator[Finding]:
                 continue
             leaked = of_output.intersection(_runs(own.instruction, length))
             if leaked and (leaked := leaked - _known_otherwise(subject, step, length)):
-                found[step, source] = _leak(subject, step, source, leaked, length)
-    yield from (found[place] for place in sorted(found))
+                leaks[step, source] = _leak(subject, step, source, leaked, length)
+    yield from (leaks[place] for place in sorted(leaks))
 
 
 def _runs(text: str, length: int) -> Iterator[int]:
@@ -82,7 +82,7 @@ def _repeated(text: str, leaked: Set[int], length: int) -> list[tuple[int, int]]
 
 
 def _without(instruction: str, leaked: Set[int], length: int) -> str:
-    """The instruction without the repeated words, of which more may touch once some are gone."""
+    """The instruction without the repeated words; more of them may touch once some are gone."""
     while spans := _repeated(instruction, leaked, length):
         for start, end in reversed(spans):
             instruction = f"{instruction[:start].rstrip()} {instruction[end:].lstrip()}"

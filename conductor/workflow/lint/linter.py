@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from conductor.values.output import Output
+from conductor.workflow.lint.copied_example import copied_example
 from conductor.workflow.lint.finding import Finding, Fix, Subject
 from conductor.workflow.lint.leaked_output import leaked_output
+from conductor.workflow.lint.mentions import checks_own_work, speaks_of_unseen
 from conductor.workflow.lint.structure import (
     blind_final_step,
     pinned_before,
@@ -16,7 +18,6 @@ from conductor.workflow.lint.structure import (
     too_many_steps,
     unread_output,
 )
-from conductor.workflow.lint.wording import checks_own_work, speaks_of_unseen
 from conductor.workflow.model import Workflow
 
 _RULES: Mapping[str, tuple[Callable[[Subject], Iterator[Finding]], str]] = {
@@ -30,6 +31,9 @@ _RULES: Mapping[str, tuple[Callable[[Subject], Iterator[Finding]], str]] = {
         leaked_output, "No instruction repeats, word for word, an output that its step may not read."
     ),
     "checks-own-work": (checks_own_work, "No worker checks its own step."),
+    "copied-example": (
+        copied_example, "No instruction is an example's of the planning prompt, for another question."
+    ),
     "same-instruction": (same_instruction, "No worker gets the same instruction twice."),
     "redundant-access": (
         redundant_access, "No step reads what another step that it reads repeats word for word."
@@ -52,6 +56,7 @@ def check(
     query: str = "",
     workers: Sequence[str] | None = None,
     changed_pins: Collection[int] = (),
+    examples: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     """What may be wrong, the whole workflow's findings first, then step by step. Never a reason not to run.
 
@@ -59,16 +64,18 @@ def check(
     `later_round`: steps may see the round before. `query` is the question, whose words every step may repeat.
     `workers` are the pool's names, to give a step to another one; None: only the workflow's are known.
     `changed_pins` are pinned steps (0-based) whose inputs differ now from those that their output answers.
+    `examples` are the instructions of the planning prompt's examples with their questions.
     """
-    subject = Subject(workflow, max_steps, outputs or {}, later_round, query, workers, changed_pins)
+    by_step, others = outputs or {}, examples or {}
+    subject = Subject(workflow, max_steps, by_step, later_round, query, workers, changed_pins, others)
     findings = [finding for find, _ in _RULES.values() for finding in find(subject)]
-    shown = (_with_working_fixes(subject, finding, findings) for finding in _one_for_a_cause(findings))
-    return tuple(sorted(shown, key=lambda finding: -1 if finding.step is None else finding.step))
+    with_fixes = (_with_working_fixes(subject, finding, findings) for finding in _one_for_a_cause(findings))
+    return tuple(sorted(with_fixes, key=lambda finding: -1 if finding.step is None else finding.step))
 
 
 def _one_for_a_cause(findings: Sequence[Finding]) -> Sequence[Finding]:
     """A final step that sees nothing is one finding: by what its instruction refers to, if to anything."""
-    blind = next((found for found in findings if found.rule == "blind-final-step"), None)
+    blind = next((each for each in findings if each.rule == "blind-final-step"), None)
     for finding in findings:
         if blind is not None and finding.rule == "speaks-of-unseen" and finding.step == blind.step:
             fixes = {fix.workflow: fix for fix in (*blind.fixes, *finding.fixes)}

@@ -36,12 +36,12 @@ def pinned_before(subject: Subject) -> Iterator[Finding]:
         pin = subject.workflow.steps[step].pin if step < len(subject.workflow) else None
         if pin is None:
             continue
-        made = "made" if pin.hand is None else "written by hand"
+        origin = "made" if pin.hand is None else "written by hand"
         yield Finding(
             "pinned-before",
             step,
             "warning" if pin.hand is None else "note",
-            f"Step {step + 1} is pinned, and its inputs changed since its output was {made}.",
+            f"Step {step + 1} is pinned, and its inputs changed since its output was {origin}.",
             (Fix(f"Unpin step {step + 1}", subject.workflow.with_pin(step, None)),),
         )
 
@@ -150,19 +150,19 @@ def same_instruction(subject: Subject) -> Iterator[Finding]:
     for step, own in enumerate(workflow.steps):
         if own.pin is not None:
             continue
-        twin = first.setdefault((own.worker, *_asked(own)), step)
+        twin = first.setdefault((own.worker, *_request(own)), step)
         if twin == step:
             continue
         sentence = (
             f"Step {step + 1} asks {own.worker} for the same as step {twin + 1}, with the same in view."
         )
-        busy = {other.worker for other in workflow.steps if _asked(other) == _asked(own)}
+        busy = {other.worker for other in workflow.steps if _request(other) == _request(own)}
         others = given_to_others(subject, step, besides=busy)
         fixes = (_without_twin(workflow, twin, step), *others)
         yield Finding("same-instruction", step, "warning", sentence, fixes)
 
 
-def _asked(step: Step) -> tuple[object, ...]:
+def _request(step: Step) -> tuple[object, ...]:
     instruction = " ".join(step.instruction.casefold().split())
     return instruction, step.access, step.sees_previous, step.sees_files, step.sampling, step.prompt_style
 

@@ -25,11 +25,11 @@ _grid = component(
 class GridData(TypedDict):
     """What is shown: a row a step and reader; the columns are the same steps, as what may be read.
 
-    A row is {"name", "reads", "before", "files", "written", "means", "edited"}: `reads` are 0-based, `before`
-    is whether it sees the round before, `files` whether it sees what is attached; there is a column for each
-    where the grid's `before` and `files`. `locked` is why
-    nothing can be changed, None where it can. `selected` counts only where `selected_at` is the "at" of the
-    last choice that was sent; `answered` is the "at" of the last request that was handled.
+    A row is {"name", "worker", "mark", "reads", "before", "files", "written", "means", "edited"}: `mark` is
+    its worker's, `reads` are 0-based, `before` is whether it sees the round before, `files` whether it sees
+    what is attached; there is a column for each where the grid's `before` and `files`. `locked` is why
+    nothing can be changed, or None. `selected` counts only where `selected_at` is the "at" of the last
+    choice that was sent; `answered` is the "at" of the last request that was handled.
     """
 
     rows: Sequence[Mapping[str, Any]]

@@ -5,10 +5,12 @@
 // wish before: each message carries what all fields of the page show, and one of them may still show what was
 // before that wish.
 
+import { drawing, element, icon, mounted, workerMark } from "../streamlit_patches/shared.js";
+
 // What a step may see besides earlier steps, by the number that stands for it.
 const BESIDES = {
-  [-1]: { shown: "before", head: "Before", seen: "the round before", title: "The round before: all of its steps" },
-  [-2]: { shown: "files", head: "Files", seen: "the attached files", title: "The files and images that are attached to the question" },
+  [-1]: { flag: "before", head: "Before", seen: "the round before", title: "The round before: all of its steps" },
+  [-2]: { flag: "files", head: "Files", seen: "the attached files", title: "The files and images that are attached to the question" },
 };
 const RESTS = 180;                                          // milliseconds until the focused row is selected
 const LOOKS = 60, PATIENCE = 5000;                          // milliseconds between looks, and until a wish is given up
@@ -17,13 +19,19 @@ const TICK = "M4 12.5 9.5 18 20 6.5";
 const bounded = (value, most) => Math.min(Math.max(value, 0), most);
 
 class AccessGrid {
+  /** @type {number[]} */ columns = [];
+  /** @type {HTMLElement[]} */ heads = [];
+  /** @type {HTMLElement[]} */ rows = [];
+  /** @type {any[][]} */ cells = [];
+
   constructor(root) {
     this.frame = root.querySelector(".frame");
     this.grid = root.querySelector(".grid");
     this.status = root.querySelector(".status");
     this.root = root;
     this.wishes = new Map();                                // what is shown as wished
-    this.asked = null;                                      // the request under way: its mark and its wishes
+    /** @type {{ at: number, wishes: Map<string, boolean> } | null} */
+    this.request = null;                                    // the request under way: its mark and its wishes
     this.choice = null;                                     // the step that is still to be selected
     this.place = [0, 0];                                    // row and column of the cell that Tab leads to
     this.selected = null;
@@ -40,8 +48,8 @@ class AccessGrid {
   update(component) {
     this.component = component;
     const { rows, locked, selected, selected_at, answered } = this.data = component.data;
-    const besides = [-2, -1].filter((read) => this.data[BESIDES[read].shown]);
-    if (this.asked?.at === answered) this.settle();
+    const besides = [-2, -1].filter((read) => this.data[BESIDES[read].flag]);
+    if (this.request?.at === answered) this.settle();
     const shape = `${rows.length} ${besides}`;
     if (shape !== this.shape) this.build(rows.length, besides);
     this.shape = shape;
@@ -55,10 +63,10 @@ class AccessGrid {
 
   build(count, besides) {
     const reads = this.columns = [...besides, ...Array(count).keys()];
-    const kept = this.root.getRootNode().activeElement?.closest?.(".grid") === this.grid;
+    const hasFocus = this.root.getRootNode().activeElement?.closest?.(".grid") === this.grid;
     this.place = [bounded(this.place[0], count - 1), bounded(this.place[1], reads.length - 1)];
     this.wishes.clear();
-    this.asked = null;
+    this.request = null;
     const head = (kind, text) => element("div", { class: kind, role: "columnheader" }, text);
     this.heads = reads.map((read) => (BESIDES[read] ? head("head beside", BESIDES[read].head) : head("head", String(read + 1))));
     const corner = head("name", "Reader, and what it may read");
@@ -68,7 +76,7 @@ class AccessGrid {
     this.grid.setAttribute("aria-rowcount", count + 1);
     this.grid.setAttribute("aria-colcount", reads.length + 1);
     this.grid.replaceChildren(heads, ...this.rows);
-    if (kept) this.cell().focus({ preventScroll: true });
+    if (hasFocus) this.cell().focus({ preventScroll: true });
   }
 
   row(reader) {
@@ -103,15 +111,15 @@ class AccessGrid {
     this.rove();
   }
 
-  describe(name, { name: step, written, means, edited }, reader) {
+  describe(name, { name: step, worker, mark, written, means, edited }, reader) {
     const [first, how] = name.children;
     // The number stands left of the title, also of one that is written from right to left.
     const number = `${reader + 1}. `;
-    first.replaceChildren(number, element("span", { dir: "auto" }, step.slice(number.length)));
+    first.replaceChildren(workerMark(mark), number, element("span", { dir: "auto" }, step.slice(number.length)));
     const now = edited ? [element("span", "edited", "edited"), `, reads ${means}`] : [`means ${means}`];
     if (written === null) how.replaceChildren(`reads ${means}`);
     else how.replaceChildren(element("code", {}, written), " ", ...now);
-    name.title = `${step}\n${how.textContent}`;
+    name.title = `${step}\n${worker}\n${how.textContent}`;
   }
 
   paintBox(box, row) {
@@ -125,7 +133,7 @@ class AccessGrid {
     box.title = reason ?? box.getAttribute("aria-label");
   }
 
-  granted(box, row) { return BESIDES[box.read] ? row[BESIDES[box.read].shown] : row.reads.includes(box.read); }
+  granted(box, row) { return BESIDES[box.read] ? row[BESIDES[box.read].flag] : row.reads.includes(box.read); }
 
   // Why a cell cannot be changed; null where it can.
   reason({ reader, read }) {
@@ -241,8 +249,8 @@ class AccessGrid {
   send() {
     clearTimeout(this.later);
     if (!this.wishes.size && this.choice === null) return;
-    if (this.asked || drawing()) {
-      if (this.asked && Date.now() > this.asked.at + PATIENCE) this.settle();
+    if (this.request || drawing()) {
+      if (this.request && Date.now() > this.request.at + PATIENCE) this.settle();
       this.later = setTimeout(() => this.send(), LOOKS);
       return;
     }
@@ -253,7 +261,7 @@ class AccessGrid {
       this.choice = null;
       return;
     }
-    this.asked = { at, wishes: new Map(this.wishes) };
+    this.request = { at, wishes: new Map(this.wishes) };
     const wishes = [...this.wishes].map(([place, sees]) => {
       const [reader, read] = place.split(",").map(Number);
       return { reader, read, sees };
@@ -264,8 +272,8 @@ class AccessGrid {
 
   // The request was handled; later wishes are sent next.
   settle() {
-    for (const [place, sees] of this.asked.wishes) if (this.wishes.get(place) === sees) this.wishes.delete(place);
-    this.asked = null;
+    for (const [place, sees] of this.request?.wishes ?? []) if (this.wishes.get(place) === sees) this.wishes.delete(place);
+    this.request = null;
     this.paint();
   }
 

@@ -29,8 +29,8 @@ def raced(left: Side, right: Side) -> bool:
 
 def _span(run: RunState) -> tuple[float, float]:
     """From when to when it was under way, in Unix seconds."""
-    begun = math.inf if run.started_at is None else run.started_at
-    return begun, math.inf if run.live or run.finished_at is None else run.finished_at
+    start = math.inf if run.started_at is None else run.started_at
+    return start, math.inf if run.live or run.finished_at is None else run.finished_at
 
 
 def verdict(left: Side, right: Side) -> str:
@@ -42,18 +42,18 @@ def verdict(left: Side, right: Side) -> str:
     time = _less([(name, run.seconds) for name, run in runs], "was first, by {}", duration)
     cost = _less([(name, run.usage.cost) for name, run in runs], "cost {} less", dollars)
     used = _less([(name, run.usage.total) for name, run in runs], "used {} fewer tokens", _number)
-    said: dict[str, list[str]] = {}
+    claims: dict[str, list[str]] = {}
     for name, words in filter(None, (time, cost or used)):
-        said.setdefault(name, []).append(words)
-    sentences = [f"{name} {' and '.join(words)}" for name, words in said.items()]
+        claims.setdefault(name, []).append(words)
+    sentences = [f"{name} {' and '.join(words)}" for name, words in claims.items()]
     return f"{'; '.join(sentences) or 'Neither took less than the other'}."
 
 
 def _less(
-    taken: Sequence[tuple[str, float | None]], words: str, written: Callable[[float], str]
+    amounts: Sequence[tuple[str, float | None]], words: str, written: Callable[[float], str]
 ) -> tuple[str, str] | None:
-    """Which side took less, and by how much; None where that is unknown, or the same."""
-    (name, one), (other_name, other) = taken
+    """Which side took less, and by how much, or None if that is unknown or the same."""
+    (name, one), (other_name, other) = amounts
     if one is None or other is None or written(one) == written(other):
         return None
     return name if one < other else other_name, words.format(written(abs(one - other)))
@@ -61,7 +61,7 @@ def _less(
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of both sides in words, "-" where it is unknown; `difference` is "" where there is none."""
+    """One figure of both sides in words, "-" where it is unknown; `difference` is "" if they are equal."""
 
     name: str
     left: str
@@ -77,10 +77,10 @@ def figures(left: Side, right: Side) -> tuple[Figure, ...]:
         return (steps,)
 
     def of_runs(
-        name: str, taken: Callable[[RunState], float | None], written: Callable[[float], str] = _number
+        name: str, measure: Callable[[RunState], float | None], written: Callable[[float], str] = _number
     ) -> Figure:
         return _figure(
-            name, None if one is None else taken(one), None if other is None else taken(other), written
+            name, None if one is None else measure(one), None if other is None else measure(other), written
         )
 
     return (
@@ -95,7 +95,7 @@ def figures(left: Side, right: Side) -> tuple[Figure, ...]:
 
 
 def _spared(run: RunState) -> int:
-    return sum(step.reused or step.kept is not None for step in run.steps)
+    return sum(step.reused or step.kept_because is not None for step in run.steps)
 
 
 def _figure(name: str, one: float | None, other: float | None, written: Callable[[float], str]) -> Figure:

@@ -23,6 +23,7 @@ from pages.components.view_models.comparable import Side
 from pages.components.view_models.run_text import STATE_ICONS, progress_text, run_label, run_state
 from pages.components.view_models.workflow.card_content import card_contents
 from pages.components.view_models.workflow.plan_text import Which, card_change, card_text, edge_changes
+from pages.components.view_models.workflow.worker_legend import worker_legend
 from pages.components.widgets.controls import action, row
 
 _HALF_WIDTH, _LOW = 540, 500
@@ -51,7 +52,7 @@ def compared_graph(
     stop: Callable[[], None] | None,
 ) -> None:
     """Draw one side's graph, locked, below what its run has taken; `selected` is the step of this side,
-    `stop` stops its run, None where that is over.
+    `stop` stops its run, or is None after its end.
     """
     key = f"compare-graph-{which}-{side.address}"
 
@@ -71,6 +72,7 @@ def compared_graph(
         selection_revision=selection_revision,
         locked=True,
         inspector="compare-steps",
+        legend=worker_legend(side.workflow, marks, side.state),
         on_select=chosen,
     )
 
@@ -79,7 +81,8 @@ def _title(side: Side, which: Which, stop: Callable[[], None] | None) -> None:
     """What is drawn, the way to its session, and how far its run is."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(
-            f"**{plain(side.name)}** · {plain(side.workflow.topology)} · {plain(side.made)}", width="stretch"
+            f"**{plain(side.name)}** · {plain(side.workflow.topology)} · {plain(side.origin)}",
+            width="stretch",
         )
         st.page_link(
             "pages/workbench.py",
@@ -105,7 +108,7 @@ def marked(
     answered they are the only text. Plans that share no step differ in all of them: nothing is marked.
     """
     apart = not diff.pairs
-    shown = card_contents(side.workflow, run=side.state, radius=None, cards=cards, now=time.time())
+    contents = card_contents(side.workflow, run=side.state, radius=None, cards=cards, now=time.time())
     return tuple(
         replace(
             content,
@@ -113,7 +116,7 @@ def marked(
             badges=content.badges if apart else (*content.badges, *card_text(diff, step, which)),
             inside="",
         )
-        for step, content in enumerate(shown)
+        for step, content in enumerate(contents)
     )
 
 
@@ -128,28 +131,28 @@ def pictures_alike(left: Workflow, right: Workflow, *, low: bool = False) -> tup
     if low:
         both = [kind for kind in both if all(map(_is_low, of_kind[kind]))] or both[-1:]
     poorest = max(KINDS.index(layouts(side)[-1].kind) for side in sides)
-    shown: list[list[tuple[Layout, int]]] = [[], []]
+    candidates: list[list[tuple[Layout, int]]] = [[], []]
     for kind in both:
         last = KINDS.index(kind) >= poorest
         widths = [_least_width(side, kind) for side in sides]
-        known = [width for width in widths if width is not None]
-        if len(known) < len(widths) and not last:
+        least_widths = [width for width in widths if width is not None]
+        if len(least_widths) < len(widths) and not last:
             continue
-        least = 0 if last else max(known)
+        least = 0 if last else max(least_widths)
         for at, pictures in enumerate(of_kind[kind]):
-            shown[at] += [(picture, max(least, picture.least_width)) for picture in pictures[:-1]]
+            candidates[at] += [(picture, max(least, picture.least_width)) for picture in pictures[:-1]]
             # The narrowest, too, where it has a little less room than it would like: the other side has it.
-            shown[at].append((pictures[-1], least))
+            candidates[at].append((pictures[-1], least))
         if last:
             break
-    first, second = (Pictures(*zip(*side, strict=True)) for side in shown)
+    first, second = (Pictures(*zip(*side, strict=True)) for side in candidates)
     return first, second
 
 
 def _is_low(pictures: Sequence[Layout]) -> bool:
     """Whether what is shown in half of a usual window can be seen there as a whole."""
-    shown = next((picture for picture in pictures if picture.least_width <= _HALF_WIDTH), pictures[-1])
-    return shown.height <= _LOW
+    visible = next((picture for picture in pictures if picture.least_width <= _HALF_WIDTH), pictures[-1])
+    return visible.height <= _LOW
 
 
 def _of_kind(workflow: Workflow, kind: CardKind) -> list[Layout]:

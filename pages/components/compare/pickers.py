@@ -12,11 +12,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from conductor.errors import StorageError
+from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import Side, choices, find_side, last_two
 from pages.components.view_models.run_text import clock
 from pages.components.view_models.workflow.plan_text import Which
 from pages.components.widgets.controls import action
+from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
 from studio.workbench import Workbench
 
@@ -27,12 +29,12 @@ _PARTS: tuple[Which, ...] = ("left", "right")
 
 
 def chosen_sides(bench: Workbench, tab: TabState) -> tuple[Side | None, Side | None]:
-    """What the address names, else what the session opened last is compared by; None where there is none."""
+    """What the address names, else what the session opened last is compared by, or None without one."""
     if not any(st.query_params.get(which) for which in _PARTS):
         pair = _proposed(bench.store, tab)
         if pair is not None:
             st.query_params.from_dict(dict(zip(_PARTS, pair, strict=True)))
-    return _found(bench, "left"), _found(bench, "right")
+    return _side_of(bench, "left"), _side_of(bench, "right")
 
 
 def _proposed(store: SessionStore, tab: TabState) -> tuple[str, str] | None:
@@ -47,7 +49,7 @@ def _proposed(store: SessionStore, tab: TabState) -> tuple[str, str] | None:
     return None
 
 
-def _found(bench: Workbench, which: Which) -> Side | None:
+def _side_of(bench: Workbench, which: Which) -> Side | None:
     address = st.query_params.get(which)
     if not address:
         return None
@@ -92,7 +94,7 @@ def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
     with st.container(horizontal=True, gap="small", key=f"compare-fields-{which}"):
         session = session_picker(
             bench.store,
-            key=f"compare-{which}-session",
+            name=f"compare-{which}-session",
             label=f"{which.capitalize()}: session",
             session=None if side is None else side.session.id,
             on_select=lambda selected: _take_newest(bench.store, which, selected),
@@ -100,8 +102,7 @@ def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
         names = {} if session is None else choices(bench.store, session)
         if side is not None and side.address not in names:
             names = {side.address: side.name} | names
-        key = f"compare-{which}"
-        st.session_state[key] = None if side is None else side.address
+        key = show_stored(f"compare-{which}", None if side is None else side.address)
         st.selectbox(
             f"{which.capitalize()}: run or revision",
             list(names),
@@ -110,14 +111,14 @@ def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
             required=True,
             disabled=not names,
             placeholder="Choose a run or a revision",
-            format_func=lambda address: names.get(address, address),
+            format_func=distinct_labels(names),
             label_visibility="collapsed",
-            on_change=lambda: _take(which, st.session_state[key], of=names),
+            on_change=on_choice(key, lambda address: _take(which, address, of=names)),
         )
 
 
 def session_picker(
-    store: SessionStore, *, key: str, label: str, session: str | None, on_select: Callable[[str], None]
+    store: SessionStore, *, name: str, label: str, session: str | None, on_select: Callable[[str], None]
 ) -> str | None:
     """A field with the newest sessions that have a workflow and the chosen one, which is given back."""
     titles = {
@@ -127,11 +128,11 @@ def session_picker(
     }
     if session is not None and session not in titles:
         titles = {session: store.sessions.find(session).title} | titles
-    st.session_state[key] = session
+    key = show_stored(name, session)
 
-    def selected() -> None:
-        if st.session_state[key] in titles:
-            on_select(st.session_state[key])
+    def selected(session: str) -> None:
+        if session in titles:
+            on_select(session)
 
     st.selectbox(
         label,
@@ -141,8 +142,8 @@ def session_picker(
         required=True,
         label_visibility="collapsed",
         placeholder="Choose a session" if titles else "No session has a workflow yet",
-        format_func=lambda found: titles.get(found, found),
-        on_change=selected,
+        format_func=distinct_labels(titles),
+        on_change=on_choice(key, selected),
     )
     return session
 
@@ -154,5 +155,5 @@ def _take(which: Which, address: str | None, *, of: Container[str]) -> None:
 
 
 def _take_newest(store: SessionStore, which: Which, session: str) -> None:
-    found = choices(store, session)
-    _take(which, next(iter(found), None), of=found)
+    options = choices(store, session)
+    _take(which, next(iter(options), None), of=options)

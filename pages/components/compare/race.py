@@ -14,11 +14,12 @@ import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.runs.replay import Recording, Replay, as_of, first_speed, speeds_for
-from conductor.text.formatting import counted, duration
+from conductor.text.formatting import duration, quantity
+from pages.components.streamlit_patches.component import trigger_value
 from pages.components.tab.state import TabState, plain
 from pages.components.timeline import run_timeline
 from pages.components.view_models.comparable import Side, address_of
-from pages.components.view_models.replay import asked, recording, unit_of
+from pages.components.view_models.replay import read_replay, recording, unit_of
 from pages.components.view_models.run_text import run_label
 from pages.components.widgets.controls import action, row
 from studio.workbench import Workbench
@@ -48,9 +49,9 @@ class Race:
     def of(cls, bench: Workbench, left: Side, right: Side) -> Race:
         """The two, in the tab's replay of them if there is one."""
         runs = [side.address.removeprefix("run:") for side in (left, right) if side.state is not None]
-        kept = len(runs) == 2 and not any(side.live for side in (left, right))
-        kept = kept and all(bench.unsaved(bench.store.runs.find(run)) is None for run in runs)
-        recorded = (recording(bench.store, runs[0]), recording(bench.store, runs[1])) if kept else None
+        is_recorded = len(runs) == 2 and not any(side.live for side in (left, right))
+        is_recorded = is_recorded and all(bench.unsaved(bench.store.runs.find(run)) is None for run in runs)
+        recorded = (recording(bench.store, runs[0]), recording(bench.store, runs[1])) if is_recorded else None
         replay = st.session_state.get(_REPLAY)
         named = _pair(left, right)
         if recorded is None or replay is None or replay.run != named or replay.over(time.time()):
@@ -90,7 +91,7 @@ class Race:
         )
         return Race.of(self.bench, left, right)
 
-    def shown(self) -> Sides:
+    def visible_sides(self) -> Sides:
         """The sides at the moment that is shown."""
         if self.recorded is None or self.replay is None:
             return self.sides
@@ -135,7 +136,7 @@ def run_both(bench: Workbench, tab: TabState, race: Race) -> None:
             help="Start both plans together, every step of them, and see which is first",
         )
         forecast = [
-            f"{side.name}: {', '.join([counted(one.calls, 'call'), *one.words])}"
+            f"{side.name}: {', '.join([quantity(one.calls, 'call'), *one.words])}"
             for side, one in zip(race.sides, estimates, strict=True)
         ]
         st.caption(plain(" · ".join(forecast)), width="stretch")
@@ -152,8 +153,8 @@ def _start(bench: Workbench, tab: TabState, race: Race) -> None:
         return
     left, right = race.sides
     runs = bench.racing.start(left.contender, right.contender)
-    found = (address_of(bench.store.runs.find(live.run)) for live in runs)
-    st.query_params.from_dict(dict(zip(("left", "right"), found, strict=True)))
+    addresses = (address_of(bench.store.runs.find(live.run)) for live in runs)
+    st.query_params.from_dict(dict(zip(("left", "right"), addresses, strict=True)))
 
 
 def _stop(bench: Workbench, race: Race) -> None:
@@ -173,20 +174,20 @@ def race_clock(race: Race) -> None:
     key = "compare-clock"
 
     def wished() -> None:
-        wish = st.session_state[key].replay
+        wish = trigger_value(key, "replay")
         if not wish or race.recorded is None:
             return
         seconds = max(run.seconds for run in race.recorded)
-        replay = asked(wish, run=_pair(left, right), revision="", seconds=seconds, now=time.time())
+        replay = read_replay(wish, run=_pair(left, right), revision="", seconds=seconds, now=time.time())
         st.session_state[_REPLAY], st.session_state[_MARK] = replay, str(wish.get("mark"))
 
     took = [_seconds(race, at) for at in range(2)]
     seconds = max(took)
     answered = [at for at, side in enumerate(race.sides) if side.state is not None and side.state.answered]
     first = min(answered, key=took.__getitem__, default=None)
-    replay, known = None, race.replay
-    if known is not None:
-        replay = {"position": known.at(time.time()), "playing": known.playing, "speed": known.speed}
+    replay, playback = None, race.replay
+    if playback is not None:
+        replay = {"position": playback.at(time.time()), "playing": playback.playing, "speed": playback.speed}
     run_timeline(
         {
             "rows": [_row(side, took[at], first=at == first) for at, side in enumerate(race.sides)],
@@ -223,13 +224,13 @@ def _seconds(race: Race, at: int) -> float:
 
 def _moments(race: Race) -> list[float]:
     """Seconds at which a step of either began or ended."""
-    found: set[float] = set()
+    moments: set[float] = set()
     for side in race.sides if race.recorded is not None else ():
         state = side.state
         if state is not None and state.started_at is not None:
             times = (at for step in state.steps for at in (step.started_at, step.finished_at))
-            found |= {at - state.started_at for at in times if at is not None}
-    return sorted(found)
+            moments |= {at - state.started_at for at in times if at is not None}
+    return sorted(moments)
 
 
 def _row(side: Side, seconds: float, *, first: bool) -> Mapping[str, Any]:
@@ -237,7 +238,8 @@ def _row(side: Side, seconds: float, *, first: bool) -> Mapping[str, Any]:
     assert state is not None, "both are runs"
     return {
         "name": side.name,
-        "worker": side.made,
+        "worker": side.origin,
+        "mark": None,
         "label": f"{duration(seconds)}{' so far' if state.live else ''}",
         "details": ["First"] if first else [],
         "status": state.status,

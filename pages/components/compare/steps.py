@@ -12,7 +12,7 @@ from conductor.runs.step_state import StepState
 from conductor.workflow.diff import PlanDiff
 from pages.components.tab.state import plain
 from pages.components.view_models.comparable import Side
-from pages.components.view_models.run_text import author_notes
+from pages.components.view_models.run_text import author_notes, kind_notes
 from pages.components.view_models.workflow.plan_text import row_name, row_text, sentences
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import step_facts
@@ -33,7 +33,7 @@ class Compared:
     diff: PlanDiff
 
     def states(self, row: Row) -> tuple[StepState | None, StepState | None]:
-        """What came of a row's step on each side, None where it is not there or was not run."""
+        """What came of a row's step on each side, or None if it is not there or was not run."""
         old, new = row
         return _state(self.left, old), _state(self.right, new)
 
@@ -55,7 +55,7 @@ def _state(side: Side, step: int | None) -> StepState | None:
 
 def step_status(state: StepState) -> str:
     """What came of a step, in a word."""
-    return "reused" if state.reused else state.kept or STATUSES[state.status]
+    return "reused" if state.reused else state.kept_because or STATUSES[state.status]
 
 
 def row_key(compared: Compared, row: Row) -> str:
@@ -119,7 +119,7 @@ def _facts(
     lines = []
     for side, worker, state in zip((compared.left, compared.right), workers, states, strict=True):
         if state is not None:
-            who = [note for note in author_notes(worker, state) if note != state.worker_kind]
+            who = [note for note in author_notes(worker, state) if note not in kind_notes(state.worker_kind)]
             facts = [side.name, *who, step_status(state), *step_facts(state)]
             lines.append(plain(" · ".join(facts)))
     if lines:

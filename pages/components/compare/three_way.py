@@ -11,7 +11,7 @@ from dataclasses import replace
 import streamlit as st
 
 from conductor.drawing.network import title_of
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.text.word_diff import compare_texts
 from conductor.workflow.diff import PlanDiff, StepPair, ThreeWay, three_way
 from conductor.workflow.file import Origin
@@ -38,29 +38,29 @@ _SINCE: Mapping[Origin, str] = {"conductor": "plan", "import": "import", "human"
 
 def three_way_view(sides: ThreeSides) -> None:
     """Draw the three columns."""
-    known = three_way(
+    comparison = three_way(
         sides.first.workflow,
         sides.edited.workflow,
         None if sides.run is None else sides.run.workflow,
     )
-    st.markdown(plain(" ".join(summary(sides, known))))
+    st.markdown(plain(" ".join(summary(sides, comparison))))
     text_table(
-        table(sides, known),
+        table(sides, comparison),
         key="compare-three",
         label="Steps as planned, as edited and as run",
         columns=heads(sides),
     )
 
 
-def summary(sides: ThreeSides, known: ThreeWay) -> list[str]:
+def summary(sides: ThreeSides, comparison: ThreeWay) -> list[str]:
     """What was edited since the plan, and what since the run, in a sentence each."""
-    planned = headline(known.planned)
+    planned = headline(comparison.planned)
     edit = f"From {_SINCE[sides.origin]} to edit: {planned[:1].lower()}{planned[1:]}"
-    if known.run is None:
+    if comparison.run is None:
         return [edit, "It was not run yet."]
-    if known.run.empty:
+    if comparison.run.empty:
         return [edit, "It was run as it is now."]
-    run = headline(known.run)
+    run = headline(comparison.run)
     return [edit, f"From edit to run: {run[:1].lower()}{run[1:]}"]
 
 
@@ -72,18 +72,18 @@ def heads(sides: ThreeSides) -> list[str]:
     return [f"{_HEADS[sides.origin]}: {sides.first.name}", f"Edited: {sides.edited.name}", run]
 
 
-def table(sides: ThreeSides, known: ThreeWay) -> list[Row]:
+def table(sides: ThreeSides, comparison: ThreeWay) -> list[Row]:
     """A row a step, named by its number as edited; a step that is not there as edited has none."""
     return [
         Row(
             "" if edited is None else str(edited + 1),
             (
-                _planned(known, planned, edited),
-                _edited(known, planned, edited, same=f"as {_HEADS[sides.origin].lower()}"),
-                _run(sides, known, edited, run),
+                _planned(comparison, planned, edited),
+                _edited(comparison, planned, edited, same=f"as {_HEADS[sides.origin].lower()}"),
+                _run(sides, comparison, edited, run),
             ),
         )
-        for planned, edited, run in known.rows
+        for planned, edited, run in comparison.rows
     ]
 
 
@@ -92,36 +92,36 @@ def _name(workflow: Workflow, step: int, edited: int | None) -> str:
     return title_of(workflow.steps[step].instruction)[0] if step == edited else step_name(workflow, step)
 
 
-def _planned(known: ThreeWay, step: int | None, edited: int | None) -> Cell:
+def _planned(comparison: ThreeWay, step: int | None, edited: int | None) -> Cell:
     if step is None:
         return Cell(foot="-", mark="missing")
-    planned = known.planned.old
+    planned = comparison.planned.old
     return _whole(planned.steps[step], _name(planned, step, edited))
 
 
-def _edited(known: ThreeWay, planned: int | None, edited: int | None, *, same: str) -> Cell:
+def _edited(comparison: ThreeWay, planned: int | None, edited: int | None, *, same: str) -> Cell:
     if edited is None:
         if planned is not None:
             return Cell(notes=("removed",), mark="removed")
         return Cell(foot="-", mark="missing")
-    step, name = known.edited.steps[edited], _name(known.edited, edited, edited)
+    step, name = comparison.edited.steps[edited], _name(comparison.edited, edited, edited)
     if planned is None:
         return _whole(step, name, notes=("added",), mark="added")
-    pair = known.planned.of_new[edited]
-    return _changed(known.planned, pair, name, same=same)
+    pair = comparison.planned.of_new[edited]
+    return _changed(comparison.planned, pair, name, same=same)
 
 
-def _run(sides: ThreeSides, known: ThreeWay, edited: int | None, run: int | None) -> Cell:
-    if known.run is None or sides.run is None or sides.run.state is None:
+def _run(sides: ThreeSides, comparison: ThreeWay, edited: int | None, run: int | None) -> Cell:
+    if comparison.run is None or sides.run is None or sides.run.state is None:
         return Cell(foot="-", mark="missing")
     if run is None:
         return Cell(notes=("not in this run",), mark="removed" if edited is not None else "missing")
     state = sides.run.state.steps[run] if run < len(sides.run.state.steps) else None
-    name = _name(known.run.new, run, edited)
+    name = _name(comparison.run.new, run, edited)
     if edited is None:
-        cell = _whole(known.run.new.steps[run], name, notes=("only in this run",), mark="added")
+        cell = _whole(comparison.run.new.steps[run], name, notes=("only in this run",), mark="added")
     else:
-        cell = _changed(known.run, known.run.of_new[run], name, same="as edited")
+        cell = _changed(comparison.run, comparison.run.of_new[run], name, same="as edited")
     if state is None:
         return cell
     facts = " · ".join([step_status(state), *step_facts(state)])
@@ -154,12 +154,12 @@ def _changed(diff: PlanDiff, pair: StepPair, name: str, *, same: str) -> Cell:
 
 def _cut(texts: tuple[Stretch, ...] | list[Stretch]) -> list[Stretch]:
     """As much of the stretches as a cell shows, and how much that leaves out."""
-    shown: list[Stretch] = []
+    visible: list[Stretch] = []
     room = _LONGEST
     for stretch in texts:
         if room > 0:
-            shown.append(stretch._replace(text=stretch.text[:room]))
+            visible.append(stretch._replace(text=stretch.text[:room]))
         room -= len(stretch.text)
     if room < 0:
-        shown.append(Stretch(f" [… {counted(-room, 'character')} more]", "quiet"))
-    return shown
+        visible.append(Stretch(f" [… {quantity(-room, 'character')} more]", "quiet"))
+    return visible

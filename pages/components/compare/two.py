@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 import streamlit as st
 
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.text.word_diff import compare_texts
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.diff import plan_diff
@@ -80,17 +80,17 @@ def _summary(compared: Compared, race: Race) -> str:
 def _figures(compared: Compared) -> None:
     if compared.left.state is None and compared.right.state is None:
         return
-    found = figures(compared.left, compared.right)
+    entries = figures(compared.left, compared.right)
 
     def figures_row(name: str, texts: Iterable[str]) -> SheetRow:
         return SheetRow(name, tuple(Cell(text=(Stretch(text),)) for text in texts))
 
     rows = [
-        figures_row(compared.left.name, (figure.left for figure in found)),
-        figures_row(compared.right.name, (figure.right for figure in found)),
-        figures_row("Difference", (figure.difference for figure in found)),
+        figures_row(compared.left.name, (figure.left for figure in entries)),
+        figures_row(compared.right.name, (figure.right for figure in entries)),
+        figures_row("Difference", (figure.difference for figure in entries)),
     ]
-    columns = [figure.name for figure in found]
+    columns = [figure.name for figure in entries]
     text_table(rows, key="compare-figures", label="Figures of both sides", columns=columns, narrow=True)
 
 
@@ -149,7 +149,7 @@ def _answer(side: Side, *, key: str, notes: Sequence[str] = ()) -> None:
     )
 
 
-# -- plan: graphs and steps, of which one may be selected -----------------------------------------------
+# -- plan: graphs and steps, one of them selected -----------------------------------------------------
 
 
 def _plan(compared: Compared, cards: Mapping[str, WorkerCard], race: Race, *, in_time: bool) -> None:
@@ -163,11 +163,11 @@ def _plan(compared: Compared, cards: Mapping[str, WorkerCard], race: Race, *, in
     tab = TabState()
 
     def chosen(which: Which, step: int | None) -> None:
-        found = None if step is None else _row_of(compared, which, step)
-        st.session_state["compare-row"] = found
+        position = None if step is None else _row_of(compared, which, step)
+        st.session_state["compare-row"] = position
         st.session_state["compare-revision"] = st.session_state.get("compare-revision", 0) + 1
-        if found is not None:
-            st.session_state[row_key(compared, found)] = True
+        if position is not None:
+            st.session_state[row_key(compared, position)] = True
         tab.redraw(["compare-plan", *([] if race.under_way else ["compare-list"])])
 
     left_pictures, right_pictures = pictures_alike(
@@ -180,7 +180,7 @@ def _plan(compared: Compared, cards: Mapping[str, WorkerCard], race: Race, *, in
         if now.phase != race.phase:
             st.rerun()
         selected: Row = st.session_state["compare-row"] or (None, None)
-        left, right = now.shown()
+        left, right = now.visible_sides()
 
         def stop(side: Side) -> Callable[[], None] | None:
             running = side.live and now.replay is None
@@ -253,9 +253,9 @@ def _steps(compared: Compared) -> None:
         st.subheader("Steps", anchor=False, width="content")
         every = st.toggle("All steps", key="compare-all", value=False) if differing else True
     selected = st.session_state["compare-row"]
-    shown = [row for row in rows if every or row in differing or row == selected]
+    visible = [row for row in rows if every or row in differing or row == selected]
     with st.container(key="compare-steps", gap="xsmall"):
-        compared_steps(compared, shown)
-    if len(shown) < len(rows):
-        left_out = len(rows) - len(shown)
-        st.caption(f"{counted(left_out, 'unchanged step')} {'is' if left_out == 1 else 'are'} not listed.")
+        compared_steps(compared, visible)
+    if len(visible) < len(rows):
+        left_out = len(rows) - len(visible)
+        st.caption(f"{quantity(left_out, 'unchanged step')} {'is' if left_out == 1 else 'are'} not listed.")

@@ -9,9 +9,12 @@ import streamlit as st
 from conductor.errors import ConductorError
 from conductor.evaluation.comparison import PlannerTwice
 from conductor.evaluation.report import planner_name
+from conductor.evaluation.statistics import Rate
 from conductor.text.formatting import p_value
+from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import plain
 from pages.components.view_models.run_text import clock
+from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.text_block import Stretch
 from pages.components.widgets.text_table import Cell, Row, text_table
 from storage import SessionStore
@@ -30,31 +33,32 @@ def beside_another(store: SessionStore, record: EvaluationRecord) -> None:
         return
     st.subheader("Beside another evaluation", anchor=False)
     chosen = st.query_params.get(_PARAMETER)
-    key = "evaluation-beside"
-    st.session_state[key] = chosen if chosen in others else None
+    key = show_stored("evaluation-beside", chosen if chosen in others else None)
 
-    def select() -> None:
-        if st.session_state[key] is None:
+    def select(other: str | None) -> None:
+        if other is None:
             st.query_params.pop(_PARAMETER, None)
         else:
-            st.query_params[_PARAMETER] = st.session_state[key]
+            st.query_params[_PARAMETER] = other
 
     st.selectbox(
         "Another evaluation", list(others), index=None, key=key, placeholder="Choose an evaluation",
-        format_func=lambda id: _name(others[id]) if id in others else id,
-        label_visibility="collapsed", on_change=select, width=420,
+        format_func=distinct_labels({id: _name(each) for id, each in others.items()}),
+        label_visibility="collapsed", on_change=on_choice(key, select), width=420,
     )  # fmt: skip
     other = others.get(chosen or "")
     if other is None:
         return
     try:
-        found = compared(store, record, other)
+        comparisons = compared(store, record, other)
     except ConductorError as error:
         st.warning(plain(str(error), limit=1000), icon=":material/difference:")
         return
-    rows = [_row(each, record, other) for each in found]
+    rows = [_row(each, record, other) for each in comparisons]
     columns = ["This one", clock(other.created_at), "Difference", "p"]
     text_table(rows, key="evaluations-compared", label="Both evaluations", columns=columns, narrow=True)
+    if len(rows) > 1:
+        st.caption(f"p is adjusted over the {len(rows)} planners (Holm).")
 
 
 def _name(record: EvaluationRecord) -> str:
@@ -68,11 +72,11 @@ def _row(planner: PlannerTwice, record: EvaluationRecord, other: EvaluationRecor
         _share(planner.first),
         _share(planner.second),
         "-" if difference is None else f"{100 * difference.difference:+.1f}".replace("-", "\u2212"),
-        "-" if difference is None else p_value(difference.p),
+        "-" if difference is None else p_value(difference.read_p),
     )
     name = planner_name(planner.planner, of)
     return Row(name, tuple(Cell(text=(Stretch(figure),)) for figure in figures))
 
 
-def _share(counted: tuple[int, int] | None) -> str:
-    return "-" if counted is None else f"{counted[0] / counted[1]:.1%}"
+def _share(rate: Rate | None) -> str:
+    return "-" if rate is None else f"{rate.mean:.1%} of {rate.questions:,}"

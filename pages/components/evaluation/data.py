@@ -6,21 +6,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from conductor.errors import DataError
-from conductor.evaluation.items import DataSet, ScorerName, read_data
+from conductor.evaluation.data_file import read_data
+from conductor.evaluation.items import DataSet
 from conductor.evaluation.rows import rows_of
-from conductor.evaluation.sets.named import NAMED_SETS, read_named
+from conductor.evaluation.scorers import SCORERS
+from conductor.evaluation.sets.named_set import NAMED_SETS, read_named
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.team_tests import team_set
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from pages.components.tab.state import plain
+from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
 
 MAX_MEGABYTES = 100
@@ -28,8 +32,9 @@ MAX_MEGABYTES = 100
 
 _OWN, _TEAM = "own", "team"
 _SOURCES = {_OWN: "A file", _TEAM: "The team's tests"}
+_FILES = {_OWN: "your own"} | {name: f"of {each.title}, as published" for name, each in NAMED_SETS.items()}
 _BY_SCORER = "As each question asks"
-_SHOWN = 3
+_PREVIEW_ITEMS = 3
 _GUESSES: Mapping[str, Sequence[str]] = {
     "input": ("input", "question", "problem", "prompt", "query"),
     "target": ("target", "answer", "solution", "label", "gold"),
@@ -64,10 +69,11 @@ def chosen_questions(store: SessionStore) -> Chosen | None:
     """The questions that were chosen, the team's in `store` among them; None before there are any that can be
     used.
     """
+    sources = [_OWN, *SHIPPED, *([_TEAM] if store.tests.sets() else [])]
+    names = {name: _SOURCES.get(name, name.capitalize()) for name in sources}
     source = st.segmented_control(
-        "Questions", [_OWN, *SHIPPED, *([_TEAM] if store.tests.sets() else [])], default=_OWN, required=True,
-        key="data-source", format_func=lambda name: _SOURCES.get(name, name.capitalize()),
-        label_visibility="collapsed",
+        "Questions", sources, default=_OWN, required=True, key="data-source",
+        format_func=distinct_labels(names), label_visibility="collapsed",
     )  # fmt: skip
     if source == _TEAM:
         tests = _of_team(store)
@@ -78,7 +84,7 @@ def chosen_questions(store: SessionStore) -> Chosen | None:
         return None if data is None else Chosen(data)
     shipped = SHIPPED[source]
     st.caption(plain(f"{shipped.about[:1].upper()}{shipped.about[1:]}."))
-    data = _once((source,), shipped.read)
+    data = _remembered((source,), shipped.read)
     _preview(data)
     return Chosen(data, shipped.pool, shipped.planners)
 
@@ -86,9 +92,8 @@ def chosen_questions(store: SessionStore) -> Chosen | None:
 def _of_team(store: SessionStore) -> DataSet:
     """One of the team's sets."""
     sets = store.tests.sets()
-    name = st.selectbox(
-        "Set", list(sets), key="data-team", format_func=lambda name: f"{name}, {counted(sets[name], 'test')}"
-    )
+    names = {name: f"{name}, {quantity(tests, 'test')}" for name, tests in sets.items()}
+    name = st.selectbox("Set", list(sets), key="data-team", format_func=distinct_labels(names))
     return team_set(name, store.tests.of_set(name))
 
 
@@ -96,7 +101,7 @@ def _uploaded() -> DataSet | None:
     """The questions of the file that was chosen; None before there is one that can be used."""
     file = st.file_uploader(
         "Questions with known answers: JSON Lines, CSV or Parquet",
-        type=["jsonl", "json", "csv", "parquet"],
+        type=["jsonl", "json", "csv", "tsv", "parquet", "gz"],
         key="data-file",
         max_upload_size=MAX_MEGABYTES,
     )
@@ -109,40 +114,42 @@ def _uploaded() -> DataSet | None:
     with st.container(horizontal=True, gap="small"):
         published = st.selectbox(
             "The file is",
-            [_OWN, *NAMED_SETS],
+            list(_FILES),
             key="data-published",
-            format_func=_kind,
+            format_func=distinct_labels(_FILES),
         )
         scorer = st.selectbox(
             "Answers are compared by",
-            [_BY_SCORER, *get_args(ScorerName)],
+            [_BY_SCORER, *SCORERS],
             key="data-scorer",
             help="exact: words or numbers; number: its one number; choice: a letter; mathematics: formulas; "
             "flexible: within 1%; code: runs programs; judge: a worker compares them",
         )
+        encoding = (
+            st.text_input(
+                "Encoding",
+                key="data-encoding",
+                placeholder="UTF-8",
+                width=120,
+                help="Of a text that is not UTF-8, such as cp1252",
+            ).strip()
+            or None
+        )
     chosen = None if scorer == _BY_SCORER else scorer
+
+    def on_disk(read: Callable[[Path], T], *key: object) -> T:
+        return _remembered((file.file_id, *key), partial(_read, file.name, file.getvalue(), read))
+
     try:
         if published != _OWN:
-            named = NAMED_SETS[published]
-            data = _once(
-                (file.file_id, published, scorer),
-                lambda: _read(
-                    file.name,
-                    file.getvalue(),
-                    lambda path: read_named(named, path, scorer=chosen, skip_broken=True),
-                ),
+            how = partial(
+                read_named, NAMED_SETS[published], encoding=encoding, scorer=chosen, skip_broken=True
             )
+            data = on_disk(how, published, scorer, encoding)
         else:
-            rows = _once((file.file_id,), lambda: _read(file.name, file.getvalue(), _first_rows))
-            columns = _columns(rows)
-            data = _once(
-                (file.file_id, tuple(columns.items()), scorer),
-                lambda: _read(
-                    file.name,
-                    file.getvalue(),
-                    lambda path: read_data(path, columns=columns, scorer=chosen, skip_broken=True),
-                ),
-            )
+            columns = _columns(on_disk(partial(_first_rows, encoding=encoding), encoding))
+            read = partial(read_data, encoding=encoding, columns=columns, scorer=chosen, skip_broken=True)
+            data = on_disk(read, tuple(columns.items()), scorer, encoding)
     except DataError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return None
@@ -150,24 +157,20 @@ def _uploaded() -> DataSet | None:
     return data if _broken_lines_agreed(data) else None
 
 
-def _kind(name: str) -> str:
-    return "your own" if name == _OWN else f"of {NAMED_SETS[name].title}, as published"
-
-
-def _once(key: tuple[object, ...], read: Callable[[], T]) -> T:
+def _remembered(key: tuple[object, ...], read: Callable[[], T]) -> T:
     """What was read of the file, once however often the page is drawn. Raises as `read` does."""
-    known = st.session_state.setdefault("data-read", {})
-    if key not in known:
-        if len(known) > 8:
-            known.clear()
+    results = st.session_state.setdefault("data-read", {})
+    if key not in results:
+        if len(results) > 8:
+            results.clear()
         try:
-            known[key] = read()
+            results[key] = read()
         except DataError as error:
-            known[key] = error
-    found = known[key]
-    if isinstance(found, DataError):
-        raise found
-    return found  # type: ignore[no-any-return]
+            results[key] = error
+    result = results[key]
+    if isinstance(result, DataError):
+        raise result
+    return result  # type: ignore[no-any-return]
 
 
 def _read(name: str, content: bytes, read: Callable[[Path], T]) -> T:
@@ -178,8 +181,13 @@ def _read(name: str, content: bytes, read: Callable[[Path], T]) -> T:
         return read(path)
 
 
-def _first_rows(path: Path) -> list[Mapping[str, Any]]:
-    return [row for _, row in islice(rows_of(path), 20) if isinstance(row, Mapping)]
+def _first_rows(path: Path, *, encoding: str | None) -> list[Mapping[str, Any]]:
+    """Those that have columns. Raises the fault of the first row if no row has any."""
+    rows = [row for _, row in islice(rows_of(path, encoding=encoding), 20)]
+    faults = [row for row in rows if isinstance(row, DataError)]
+    if len(faults) == len(rows) > 0:
+        raise DataError(f"No line of the file has columns; of the first one: {faults[0]}.")
+    return [row for row in rows if isinstance(row, Mapping)]
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
@@ -196,28 +204,28 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
         st.expander("Columns", icon=":material/view_column:", expanded=not plainly),
         st.container(horizontal=True),
     ):
-        found = {}
+        choices = {}
         for field, label in _FIELDS.items():
             guess = guessed[field]
-            found[field] = st.selectbox(
+            choices[field] = st.selectbox(
                 label,
                 there,
                 index=None if guess is None else there.index(guess),
                 key=f"data-column-{field}",
                 placeholder="Choose a column" if field in _NEEDED else "None",
             )
-    missing = [_FIELDS[field] for field in _NEEDED if found[field] is None]
+    missing = [_FIELDS[field] for field in _NEEDED if choices[field] is None]
     if missing:
         raise DataError(f"Choose the column of: {', '.join(missing)}.")
     return {
         field: column
-        for field, column in found.items()
+        for field, column in choices.items()
         if column is not None and (column != field or field == "category")
     }
 
 
 def _preview(data: DataSet) -> None:
-    facts = [counted(len(data.items), "question")]
+    facts = [quantity(len(data.items), "question")]
     if data.categories:
         names = "categories" if len(data.categories) > 1 else "category"
         facts.append(f"{len(data.categories):,} {names}")
@@ -230,7 +238,7 @@ def _preview(data: DataSet) -> None:
             "Right answer": ", ".join(item.target)[:120],
             "Category": item.category or "-",
         }
-        for item in data.items[:_SHOWN]
+        for item in data.items[:_PREVIEW_ITEMS]
     ]
     st.dataframe(rows, hide_index=True, key="data-preview")
 
@@ -242,7 +250,7 @@ def _broken_lines_agreed(data: DataSet) -> bool:
     first, more = data.broken[0], len(data.broken) - 1
     rest = f" So are {more:,} more lines." if more > 1 else " So is one more line." if more else ""
     st.warning(
-        plain(f"Line {first.number:,} is no question: {first.reason}.{rest}", limit=600),
+        plain(f"{first.kind} {first.number:,} is no question: {first.reason}.{rest}", limit=600),
         icon=":material/warning:",
     )
     return st.checkbox("Leave broken lines out", key="data-leave-out")

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from conductor.evaluation.report import planner_name
-from conductor.text.formatting import counted, named
+from conductor.text.formatting import named, quantity
 from pages.components.tab.state import plain
 from pages.components.view_models.run_text import clock
+from pages.components.widgets.labels import distinct_labels
 from storage.records import EvaluationRecord, EvaluationSize
 from studio.evaluation.background import BackgroundEvaluations, State
 
@@ -31,7 +32,16 @@ def evaluation_list(
     records: Sequence[EvaluationRecord],
     sizes: Mapping[str, EvaluationSize],
 ) -> None:
-    """Draw it, a page of it at a time."""
+    """Draw it, a page of it at a time, with a filter where there are tags."""
+    if tags := sorted({tag for record in records for tag in record.spec.tags}):
+        choice = st.pills(
+            "Tags",
+            tags,
+            selection_mode="multi",
+            key="evaluations-tags",
+            format_func=distinct_labels({tag: plain(tag) for tag in tags}),
+        )
+        records = [record for record in records if set(choice) <= set(record.spec.tags)]
     pages = -(-len(records) // _PER_PAGE)
     at = st.pagination(pages, key="evaluations-page") if pages > 1 else 1
     with st.container(key="evaluations", gap="small"):
@@ -49,7 +59,7 @@ def evaluation_list(
                 )
                 facts = [words, *size_facts(record, sizes[record.id]), clock(record.created_at)]
                 planners = named([planner_name(planner, record.spec) for planner in record.spec.planners])
-                st.caption(plain(" · ".join([*facts, planners]), limit=600))
+                st.caption(plain(" · ".join([*facts, *record.spec.tags, planners]), limit=600))
 
 
 def open_evaluation(evaluation: str | None) -> None:
@@ -61,8 +71,8 @@ def size_facts(record: EvaluationRecord, size: EvaluationSize) -> list[str]:
     """How many questions it has, and how many of its answers there are."""
     spec = record.spec
     cells = size.questions * len(spec.planners) * spec.repeats
-    answers = counted(cells, "answer")
+    answers = quantity(cells, "answer")
     return [
-        counted(size.questions, "question"),
+        quantity(size.questions, "question"),
         answers if size.scored == cells else f"{size.scored:,} of {answers}",
     ]

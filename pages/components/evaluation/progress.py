@@ -18,7 +18,7 @@ PLACE = "evaluation"
 def progress_line(evaluations: BackgroundEvaluations, record: EvaluationRecord, size: EvaluationSize) -> None:
     """Draw it: a bar while it is under way, else the reason why it ended early; nothing where all is done."""
     state = evaluations.state(record)
-    cells = size.questions * len(record.spec.planners) * record.spec.repeats
+    cells = record.spec.cells(size.questions)
     TabState().show_notice(PLACE)
     if state == "done":
         return

@@ -1,4 +1,4 @@
-"""The questions of an evaluation with the answers of its planners, each of which opens as its session.
+"""The questions of an evaluation with the answers of its planners; each answer opens as its session.
 
 Those that one of two planners has right and the other wrong open side by side on the Compare page.
 """
@@ -11,14 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 import streamlit as st
 
 from conductor.errors import StorageError
+from conductor.evaluation.evaluation_table import Cell, disagreements
 from conductor.evaluation.items import Item
 from conductor.evaluation.report import planner_name
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.evaluation.table import Cell, disagreements
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
+from pages.components.streamlit_patches.initial_values import show_stored, stored_key
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import compare_page_link
+from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
 from storage.records import EvaluationRecord
 
@@ -29,6 +31,7 @@ _APART, _ALL = "One right, the other wrong", "All questions"
 _ICONS: Mapping[Verdict, str] = {
     "right": ":material/check:",
     "wrong": ":material/close:",
+    "no answer": ":material/format_clear:",
     "no plan": ":material/block:",
     "failed": ":material/error:",
     "refused": ":material/do_not_disturb_on:",
@@ -58,10 +61,9 @@ def questions(store: SessionStore, record: EvaluationRecord, cells: Sequence[Cel
         rows = [tuple(row) for row in disagreements(cells, *pair)]
         st.caption(plain(_sentence(rows, pair, spec)))
     pages = -(-len(rows) // _PER_PAGE)
-    at = min(st.session_state.get("questions-page", 1), max(1, pages))
+    at = min(st.session_state.get(stored_key("questions-page"), 1), max(1, pages))
     if pages > 1:
-        st.session_state["questions-page"] = at
-        at = st.pagination(pages, key="questions-page")
+        at = st.pagination(pages, key=show_stored("questions-page", at))
     items = store.evaluations.items(record.id)
     with st.container(key="questions", gap="small"):
         for row in rows[(at - 1) * _PER_PAGE : at * _PER_PAGE]:
@@ -72,11 +74,12 @@ def _pair(spec: EvaluationSpec, cells: Iterable[Cell]) -> tuple[str, str]:
     """The two planners that are chosen: at first, the first one and the best of the others."""
     right = Counter(cell.planner for cell in cells if cell.result.score.right)
     best = max(range(1, len(spec.planners)), key=lambda at: right[spec.planners[at]])
+    names = {planner: planner_name(planner, spec) for planner in spec.planners}
 
     def chosen(label: str, number: int, at: int) -> str:
         return st.selectbox(
             label, spec.planners, index=at, key=f"questions-{number}", width=260,
-            format_func=lambda planner: planner_name(planner, spec),
+            format_func=distinct_labels(names),
         )  # fmt: skip
 
     return chosen("One planner", 0, 0), chosen("Another planner", 1, best)
@@ -84,17 +87,18 @@ def _pair(spec: EvaluationSpec, cells: Iterable[Cell]) -> tuple[str, str]:
 
 def _sentence(rows: Sequence[Row], pair: tuple[str, str], spec: EvaluationSpec) -> str:
     one, other = (planner_name(planner, spec) for planner in pair)
+    noun = "question" if spec.repeats == 1 else "answer"
     first = sum(left.result.score.right for left, _ in rows)
     if not rows:
-        return f"{one} and {other} have the same questions right."
-    return f"{one} alone is right on {counted(first, 'question')}, {other} alone on {len(rows) - first:,}."
+        return f"{one} and {other} have the same {noun}s right."
+    return f"{one} alone is right on {quantity(first, noun)}, {other} alone on {len(rows) - first:,}."
 
 
 def _all(cells: Sequence[Cell]) -> list[Row]:
-    found: defaultdict[tuple[int, int], list[Cell]] = defaultdict(list)
+    groups: defaultdict[tuple[int, int], list[Cell]] = defaultdict(list)
     for cell in cells:
-        found[cell.item, cell.repeat].append(cell)
-    return [tuple(row) for _, row in sorted(found.items())]
+        groups[cell.item, cell.repeat].append(cell)
+    return [tuple(row) for _, row in sorted(groups.items())]
 
 
 def _question(store: SessionStore, spec: EvaluationSpec, item: Item, row: Row, *, compared: bool) -> None:

@@ -4,54 +4,51 @@ from __future__ import annotations
 
 import streamlit as st
 
-from conductor.evaluation.report import categories_html, table_html
-from conductor.evaluation.report.figure import AXES, axes, figure_of, left_out
+from conductor.evaluation.evaluation_table import EvaluationTable
+from conductor.evaluation.report import categories_html, planner_name, table_html
+from conductor.evaluation.report.chart import chart_image
+from conductor.evaluation.report.figure import AXES, MARKS, axes, figure_of, left_out
+from conductor.evaluation.report.remarks import METHODS, remarks
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.evaluation.table import Table
 from pages.components.tab.state import plain
-from pages.components.view_models.evaluation_chart import DARK, LIGHT, accuracy_chart
+from pages.components.widgets.labels import distinct_labels
 
 
-def planners_table(table: Table, spec: EvaluationSpec) -> None:
+def planners_table(table: EvaluationTable, spec: EvaluationSpec) -> None:
     """The planners' figures."""
     with st.container(key="planners-table"):
         st.html(table_html(table, spec))
     st.caption(
-        "Intervals are Wilson's. Differences are paired, to the first planner, in percentage points; in bold "
-        "where McNemar's exact p is below 0.05. Tokens, cost, calls, steps and time are means of a question; "
+        f"{METHODS} Differences are to the first planner, in percentage points; in bold where p is below "
+        "0.05. Tokens, cost, calls, steps and time are means of a question; "
         "“-” is unknown. The perfect router is computed: the best single worker for each question, after "
         "the fact."
     )
-    if table.judging_words:
-        st.caption(plain(table.judging_words))
+    sentences = [*remarks(table, lambda planner: planner_name(planner, spec)), table.judging_words]
+    st.caption(plain(" ".join(filter(None, sentences)), limit=2000))
 
 
-def accuracy_figure(table: Table, spec: EvaluationSpec) -> None:
-    """Accuracy against tokens, dollars or calls, as a person chooses; nothing where none is known."""
-    known = axes(table)
-    if not known:
+def accuracy_figure(table: EvaluationTable, spec: EvaluationSpec) -> None:
+    """Accuracy against tokens, dollars or calls, as a person chooses; nothing if all of them are unknown."""
+    options = axes(table)
+    if not options:
         return
     st.subheader("Accuracy against what it takes", anchor=False)
-    axis = known[0]
-    if len(known) > 1:
+    axis = options[0]
+    if len(options) > 1:
         chosen = st.segmented_control(
-            "Against", known, default=axis, required=True, key="chart-axis", format_func=AXES.__getitem__,
-            label_visibility="collapsed",
+            "Against", options, default=axis, required=True, key="chart-axis", label_visibility="collapsed",
+            format_func=distinct_labels(AXES),
         )  # fmt: skip
         axis = chosen or axis
-    questions = max(row.cells for row in table.rows)
-    title = (
-        f"{spec.data}: right answers and {AXES[axis].lower()} a question ({questions:,} answers a planner)"
-    )
-    colours = DARK if st.context.theme.type == "dark" else LIGHT
     with st.container(key="accuracy-chart"):
-        chart = accuracy_chart(figure_of(table, axis, spec), title=title, colours=colours)
-        st.vega_lite_chart(dict(chart), width="stretch")
+        st.html(chart_image(figure_of(table, axis, spec), dark=st.context.theme.type == "dark"))
+    st.caption(MARKS)
     if missing := left_out(table, axis, spec):
         st.caption(plain(missing, limit=1000))
 
 
-def categories(table: Table, spec: EvaluationSpec) -> None:
+def categories(table: EvaluationTable, spec: EvaluationSpec) -> None:
     """Accuracy by category; nothing where the questions have none."""
     html = categories_html(table, spec)
     if html:

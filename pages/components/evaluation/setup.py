@@ -10,12 +10,13 @@ from conductor.baselines.methods import BASELINES
 from conductor.baselines.named import PREFIX, WORKER
 from conductor.engine.estimate import ANSWER_TOKENS
 from conductor.errors import ConductorError
-from conductor.evaluation.items import DataSet, ScorerName
+from conductor.evaluation.items import DataSet
 from conductor.evaluation.report import planner_name
+from conductor.evaluation.report.remarks import power
 from conductor.evaluation.scorers.judge import can_judge
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
-from conductor.text.formatting import counted, dollars, duration, estimated, named
+from conductor.text.formatting import dollars, duration, estimated, named, quantity
 from conductor.values.presets import MAX_ROUNDS, Settings
 from conductor.workers.pool.pool import Pool
 from pages.components.evaluation.data import Chosen, chosen_questions
@@ -25,8 +26,9 @@ from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.budget_fields import budget_fields
 from pages.components.widgets.controls import action
+from pages.components.widgets.labels import distinct_labels
 from studio.evaluation.evaluations import Evaluations
-from studio.evaluation.outlook import Outlook, outlook
+from studio.evaluation.outlook import EvaluationOutlook, outlook
 from studio.workbench import Workbench
 
 DEMO = "demo"
@@ -74,7 +76,7 @@ def new_evaluation(shared: Services) -> None:
     )  # fmt: skip
 
 
-def _needs(data: DataSet, scorer: ScorerName) -> bool:
+def _needs(data: DataSet, scorer: str) -> bool:
     return any(item.scored_by == scorer for item in data.items)
 
 
@@ -113,13 +115,14 @@ def _planners(bench: Workbench, questions: Chosen) -> tuple[str, ...]:
         placeholder="baseline:moa:layers=2, plan:SESSION",
         help="Separated by blanks: a baseline with its options, a fitted one, or the workflow of a session",
     )
-    found = list(dict.fromkeys([*chosen, *more.replace(", ", " ").split()]))
-    if len(found) > 1:
-        help = "The planner that differences are to"
-        key = "plan-first"
-        first = reference.selectbox("Compared with", found, key=key, format_func=planner_name, help=help)
-        found.sort(key=lambda name: name != first)
-    return tuple(found)
+    names = list(dict.fromkeys([*chosen, *more.replace(", ", " ").split()]))
+    if len(names) > 1:
+        first = reference.selectbox(
+            "Compared with", names, key="plan-first", help="The planner that differences are to",
+            format_func=distinct_labels({name: planner_name(name) for name in names}),
+        )  # fmt: skip
+        names.sort(key=lambda name: name != first)
+    return tuple(names)
 
 
 def _picked(bench: Workbench) -> list[str]:
@@ -152,7 +155,7 @@ def _baselines(*, rules: bool) -> list[tuple[str, str, str, bool]]:
     are left out where they are the Conductor.
     """
     plainly = [
-        (kind, entry.title, entry.about, entry.one_worker)
+        (kind, entry.label, entry.about, entry.one_worker)
         for kind, entry in BASELINES.items()
         if kind != WORKER.removesuffix(":") and entry.method is not None
     ]
@@ -163,7 +166,7 @@ def _baselines(*, rules: bool) -> list[tuple[str, str, str, bool]]:
 
 
 def _judge(data: DataSet, pool: Pool) -> str | None:
-    """The worker that judges; None where none is needed, or none is chosen yet."""
+    """The worker that judges, or None if none is needed or chosen yet."""
     if not _needs(data, "judge"):
         return None
     judges = [name for name, card in pool.cards.items() if can_judge(card)]
@@ -204,6 +207,18 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
             "Seed", min_value=0, value=0, key="how-seed", width=105, help="Decides the order of choices"
         )
         budget = budget_fields("how")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="evaluation-more"):
+        tags = st.text_input(
+            "Tags",
+            key="how-tags",
+            width=320,
+            placeholder="nightly, gpt-5",
+            help="Names to find it by, with commas",
+        )
+        sequential = st.checkbox(
+            "End once every difference is significant", key="how-sequential",
+            help="A sequential test against the first planner. It sees less than a table of fixed size",
+        )  # fmt: skip
     allow_code = False
     if _needs(data, "code"):
         label = "Run the programs that models write, in a limited process, to score them"
@@ -217,6 +232,8 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
         parallel=int(parallel),
         settings=Settings(rounds=int(rounds), budget=budget),
         allow_code=allow_code,
+        sequential=sequential,
+        tags=tuple(tag[:60] for tag in tags.split(",") if tag.strip()),
     )
     return spec, None if limit is None else int(limit)
 
@@ -224,39 +241,43 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
 # -- the forecast ----------------------------------------------------------------------------------
 
 
-def _forecast(found: Outlook, data: DataSet, spec: EvaluationSpec) -> None:
+def _forecast(forecast: EvaluationOutlook, data: DataSet, spec: EvaluationSpec) -> None:
     answers = len(data.items) * len(spec.planners) * spec.repeats
     figures = {
         "Answers": f"{answers:,}",
-        "Calls": _about(found.calls, "call"),
-        "Tokens": "-" if found.tokens is None else _about(found.tokens, "token"),
-        "Cost": "-" if found.cost is None else f"~{dollars(found.cost)}".replace("~<", "<"),
-        "Time": "-" if found.seconds is None else f"~{duration(found.seconds)}".replace("~<", "<"),
+        "Calls": _approximation(forecast.calls, "call"),
+        "Tokens": "-" if forecast.tokens is None else _approximation(forecast.tokens, "token"),
+        "Cost": "-" if forecast.cost is None else f"~{dollars(forecast.cost)}".replace("~<", "<"),
+        "Time": "-" if forecast.seconds is None else f"~{duration(forecast.seconds)}".replace("~<", "<"),
     }
     with st.container(horizontal=True, gap="medium", key="evaluation-forecast"):
         for name, figure in figures.items():
             st.metric(name, figure, width="content")
     notes = []
-    if found.shared:
-        notes.append(f"{_about(found.shared, 'call')} of planners that others make, too, are counted once.")
-    if found.judged:
-        notes.append(f"{_about(found.judged, 'call')} of the calls are the judge's.")
-    if found.unmeasured:
+    if len(spec.planners) > 1:
+        notes.append(power(len(data.items), comparisons=len(spec.planners) - 1))
+    if forecast.shared:
+        notes.append(
+            f"{_approximation(forecast.shared, 'call')} of planners that others make, too, are counted once."
+        )
+    if forecast.judged:
+        notes.append(f"{_approximation(forecast.judged, 'call')} of the calls are the judge's.")
+    if forecast.unmeasured:
         notes.append("Its tokens and cost are not in these figures, since it has judged nothing before.")
-    if found.assumed:
+    if forecast.assumed:
         notes.append(f"Where nothing was measured yet, {ANSWER_TOKENS} tokens an answer are assumed.")
-    if found.without:
-        names = named([planner_name(name) for name in found.without])
+    if forecast.without:
+        names = named([planner_name(name) for name in forecast.without])
         notes.append(f"Without {names}, whose plans are not known before they are written.")
     budget = spec.settings.budget
     if not budget.open:
         limits = [
             *([] if budget.cost is None else [dollars(budget.cost)]),
-            *([] if budget.tokens is None else [counted(budget.tokens, "token")]),
+            *([] if budget.tokens is None else [quantity(budget.tokens, "token")]),
         ]
         notes.append(f"It stops at {' or '.join(limits)}.")
     st.caption(plain(" ".join(notes)))
 
 
-def _about(number: int, noun: str) -> str:
+def _approximation(number: int, noun: str) -> str:
     return estimated(number, noun).rsplit(" ", 1)[0] if number else "0"

@@ -7,8 +7,15 @@ from collections.abc import Callable
 import streamlit as st
 
 from conductor.evaluation.report import trials_html
-from conductor.evaluation.trials import base_plan, cheapest, few_questions, trials_of
-from conductor.text.formatting import counted
+from conductor.evaluation.trials import (
+    base_plan,
+    cheapest,
+    confirmation_words,
+    few_questions,
+    tested_on,
+    trials_of,
+)
+from conductor.text.formatting import quantity
 from conductor.workflow.edits import words
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import plain
@@ -29,32 +36,32 @@ def trials_region(
     spec = record.spec
     if spec.margin is None:
         return
-    found, base = trials_of(spec, scored_cells(store, record.id)), base_plan(spec)
-    best = None if base is None or not done else cheapest(found, base.workflow).found
+    trials, base = trials_of(spec, scored_cells(store, record.id)), base_plan(spec)
+    best = None if base is None or not done else cheapest(trials, base.workflow).best
     if base is not None and done:
         with st.container(border=True, key=f"{key}-suggestion", gap="small"):
             if best is None:
                 st.markdown(
                     f"No variant that takes less was shown to be not worse by more than "
-                    f"{100 * spec.margin:g} points. {few_questions(found)}"
+                    f"{100 * spec.margin:g} points. {few_questions(trials)}"
                 )
             else:
                 workflow = base.with_edits(*best.edits).edited
-                spared = -(best.change(found.measure) or 0.0)
-                amount = f"{spared:,.0f} tokens" if found.measure == "tokens" else f"${spared:.4f}"
+                spared = -(best.change(trials.measure) or 0.0)
+                amount = f"{spared:,.0f} tokens" if trials.measure == "tokens" else f"${spared:.4f}"
                 st.markdown(
                     f"**Cheapest that is not worse:** {plain(words(best.edits))}. It takes {amount} less a "
-                    f"question, with {counted(len(workflow), 'step')} of {len(base.workflow)}. These "
-                    "questions chose it: confirm it on others."
+                    f"question, with {quantity(len(workflow), 'step')} of {len(base.workflow)}. "
+                    f"{plain(confirmation_words(trials))}"
                 )
                 if take is not None:
                     _take_button(take, workflow, f"Cheapest that is not worse on {spec.data}", key=key)
     with st.container(key=f"{key}-table"):
-        st.html(trials_html(found, best=best))
+        st.html(trials_html(trials, best=best))
     st.caption(
-        f"Differences to {plain(spec.title_of(found.base))}, question by question: accuracy in percentage "
-        "points with Newcombe's interval and McNemar's exact p, tokens with Student's. Not worse: the whole "
-        f"interval lies above \u2212{100 * spec.margin:g} points."
+        f"Differences to {plain(spec.title_of(trials.base))}, question by question: accuracy in percentage "
+        f"points and tokens. Not worse: the whole interval lies above \u2212{100 * spec.margin:g} points. "
+        f"{tested_on(trials)} p is adjusted over the variants (Holm)."
     )
 
 

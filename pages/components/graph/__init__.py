@@ -8,6 +8,7 @@ from pyvis's own wheel; nothing is asked of the network.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
@@ -16,6 +17,7 @@ from pyvis.network import Network
 from conductor.drawing.layout import Direction, Layout
 from conductor.workflow.model import MAX_STEPS
 from pages.components.streamlit_patches.component import component
+from pages.components.view_models.workflow.worker_legend import WorkerShare
 
 _VIS = "templates/lib/vis-9.1.2/vis-network.min.js"
 _PICTURE = ("direction", "kind", "width", "height", "most_height", "least_height")
@@ -26,8 +28,7 @@ _PICTURE = ("direction", "kind", "width", "height", "most_height", "least_height
 _loader = component(
     "conductor_graph_library",
     __file__,
-    js="theme.js routes.js icons.js card.js view.js values.js flow.js minimap.js pointer.js keyboard.js "
-    "outline.js graph.js",
+    js="graph.js",
     library=files("pyvis").joinpath(_VIS).read_text(encoding="utf-8").partition("//# sourceMappingURL")[0],
     isolated=False,
 )
@@ -56,8 +57,10 @@ def workflow_graph(
     selection_revision: int,
     locked: bool,
     inspector: str,
+    legend: Sequence[WorkerShare] = (),
     editable: bool = True,
     large: bool = False,
+    grows: bool = False,
     selection_known: bool = True,
     least_widths: Sequence[int] | None = None,
     opened: int | None = None,
@@ -76,7 +79,8 @@ def workflow_graph(
     has changed: the browser selects at once and reports it, and an answer that is under way must not undo a
     newer click. Where it is not `selection_known`, what the browser has selected stays, and it is reported
     once more. `locked` disables all editing while work is under way; what is not `editable` is never
-    edited. `large` is for an audience: letters as large as there is room for.
+    edited. `large` is for an audience: letters as large as there is room for. One that `grows`
+    is not whole yet. `legend` is shown below; a press on one of its workers dims the cards of the others.
     The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
@@ -109,7 +113,9 @@ def workflow_graph(
         "locked": locked,
         "editable": editable,
         "large": large,
+        "grows": grows,
         "inspector": inspector,
+        "workers": [asdict(share) for share in legend],
         "most_steps": MAX_STEPS,
         "opened": opened,
         "turns": on_turn is not None,

@@ -1,12 +1,14 @@
 // A step's card on the canvas. Three levels of detail, by its kind and by how large it is on the screen:
 // everything; number, title and worker; the number alone. Letters never become smaller than can be read.
 
-const READABLE = 11;
-const cuts = new Map();
+import { RUNS, drawChange, drawStatus, polyline } from "./icons.js";
+
+export const READABLE = 11;
+export const cuts = new Map();
 
 // The longest beginning of `text` that fits, with an ellipsis; found by halving, remembered while the
 // font stays. Cutting runs over code points, so that no letter is torn in two.
-function fitText(ctx, text, width) {
+export function fitText(ctx, text, width) {
   const key = `${ctx.font}|${Math.round(width)}|${text}`;
   if (!cuts.has(key)) {
     if (cuts.size > 2000) cuts.clear();
@@ -21,8 +23,8 @@ function cut(ctx, text, width) {
   let [fits, fails] = [0, letters.length];
   while (fails - fits > 1) {
     const middle = (fits + fails) >> 1;
-    const shown = letters.slice(0, middle).join("").trimEnd() + "…";
-    if (ctx.measureText(shown).width <= width) fits = middle;
+    const candidate = letters.slice(0, middle).join("").trimEnd() + "…";
+    if (ctx.measureText(candidate).width <= width) fits = middle;
     else fails = middle;
   }
   return fits ? letters.slice(0, fits).join("").trimEnd() + "…" : "";
@@ -50,15 +52,15 @@ function wrapEnd(ctx, text, width, lines) {
   };
   let from = 0;
   while (from < words.length - 1 && !fits(from)) from++;
-  const shown = fits(from) ?? [];
-  return from && shown.length ? [fitText(ctx, "…" + shown[0], width), ...shown.slice(1)] : shown;
+  const tail = fits(from) ?? [];
+  return from && tail.length ? [fitText(ctx, "…" + tail[0], width), ...tail.slice(1)] : tail;
 }
 
 // Whether a text is written from right to left: its first letter decides, as with dir="auto".
 const LETTER = /\p{L}/u;
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-const rightToLeft = (text) => RIGHT_TO_LEFT.test(LETTER.exec(text)?.[0] ?? "");
+export const rightToLeft = (text) => RIGHT_TO_LEFT.test(LETTER.exec(text)?.[0] ?? "");
 
 // Lines of one text between two edges, from the one at which it begins.
 function writeLines(ctx, lines, left, right, y, leading = 0, whole = lines.join(" ")) {
@@ -76,11 +78,11 @@ const wordsOf = ({ excerpt, body }) => excerpt || body;
 const wrapWords = (ctx, { excerpt, streams, body }, width, lines) =>
   excerpt && streams ? wrapEnd(ctx, excerpt, width, lines) : wrapText(ctx, excerpt || body, width, lines);
 
-function drawCard(ctx, card, look) {
-  const { theme, selected, dimmed, target, scale } = look;
+export function drawCard(ctx, card, look) {
+  const { theme, selected, dimmed, target, reader, scale } = look;
   ctx.save();
   ctx.globalAlpha = dimmed ? 0.38 : 1;
-  drawPlate(ctx, card, theme, { accented: selected || target, dimmed, scale });
+  drawPlate(ctx, card, theme, { accented: selected || target, reader, dimmed, scale });
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
   ctx.direction = "ltr";
@@ -95,7 +97,8 @@ function drawCard(ctx, card, look) {
   ctx.restore();
 }
 
-function drawPlate(ctx, card, theme, { accented, dimmed, scale }) {
+// On the left the worker's colour, on the right that of the state, below its sign.
+function drawPlate(ctx, card, theme, { accented, reader, dimmed, scale }) {
   const { left, top, width, height } = card;
   const radius = Math.min(10, height / 3.4);
   ctx.beginPath();
@@ -109,12 +112,15 @@ function drawPlate(ctx, card, theme, { accented, dimmed, scale }) {
   ctx.shadowColor = "transparent";
   ctx.save();
   ctx.clip();
+  const stripe = Math.max(4, 2.5 / scale);
+  ctx.fillStyle = card.content.mark?.hue ?? theme.border;
+  ctx.fillRect(left, top, stripe * 1.25, height);
   ctx.fillStyle = theme.status[card.content.status];
-  ctx.fillRect(left, top, Math.max(4, 2.5 / scale), height);
+  ctx.fillRect(left + width - stripe, top, stripe, height);
   ctx.restore();
   const change = theme.change[card.content.change];
-  ctx.lineWidth = accented || change ? Math.max(2, 1.8 / scale) : Math.max(1, 0.8 / scale);
-  ctx.strokeStyle = accented ? theme.primary : change ?? theme.border;
+  ctx.lineWidth = accented || reader || change ? Math.max(2, 1.8 / scale) : Math.max(1, 0.8 / scale);
+  ctx.strokeStyle = accented ? theme.primary : change ?? (reader ? theme.outgoing : theme.border);
   if (card.content.change === "removed") ctx.setLineDash([6 / scale, 4 / scale]);
   ctx.stroke();
   ctx.setLineDash([]);
@@ -161,13 +167,31 @@ function drawWords(ctx, card, look, size, left, right, y, leading, lines) {
     drawRemark(ctx, content.remark, theme, size, start, right, line);
     [start, line, spare] = [left, line + leading, spare - 1];
   }
-  ctx.fillStyle = content.excerpt ? theme.said : theme.muted;
+  ctx.fillStyle = content.excerpt ? theme.body : theme.muted;
   if (start > left && spare > 0 && right - start > size * 6) {
     writeLines(ctx, wrapWords(ctx, content, right - start, 1), start, right, line, 0, wordsOf(content));
   } else if (spare > 0) {
     const below = start > left ? 1 : 0;
     writeLines(ctx, wrapWords(ctx, content, right - left, spare - below), left, right, line + below * leading, leading, wordsOf(content));
   }
+}
+
+// A worker's mark before its name, in `markRoom`; gives where the name begins.
+const markRoom = (mark, size) => (mark ? size * 1.2 : 0);
+
+function drawMark(ctx, mark, size, x, y) {
+  if (!mark) return x;
+  const { fillStyle } = ctx, unit = (size * 0.86) / 24;
+  ctx.beginPath();
+  for (const corner of mark.points.split(" ")) {
+    const [across, below] = corner.split(",").map(Number);
+    ctx.lineTo(x + across * unit, y + (below - 12) * unit);
+  }
+  ctx.closePath();
+  ctx.fillStyle = mark.hue;
+  ctx.fill();
+  ctx.fillStyle = fillStyle;
+  return x + markRoom(mark, size);
 }
 
 const PILL = 14, APART = 5;
@@ -177,25 +201,25 @@ const PILL = 14, APART = 5;
 // where the foot begins.
 function drawFoot(ctx, content, theme, size, left, right, y) {
   ctx.font = `500 ${size}px ${theme.font}`;
-  const wide = (text) => ctx.measureText(text).width + PILL;
-  const whole = [content.worker, ...content.badges].reduce((sum, text) => sum + wide(text) + APART, 0);
+  const wide = (text) => ctx.measureText(text).width + PILL, own = markRoom(content.mark, size);
+  const whole = [content.worker, ...content.badges].reduce((sum, text) => sum + wide(text) + APART, own);
   const beside = left + whole + 6 + ctx.measureText(figuresOf(content).join(" · ")).width <= right;
   const figures = fittingFigures(ctx, content, right - left - 2);
   ctx.fillStyle = theme.muted;
   if (beside) ctx.fillText(figures, right - ctx.measureText(figures).width, y + 0.5);
   else ctx.fillText(figures, left + 2, y + 1);
   const row = beside || !figures ? y : y - size * 1.75, room = right - left - 2 - (beside && figures ? ctx.measureText(figures).width + 6 : 0);
-  let spare = room - Math.min(wide(content.worker), room * 0.4);
+  let spare = room - Math.min(own + wide(content.worker), room * 0.4);
   const badges = content.badges.flatMap((badge) => {
-    const shown = fitText(ctx, badge, spare - APART - PILL);
-    if (shown.length <= badge.length * 0.6) return [];
-    spare -= APART + wide(shown);
-    return [shown];
+    const label = fitText(ctx, badge, spare - APART - PILL);
+    if (label.length <= badge.length * 0.6) return [];
+    spare -= APART + wide(label);
+    return [label];
   });
-  const taken = badges.reduce((sum, badge) => sum + APART + wide(badge), 0);
+  const badgesWidth = badges.reduce((sum, badge) => sum + APART + wide(badge), 0);
   let x = left;
-  for (const [at, text] of [fitText(ctx, content.worker, room - taken - PILL), ...badges].entries())
-    x += drawPill(ctx, text, x, row, theme, size, at === 0) + APART;
+  for (const [at, text] of [fitText(ctx, content.worker, room - badgesWidth - PILL - own), ...badges].entries())
+    x += drawPill(ctx, text, x, row, theme, size, at === 0 ? content.mark : null, at === 0) + APART;
   return row - size;
 }
 
@@ -211,8 +235,8 @@ function fittingFigures(ctx, content, room) {
   return all.length ? fitText(ctx, all[0], room) : "";
 }
 
-function drawPill(ctx, text, x, y, theme, size, filled) {
-  const width = ctx.measureText(text).width + PILL, half = size * 0.8;
+function drawPill(ctx, text, x, y, theme, size, mark, filled) {
+  const width = ctx.measureText(text).width + markRoom(mark, size) + PILL, half = size * 0.8;
   ctx.beginPath();
   ctx.roundRect(x, y - half, width, 2 * half, half);
   ctx.fillStyle = theme.pill;
@@ -221,7 +245,7 @@ function drawPill(ctx, text, x, y, theme, size, filled) {
   if (filled) ctx.fill();
   else ctx.stroke();
   ctx.fillStyle = filled ? theme.text : theme.muted;
-  ctx.fillText(text, x + 7, y + 0.5);
+  ctx.fillText(text, drawMark(ctx, mark, size, x + 7, y), y + 0.5);
   return width;
 }
 
@@ -239,8 +263,8 @@ function drawCaution(ctx, theme, size, x, y) {
   ctx.strokeStyle = ctx.fillStyle = theme.caution;
   ctx.lineWidth = size * 0.12;
   ctx.lineCap = "round";
-  line(ctx, [x + half, y - half], [x + 2 * half, y + half * 0.86], [x, y + half * 0.86], [x + half, y - half], [x + half * 1.1, y - half * 0.82]);
-  line(ctx, [x + half, y - half * 0.3], [x + half, y + half * 0.18]);
+  polyline(ctx, [x + half, y - half], [x + 2 * half, y + half * 0.86], [x, y + half * 0.86], [x + half, y - half], [x + half * 1.1, y - half * 0.82]);
+  polyline(ctx, [x + half, y - half * 0.3], [x + half, y + half * 0.18]);
   ctx.beginPath();
   ctx.arc(x + half, y + half * 0.54, size * 0.075, 0, 2 * Math.PI);
   ctx.fill();
@@ -264,7 +288,7 @@ function drawOpener(ctx, card, { theme, opened, scale }, size, x, y, text = card
   ctx.fillText(text, x + size * 0.7, y + 0.5);
   const turned = opened ? -1 : 1;
   ctx.lineWidth = size * 0.12;
-  line(ctx, [at - arm, y - arm * 0.5 * turned], [at, y + arm * 0.5 * turned], [at + arm, y - arm * 0.5 * turned]);
+  polyline(ctx, [at - arm, y - arm * 0.5 * turned], [at, y + arm * 0.5 * turned], [at + arm, y - arm * 0.5 * turned]);
   card.opener = { left: x, top: y - half, right, bottom: y + half };
   return right;
 }
@@ -276,60 +300,42 @@ const openerWords = (ctx, inside, size, room) =>
   [inside, "inside", ""].find((words) => !words || openerWidth(ctx, words, size) <= room);
 
 // Number, title and state; the worker where a line is left, the words where more are. On a card that is
-// higher than it is broad, the title has the lines below the number for itself; on a strip of two lines, what
-// would stand below stands beside.
+// higher than it is broad, the title has the lines below the number for itself.
 function drawBrief(ctx, card, look) {
   const { theme, scale } = look, { left, top, width, height, content } = card;
   const size = Math.min(Math.max(card.kind === "flat" ? 15 : 13.5, READABLE / scale), height * 0.68);
   const leading = size * 1.22, icon = Math.min(size, height * 0.55);
   const x = left + Math.max(13, size * 0.7), right = left + width - Math.max(10, size * 0.5);
   const lines = Math.max(1, Math.floor((height - 6) / leading)), head = height > width * 0.6 ? 1 : 0;
-  const strip = lines === 2 && width > height * 6, words = wordsOf(content) || content.remark;
+  const words = wordsOf(content) || content.remark;
   ctx.font = `600 ${size}px ${theme.font}`;
   const number = `${card.step + 1}.`;
-  const start = head ? x : x + ctx.measureText(`${number} `).width, end = head ? right : right - icon - 8;
-  const most = strip ? 1 : lines - head - (lines > 2 ? 1 : 0);
-  const title = wrapText(ctx, content.title, strip ? width * 0.6 : end - start, most);
-  const shown = head || strip ? lines : Math.min(lines, title.length + 1 + (words ? 2 : 0));
-  const first = top + (height - (shown - 1) * leading) / 2, line = (i) => first + i * leading;
+  const start = head ? x : x + ctx.measureText(`${number} `).width, whole = head ? right : right - icon - 8;
+  // A title of one line that has to be cut leaves room for who does the step.
+  const fits = lines > 1 || ctx.measureText(content.title).width <= whole - start;
+  const end = fits ? whole : whole - Math.min(ctx.measureText(content.worker).width + size * 0.5, (whole - start) * 0.4);
+  const most = lines - head - (lines > 2 ? 1 : 0);
+  const title = wrapText(ctx, content.title, end - start, most);
+  const count = head ? lines : Math.min(lines, title.length + 1 + (words ? 2 : 0));
+  const first = top + (height - (count - 1) * leading) / 2, line = (i) => first + i * leading;
   drawSign(ctx, card, theme, right - icon / 2, first, icon);
   ctx.fillStyle = theme.text;
   ctx.fillText(number, x, first);
   const titled = Math.max(0, ...title.map((text) => ctx.measureText(text).width));
-  const edge = lines === 1 || strip ? start + titled : end;
+  const edge = lines === 1 ? start + titled : end;
   writeLines(ctx, title, start, edge, line(head), leading, content.title);
-  if (lines === 1) return drawRest(ctx, card, look, size, edge + size * 0.45, end);
+  if (lines === 1) return drawRest(ctx, card, look, size, edge + size * 0.45, whole);
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
-  if (strip) return drawStrip(ctx, card, look, size, start, edge + size, end, right, line);
-  const spare = shown - head - title.length, below = line(head + title.length);
+  const spare = count - head - title.length, below = line(head + title.length);
   const remarked = spare > 1 && content.remark;
-  if (remarked) drawRemark(ctx, content.remark, theme, size, start, right, below);
-  ctx.fillStyle = content.excerpt ? theme.said : theme.muted;
+  if (remarked) drawRemark(ctx, content.remark, theme, size, x, right, below);
+  ctx.fillStyle = content.excerpt ? theme.body : theme.muted;
   const from = remarked ? 1 : 0;
   if (spare - 1 > from) {
-    writeLines(ctx, wrapWords(ctx, content, right - start, spare - 1 - from), start, right, below + from * leading, leading, wordsOf(content));
+    writeLines(ctx, wrapWords(ctx, content, right - x, spare - 1 - from), x, right, below + from * leading, leading, wordsOf(content));
   }
   ctx.fillStyle = theme.muted;
-  if (spare > 0) drawWorker(ctx, card, look, size, start, right, line(shown - 1), { sign: content.remark && !remarked });
-}
-
-// The worker at the end of the title's line; below, the words and at the end what it took.
-function drawStrip(ctx, card, look, size, left, beside, end, right, line) {
-  const { content } = card, { theme } = look;
-  ctx.fillStyle = theme.muted;
-  const worker = fitText(ctx, [content.worker, ...content.badges].join(" · "), end - beside);
-  ctx.fillText(worker, end - ctx.measureText(worker).width, line(0));
-  const figures = fittingFigures(ctx, content, (right - left) * 0.45), took = figures ? ctx.measureText(figures).width + size : 0;
-  ctx.fillText(figures, right - took + (figures ? size : 0), line(1));
-  let start = left;
-  if (content.inside) {
-    start = drawOpener(ctx, card, look, size * 0.85, left, line(1)) + size * 0.5;
-    ctx.font = `400 ${quieter(size, look.scale)}px ${theme.font}`;
-  }
-  const room = right - took;
-  if (content.remark) return drawRemark(ctx, content.remark, theme, size, start, room, line(1));
-  ctx.fillStyle = content.excerpt ? theme.said : theme.muted;
-  writeLines(ctx, wrapWords(ctx, content, room - start, 1), start, room, line(1), 0, wordsOf(content));
+  if (spare > 0) drawWorker(ctx, card, look, size, x, right, line(count - 1), { sign: content.remark && !remarked });
 }
 
 // The size of what stands beside a title.
@@ -337,19 +343,19 @@ const quieter = (size, scale) => Math.max(size * 0.9, Math.min(size, READABLE / 
 
 // The worker, the button that opens what is inside, and what it took, as far as there is room for them.
 function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
-  const { worker, badges, inside } = card.content, { font } = ctx;
-  const start = sign ? drawCaution(ctx, look.theme, size, left, y) : left;
+  const { worker, mark, badges, inside } = card.content, { font } = ctx;
+  const start = drawMark(ctx, mark, size, sign ? drawCaution(ctx, look.theme, size, left, y) : left, y);
   const figures = fittingFigures(ctx, card.content, (right - start) * (inside ? 0.35 : 0.6));
   const noted = figures ? ctx.measureText(figures).width + size * 0.6 : 0, room = right - start - noted;
   // Half of a line is the worker's; the words of the button are shorter where that leaves too little.
   const words = inside && openerWords(ctx, inside, size, room / 2);
-  const own = inside ? openerWidth(ctx, words, size) + size * 0.6 : 0;
+  const wide = inside ? openerWidth(ctx, words, size) + size * 0.6 : 0, own = wide <= room ? wide : 0;
   const width = room - own, fits = (count) => ctx.measureText([worker, ...badges.slice(0, count)].join(" · ")).width <= width;
   const count = badges.findIndex((_, at) => !fits(at + 1)), fitting = count < 0 ? badges : badges.slice(0, count);
-  const shown = fitting.length ? [worker, ...fitting].join(" · ") : fitText(ctx, worker, width);
-  ctx.fillText(shown, start, y);
-  if (shown) ctx.fillText(figures, right - noted + size * 0.6, y);
-  if (inside) drawOpener(ctx, card, look, size * 0.92, start + ctx.measureText(shown).width + size * 0.6, y, words);
+  const text = fitting.length ? [worker, ...fitting].join(" · ") : fitText(ctx, worker, width);
+  ctx.fillText(text, start, y);
+  if (text) ctx.fillText(figures, right - noted + size * 0.6, y);
+  if (own) drawOpener(ctx, card, look, size * 0.92, start + ctx.measureText(text).width + size * 0.6, y, words);
   ctx.font = font;
 }
 
@@ -372,13 +378,18 @@ function drawRest(ctx, card, look, size, left, right) {
     end -= size * 1.5;
   }
   ctx.fillStyle = theme.muted;
-  for (const text of [content.note, content.worker]) {
+  const worker = fitText(ctx, content.worker, end - left);
+  const named = worker ? end - ctx.measureText(worker).width - size : end;
+  for (const text of [ctx.measureText(content.note).width <= named - left ? content.note : "", worker]) {
     const width = ctx.measureText(text).width;
-    if (!text || end - width < left) continue;
-    ctx.fillText(text, end - width, y);
-    end -= width + size;
+    const mark = text === content.worker ? content.mark : null, only = markRoom(mark, size), whole = width + only;
+    const fits = end - whole >= left;
+    if (!text || (!fits && (!mark || end - only < left))) continue;
+    const start = drawMark(ctx, mark, size, end - (fits ? whole : only), y);
+    if (fits) ctx.fillText(text, start, y);
+    end -= (fits ? whole : only) + size * (fits ? 1 : 0.4);
   }
-  ctx.fillStyle = content.excerpt ? theme.said : theme.muted;
+  ctx.fillStyle = content.excerpt ? theme.body : theme.muted;
   if (end - left > size * 5) writeLines(ctx, wrapWords(ctx, content, end - left, 1), left, end, y, 0, wordsOf(content));
 }
 
@@ -390,7 +401,7 @@ function drawNumber(ctx, card, { theme, scale }) {
 }
 
 // A run waits before the step; where it does not, a ring at which it may be made to.
-function drawGate(ctx, [x, y], radius, theme, closed) {
+export function drawGate(ctx, [x, y], radius, theme, closed) {
   ctx.beginPath();
   ctx.arc(x, y, radius, 0, 2 * Math.PI);
   ctx.fillStyle = closed ? theme.status.paused : theme.face;
@@ -401,7 +412,7 @@ function drawGate(ctx, [x, y], radius, theme, closed) {
 }
 
 // The "+" from which an access is drawn to a later step.
-function drawPort(ctx, [x, y], radius, theme) {
+export function drawPort(ctx, [x, y], radius, theme) {
   ctx.beginPath();
   ctx.arc(x, y, radius, 0, 2 * Math.PI);
   ctx.fillStyle = theme.primary;
@@ -410,6 +421,6 @@ function drawPort(ctx, [x, y], radius, theme) {
   ctx.fill();
   ctx.stroke();
   const arm = radius * 0.5;
-  line(ctx, [x - arm, y], [x + arm, y]);
-  line(ctx, [x, y - arm], [x, y + arm]);
+  polyline(ctx, [x - arm, y], [x + arm, y]);
+  polyline(ctx, [x, y - arm], [x, y + arm]);
 }

@@ -1,14 +1,18 @@
 // What moves on the graph, on a canvas of its own above the picture, so that the picture is drawn only when it
 // changes: outputs on their way along edges with their values, and the signs of steps that run.
 
+import { RUNS, drawStatus } from "./icons.js";
+import { lengthOf, tracePath } from "./routes.js";
+import { stillness } from "./theme.js";
+import { EdgeValues } from "./values.js";
+
 const FRAME = 40;
 const SPARK = 9, SPARKS_APART = 52, SPEED = 0.055;
 const ARRIVES = 1100;
 
-const RUNS = new Set(["running", "thinking", "retrying"]);
 const HAS_OUTPUT = new Set(["finished", "empty", "refused"]);
 
-class Flow {
+export class Flow {
   constructor(canvas, view) {
     this.canvas = canvas;
     this.view = view;
@@ -16,17 +20,18 @@ class Flow {
     this.values = new EdgeValues(view);
     this.cards = [];
     this.edges = [];
+    this.theme = null;
   }
 
   // Marks the edges along which an output flows just now. In a run, an output that has come sets out at once.
   update(cards, edges, theme, { live, down }) {
     const before = new Map(this.cards.map(({ step, content }) => [step, content.status]));
     const came = ({ step, content }) => HAS_OUTPUT.has(content.status) && before.has(step) && !HAS_OUTPUT.has(before.get(step));
-    const given = new Set(live && before.size === cards.length ? cards.filter(came).map(({ step }) => step) : []);
+    const senders = new Set(live && before.size === cards.length ? cards.filter(came).map(({ step }) => step) : []);
     Object.assign(this, { cards, edges, theme, down });
     for (const edge of edges) {
       edge.flows = RUNS.has(cards[edge.to].content.status);
-      if (given.has(edge.from)) this.sent.set(edge.id, performance.now());
+      if (senders.has(edge.from)) this.sent.set(edge.id, performance.now());
     }
     this.values.update(cards, edges);
     if (this.moves() && !stillness.matches) this.timer ??= setTimeout(() => this.turn(), FRAME);
@@ -85,5 +90,5 @@ class Flow {
     ctx.setLineDash([]);
   }
 
-  destroy() { clearTimeout(this.timer); }
+  destroy() { clearTimeout(this.timer ?? undefined); }
 }

@@ -3,7 +3,19 @@
 // Selecting shows at once and is reported; an edit is only requested: the picture changes when Python sends another
 // workflow.
 
-const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
+import { cuts, drawCard, drawGate, drawPort } from "./card.js";
+import { Flow } from "./flow.js";
+import { handleKey } from "./keyboard.js";
+import { Legend } from "./legend.js";
+import { Minimap } from "./minimap.js";
+import { Outline } from "./outline.js";
+import { Pointer } from "./pointer.js";
+import { controls, drawEdges, edgeAt, lengthOf, pointAt } from "./routes.js";
+import { readTheme } from "./theme.js";
+import { View } from "./view.js";
+
+// Of a usual plan: its rows, with the room between them in cards' sizes, and how far its cards reach aside.
+const USUAL_ROWS = 3.6, APART = 1.65;
 
 class WorkflowGraph {
   constructor(root) {
@@ -12,6 +24,9 @@ class WorkflowGraph {
     this.hint = root.querySelector(".hint");
     this.cards = [];
     this.edges = [];
+    /** @type {any} */
+    this.theme = null;
+    this.hinted = { text: "", clientX: 0, clientY: 0 };
     this.selected = this.selectedEdge = this.hoverCard = this.hoverEdge = this.link = null;
     this.stats = { updates: 0, layouts: 0, edits: 0 };
     this.listeners = new AbortController();
@@ -23,6 +38,7 @@ class WorkflowGraph {
     });
     this.minimap = new Minimap(root.querySelector(".minimap"), this.view, signal);
     this.flow = new Flow(root.querySelector(".flow"), this.view);
+    this.legend = new Legend(root.querySelector(".legend"), () => this.changed());
     this.outline = new Outline(this.stage, root.querySelector(".outline"));
     this.outline.list.addEventListener("click", ({ target }) => {
       const at = [...this.outline.list.children].indexOf(target.closest('[role="option"]'));
@@ -43,13 +59,14 @@ class WorkflowGraph {
     this.stats.updates++;
     this.locked = data.locked || !data.editable;
     this.view.enlarge(data.large);
+    this.legend.update(data.workers);
     this.down = direction === "down";
     this.root.querySelector(".note").hidden = direction === data.direction;
     this.readTheme();
     this.view.resized();
     this.readCards(data, picture, kind);
-    const news = this.drawn !== data, moved = data.selection_revision !== this.revision;
-    this.drawn = data;
+    const news = this.content !== data, moved = data.selection_revision !== this.revision;
+    this.content = data;
     this.revision = data.selection_revision;
     if (!data.selection_known && this.selected !== null) {
       // A server that was away does not know it, also where it was reported: the report may have been lost. The same
@@ -79,18 +96,31 @@ class WorkflowGraph {
     });
   }
 
-  readCards({ nodes, edges }, picture, kind) {
+  readCards({ nodes, edges, grows }, picture, kind) {
     this.cards = nodes.map(({ id, places, content }) => {
       const [x, y, width, height] = places[picture];
       return { step: id, x, y, width, height, kind, content, left: x - width / 2, top: y - height / 2 };
     });
     const routed = edges.map(({ id, from, to, routes, change }) => ({ id, from, to, change, route: routes[picture] }));
+    for (const edge of routed) edge.hue = nodes[edge.from].content.mark?.hue;
     const geometry = JSON.stringify([this.down, nodes.map(({ places }) => places[picture]), routed]);
     if (geometry === this.geometry) return;
+    const before = this.look;
+    this.look = `${this.down} ${kind} ${this.cards[0]?.width}`;
     this.geometry = geometry;
     this.stats.layouts++;
     this.edges = routed;
-    this.view.place(this.cards, this.bounds());
+    // The same plan in another room is drawn in another way, and nothing of it has to stay.
+    const fresh = before !== this.look || this.content === this.component.data;
+    this.view.place(this.cards, grows ? this.withRoom(this.bounds()) : this.bounds(), fresh);
+  }
+
+  // A plan that is being written begins where its next steps will have room, too: behind the first, and beside it.
+  withRoom({ left, right, top, bottom }) {
+    const [{ x, y, width, height }] = this.cards, aside = APART * (this.down ? width : height);
+    return this.down
+      ? { left: Math.min(left, x - aside), right: Math.max(right, x + aside), top, bottom: Math.max(bottom, USUAL_ROWS * height) }
+      : { left, right: Math.max(right, USUAL_ROWS * width), top: Math.min(top, y - aside), bottom: Math.max(bottom, y + aside) };
   }
 
   bounds() {
@@ -103,7 +133,7 @@ class WorkflowGraph {
   }
 
   dropVanished() {
-    const edge = (id) => (this.edges.some((known) => known.id === id) ? id : null);
+    const edge = (id) => (this.edges.some((drawnEdge) => drawnEdge.id === id) ? id : null);
     this.selectedEdge = edge(this.selectedEdge);
     this.hoverEdge = edge(this.hoverEdge);
     if (this.hoverCard >= this.cards.length) this.hoverCard = null;
@@ -114,13 +144,13 @@ class WorkflowGraph {
   // -- what the user does --------------------------------------------------------------------------
 
   select(step) {
-    const known = step === this.selected;
+    const isSelected = step === this.selected;
     this.selected = step;
     this.selectedEdge = null;
     this.changed();
     // The page shows a step beside the graph before the server knows of the click.
     window.dispatchEvent(new CustomEvent("conductor-step", { detail: { step, graph: this.component.data.inspector } }));
-    if (!known) this.report();
+    if (!isSelected) this.report();
   }
 
   // With the time, because a value that is the same as the last one sent would not be reported.
@@ -243,6 +273,7 @@ class WorkflowGraph {
 
   edgeAt(p) { return edgeAt(this.edges, p, 7 / this.view.scale); }
 
+  /** @returns {[number, number]} */
   edgePoint(step, outward = 0) {
     const { x, y, width, height } = this.cards[step];
     return this.down ? [x, y + height / 2 + outward] : [x + width / 2 + outward, y];
@@ -273,6 +304,7 @@ class WorkflowGraph {
   }
 
   // Where the work comes in, opposite the port.
+  /** @returns {[number, number]} */
   gatePoint(step) {
     const { x, y, width, height } = this.cards[step], outward = this.gateRadius() * 0.35;
     return this.down ? [x, y - height / 2 - outward] : [x - width / 2 - outward, y];
@@ -280,7 +312,7 @@ class WorkflowGraph {
 
   gateRadius() { return this.portRadius() * 0.8; }
 
-  // A gate always shows; where there is none, a place for one does on the hovered and the selected card.
+  // A gate always shows; the hovered and the selected card without a gate show a place for one.
   visibleGates() {
     const offered = this.locked || this.link ? [] : [this.hoverCard, this.selected];
     const closed = this.cards.filter(({ content }) => content.gate).map(({ step }) => step);
@@ -303,25 +335,29 @@ class WorkflowGraph {
     return { nodeDimensions: { width: card.width, height: card.height }, drawNode: () => drawCard(ctx, card, this.lookOf(card)) };
   }
 
+  // The step whose edges stand out: the one that is pointed at, else the selected one.
+  get lit() { return this.hoverCard ?? this.selected; }
+
   lookOf({ step }) {
     const { link } = this;
     const refused = link && step !== link.from && this.refusal(link.from, step);
     return {
       theme: this.theme, scale: this.view.scale, selected: step === this.selected,
       opened: step === this.component.data.opened,
-      target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused),
+      target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused) || !this.legend.shows(step),
+      reader: this.edges.some(({ from, to }) => from === this.lit && to === step),
     };
   }
 
   drawAffordances(ctx) {
-    if (this.link) this.drawLink(ctx);
+    if (this.link) this.drawLink(ctx, this.link);
     for (const step of this.visibleGates())
       drawGate(ctx, this.gatePoint(step), this.gateRadius(), this.theme, this.cards[step].content.gate);
     for (const step of this.visiblePorts()) drawPort(ctx, this.portPoint(step), this.portRadius(), this.theme);
   }
 
-  drawLink(ctx) {
-    const { from, at, over } = this.link, start = this.edgePoint(from);
+  drawLink(ctx, { from, at, over }) {
+    const start = this.edgePoint(from);
     const accepted = over !== null && over !== from && !this.refusal(from, over);
     const [near, far] = controls(start, [at.x, at.y], this.down);
     ctx.strokeStyle = this.theme.primary;
@@ -350,7 +386,7 @@ class WorkflowGraph {
     tool("remove").hidden = this.selected === null || this.selectedEdge !== null || this.cards.length === 1;
     // A tool that goes takes no focus with it.
     if (focused?.matches("[data-tool]") && !focused.checkVisibility()) this.stage.focus({ preventScroll: true });
-    this.outline.show(this.cards, this.edges, this.selected);
+    this.outline.show(this.cards, this.edges, this.selected, (step) => this.legend.shows(step));
     this.view.paint();
   }
 

@@ -1,6 +1,6 @@
 // A step's state as a shape of its own (never by colour alone) in a box of about 14 x 14 around (x, y).
 
-const STATUS_WORDS = {
+export const STATUS_WORDS = {
   waiting: "not run yet", running: "running", finished: "finished", empty: "finished with an empty answer",
   refused: "no answer",
   failed: "failed", blocked: "blocked by a failed step", cancelled: "stopped", interrupted: "interrupted",
@@ -8,7 +8,10 @@ const STATUS_WORDS = {
   stale: "will run again", thinking: "thinking", retrying: "waiting to ask again",
 };
 
-const line = (ctx, ...points) => {
+// The states of a step that is at work.
+export const RUNS = new Set(["running", "thinking", "retrying"]);
+
+export const polyline = (ctx, ...points) => {
   ctx.beginPath();
   points.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
   ctx.stroke();
@@ -28,38 +31,38 @@ const STATUS_SHAPES = {
     ctx.arc(x + (i - 1) * 5.2, y, i === Math.floor(Math.abs(turn)) % 3 ? 2.4 : 1.5, 0, 2 * Math.PI);
     ctx.fill();
   }),
-  retrying: (ctx, x, y) => line(ctx, [x - 4.5, y - 5.5], [x + 4.5, y - 5.5], [x - 4.5, y + 5.5], [x + 4.5, y + 5.5], [x - 4.5, y - 5.5]),
-  finished: (ctx, x, y) => line(ctx, [x - 5.5, y + 0.5], [x - 1.5, y + 4.5], [x + 6, y - 4.5]),
+  retrying: (ctx, x, y) => polyline(ctx, [x - 4.5, y - 5.5], [x + 4.5, y - 5.5], [x - 4.5, y + 5.5], [x + 4.5, y + 5.5], [x - 4.5, y - 5.5]),
+  finished: (ctx, x, y) => polyline(ctx, [x - 5.5, y + 0.5], [x - 1.5, y + 4.5], [x + 6, y - 4.5]),
   refused: (ctx, x, y) => {
     ctx.beginPath();
     ctx.arc(x, y - 2.8, 3.2, Math.PI, 2.5 * Math.PI);
     ctx.lineTo(x, y + 2.4);
     ctx.stroke();
-    line(ctx, [x, y + 5.8], [x, y + 6.2]);
+    polyline(ctx, [x, y + 5.8], [x, y + 6.2]);
   },
-  empty: (ctx, x, y) => { ring(ctx, x, y, 5); line(ctx, [x - 5, y + 5], [x + 5, y - 5]); },
-  failed: (ctx, x, y) => { line(ctx, [x - 4.5, y - 4.5], [x + 4.5, y + 4.5]); line(ctx, [x + 4.5, y - 4.5], [x - 4.5, y + 4.5]); },
-  blocked: (ctx, x, y) => { ring(ctx, x, y, 6); line(ctx, [x - 3, y], [x + 3, y]); },
+  empty: (ctx, x, y) => { ring(ctx, x, y, 5); polyline(ctx, [x - 5, y + 5], [x + 5, y - 5]); },
+  failed: (ctx, x, y) => { polyline(ctx, [x - 4.5, y - 4.5], [x + 4.5, y + 4.5]); polyline(ctx, [x + 4.5, y - 4.5], [x - 4.5, y + 4.5]); },
+  blocked: (ctx, x, y) => { ring(ctx, x, y, 6); polyline(ctx, [x - 3, y], [x + 3, y]); },
   cancelled: (ctx, x, y) => ctx.strokeRect(x - 4.5, y - 4.5, 9, 9),
-  interrupted: (ctx, x, y) => line(ctx, [x + 2, y - 6], [x - 3, y + 1], [x + 3, y - 1], [x - 2, y + 6]),
-  paused: (ctx, x, y) => { line(ctx, [x - 3, y - 5.5], [x - 3, y + 5.5]); line(ctx, [x + 3, y - 5.5], [x + 3, y + 5.5]); },
+  interrupted: (ctx, x, y) => polyline(ctx, [x + 2, y - 6], [x - 3, y + 1], [x + 3, y - 1], [x - 2, y + 6]),
+  paused: (ctx, x, y) => { polyline(ctx, [x - 3, y - 5.5], [x - 3, y + 5.5]); polyline(ctx, [x + 3, y - 5.5], [x + 3, y + 5.5]); },
   stale: (ctx, x, y) => {
     ring(ctx, x, y, 5.5, 0.4, 5.4);
-    line(ctx, [x + 0.6, y - 6.4], [x + 4.4, y - 3.8], [x + 5.2, y - 8]);
+    polyline(ctx, [x + 0.6, y - 6.4], [x + 4.4, y - 3.8], [x + 5.2, y - 8]);
   },
 };
 
 // How a step differs from another workflow's: a sign in a disc.
-const CHANGE_WORDS = { added: "added", removed: "removed", moved: "moved", edited: "changed" };
+export const CHANGE_WORDS = { added: "added", removed: "removed", moved: "moved", edited: "changed" };
 
 const CHANGE_SIGNS = {
-  added: (ctx) => { line(ctx, [-3.4, 0], [3.4, 0]); line(ctx, [0, -3.4], [0, 3.4]); },
-  removed: (ctx) => line(ctx, [-3.4, 0], [3.4, 0]),
-  moved: (ctx) => { line(ctx, [-2, 3.8], [-2, -3.6], [-4, -1.4]); line(ctx, [2, -3.8], [2, 3.6], [4, 1.4]); },
-  edited: (ctx) => { line(ctx, [-3.8, 3.8], [-3, 1], [2, -4], [4, -2], [-1, 3], [-3.8, 3.8]); },
+  added: (ctx) => { polyline(ctx, [-3.4, 0], [3.4, 0]); polyline(ctx, [0, -3.4], [0, 3.4]); },
+  removed: (ctx) => polyline(ctx, [-3.4, 0], [3.4, 0]),
+  moved: (ctx) => { polyline(ctx, [-2, 3.8], [-2, -3.6], [-4, -1.4]); polyline(ctx, [2, -3.8], [2, 3.6], [4, 1.4]); },
+  edited: (ctx) => { polyline(ctx, [-3.8, 3.8], [-3, 1], [2, -4], [4, -2], [-1, 3], [-3.8, 3.8]); },
 };
 
-function drawChange(ctx, change, x, y, radius, theme) {
+export function drawChange(ctx, change, x, y, radius, theme) {
   ctx.save();
   ctx.translate(x, y);
   ctx.scale(radius / 8, radius / 8);
@@ -74,7 +77,7 @@ function drawChange(ctx, change, x, y, radius, theme) {
   ctx.restore();
 }
 
-function drawStatus(ctx, status, x, y, size, theme, turn) {
+export function drawStatus(ctx, status, x, y, size, theme, turn) {
   ctx.save();
   ctx.translate(x, y);
   ctx.scale(size / 14, size / 14);

@@ -2,7 +2,7 @@
 
 const ARROWS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 
-function handleKey(graph, event) {
+export function handleKey(graph, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const action = keyAction(graph, event.key);
   if (!action) return;

@@ -1,14 +1,18 @@
 // The whole picture in a corner, from ten steps on: what of it is in view, and a way to move the view. It gives
-// way to cards: where all are in view, it is shown only if it covers none.
+// way to cards: it takes a corner in which it covers none, and where all are in view and there is no such corner, it goes.
 
 const MAPPED_FROM = 10;
 const INSET = 6;
+// Where it lies, the best first.
+const CORNERS = [{ right: "10px", bottom: "10px" }, { left: "10px", bottom: "10px" }, { right: "10px", top: "10px" }, { left: "10px", top: "10px" }];
+const FREE = { left: "auto", right: "auto", top: "auto", bottom: "auto" };
 
-class Minimap {
+export class Minimap {
   constructor(canvas, view, signal) {
     this.canvas = canvas;
     this.view = view;
     this.cards = [];
+    this.theme = null;
     const move = (event) => { if (event.buttons & 1) this.moveTo(event); };
     // Before the pointer's own listeners: a press here selects nothing.
     for (const name of ["pointerdown", "pointermove"])
@@ -35,15 +39,15 @@ class Minimap {
 
   hides() {
     if (this.cards.length < MAPPED_FROM) return true;
-    const { clientWidth, clientHeight } = this.view.canvas, map = this.canvas.getBoundingClientRect();
-    const frame = this.view.canvas.getBoundingClientRect(), place = (point) => this.view.outside(point);
-    let whole = true, covers = false;
-    for (const { left, top, width, height } of this.cards) {
-      const [x0, y0] = place([left, top]), [x1, y1] = place([left + width, top + height]);
-      whole &&= x0 >= frame.left && y0 >= frame.top && x1 <= frame.left + clientWidth && y1 <= frame.top + clientHeight;
-      covers ||= x0 < map.right && x1 > map.left && y0 < map.bottom && y1 > map.top;
+    const frame = this.view.canvas.getBoundingClientRect(), boxes = this.cards.map(({ left, top, width, height }) =>
+      [...this.view.outside([left, top]), ...this.view.outside([left + width, top + height])]);
+    for (const corner of CORNERS) {
+      Object.assign(this.canvas.style, FREE, corner);
+      const map = this.canvas.getBoundingClientRect();
+      if (!boxes.some(([x0, y0, x1, y1]) => x0 < map.right && x1 > map.left && y0 < map.bottom && y1 > map.top)) return false;
     }
-    return whole && covers;
+    Object.assign(this.canvas.style, FREE, CORNERS[0]);
+    return boxes.every(([x0, y0, x1, y1]) => x0 >= frame.left && y0 >= frame.top && x1 <= frame.right && y1 <= frame.bottom);
   }
 
   draw() {

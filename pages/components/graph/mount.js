@@ -1,8 +1,10 @@
 // The part that every graph on a page carries: it waits for the library, which the page carries once, and
 // chooses by the width there is which of the pictures is shown and how high the graph then has to be.
 
+import { mounted } from "../streamlit_patches/shared.js";
+
 // As layout.py and graph.css count them.
-const MARGIN = 24, BAR_HEIGHT = 48;
+const MARGIN = 24, BAR_HEIGHT = 48, LEGEND_HEIGHT = 36;
 const LEAST_HEIGHT = 200;
 const ROOM = ".st-key-graph-room";
 // At this width the steps are a list: see graph.css.
@@ -63,12 +65,14 @@ class Frame {
   // one that lacks the least room.
   forRoom(pictures) {
     const { large } = this.component.data;
-    const wanted = large ? parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_LETTERS : 1;
-    const height = this.room.clientHeight - (large ? 0 : BAR_HEIGHT) - 2 * MARGIN;
-    const room = pictures.map(({ least_width, least_height }) => Math.min(this.width / least_width, height / least_height) / wanted);
+    const enlargement = large ? parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_LETTERS : 1;
+    const height = this.room.clientHeight - (large ? 0 : BAR_HEIGHT) - this.legendHeight - 2 * MARGIN;
+    const room = pictures.map(({ least_width, least_height }) => Math.min(this.width / least_width, height / least_height) / enlargement);
     const fitting = [0.92, ...(large ? [0.75] : [])].map((least) => room.findIndex((share) => share >= least));
     return fitting.find((at) => at >= 0) ?? room.indexOf(Math.max(...room));
   }
+
+  get legendHeight() { return this.component.data.workers.length ? LEGEND_HEIGHT : 0; }
 
   fill() {
     const height = phone.matches ? "auto" : `${this.room.clientHeight}px`;
@@ -80,8 +84,8 @@ class Frame {
 
   heightFor({ width, height, most_height }) {
     const scale = Math.min(1, Math.max(1, this.width - 2 * MARGIN) / width);
-    const shown = Math.min(most_height, height * scale);
-    return Math.max(LEAST_HEIGHT, Math.round(shown + 2 * MARGIN + BAR_HEIGHT));
+    const pictureHeight = Math.min(most_height, height * scale);
+    return Math.max(LEAST_HEIGHT, Math.round(pictureHeight + 2 * MARGIN + BAR_HEIGHT + this.legendHeight));
   }
 
   destroy() {

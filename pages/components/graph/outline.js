@@ -1,25 +1,30 @@
 // What the canvas shows, as a list that is read aloud: one option a card, text nodes only. On a phone, where the list
 // stands in place of the canvas, each option is seen as well, in fewer words.
 
+import { element, markOption, workerMark } from "../streamlit_patches/shared.js";
+import { CHANGE_WORDS, STATUS_WORDS } from "./icons.js";
+
 let outlines = 0;
 
-class Outline {
+export class Outline {
   constructor(stage, list) {
     this.stage = stage;
     this.list = list;
     this.prefix = `graph-${++outlines}-step-`;
   }
 
-  show(cards, edges, selected) {
+  // `shows`: whether the filter leaves a step in sight; only a list that is seen is filtered.
+  show(cards, edges, selected, shows) {
     while (this.list.children.length > cards.length) this.list.lastChild.remove();
     const seen = this.list.closest("[data-list]") !== null;
     cards.forEach((card) => {
       const name = nameOf(card, cards.length, edges);
       if (!this.list.children[card.step]) this.list.append(element("div", { id: this.prefix + card.step, role: "option" }));
       const option = this.list.children[card.step], parts = seen ? [element("span", "said", name), ...lines(card)] : [name];
-      const drawn = parts.map((part) => part.textContent ?? part).join("");
-      if (option.textContent !== drawn) option.replaceChildren(...parts);
+      const text = parts.map((part) => part.textContent ?? part).join("");
+      if (option.textContent !== text) option.replaceChildren(...parts);
       option.dataset.status = card.content.status;
+      option.dataset.filtered = shows(card.step) ? "in" : "out";
     });
     markOption(this.stage, this.list.children, selected);
   }
@@ -35,10 +40,10 @@ function nameOf({ step, content }, count, edges) {
 
 // Number and title with what came of it, and below them who did it and how the output begins.
 function lines({ step, content }) {
-  const { title, note, status, worker, excerpt, body } = content;
+  const { title, note, status, worker, mark, excerpt, body } = content;
   const line = (name, ...parts) => element("span", { class: name, "aria-hidden": "true" }, ...parts);
   return [
     line("head", element("b", {}, `${step + 1}. `, element("bdi", {}, title)), element("span", {}, note || STATUS_WORDS[status])),
-    line("more", [worker, excerpt || body].filter(Boolean).join(" · ")),
+    line("more", workerMark(mark), ` ${[worker, excerpt || body].filter(Boolean).join(" · ")}`),
   ];
 }

@@ -3,7 +3,7 @@
 const CLICK_TRAVEL = 5;
 const HINT_STAYS = 2000;
 
-class Pointer {
+export class Pointer {
   constructor(graph, signal) {
     this.graph = graph;
     const { stage } = graph;

@@ -1,16 +1,20 @@
 // Edges: their strokes along the routes that layout.py computed, which of them is under the pointer, and what
 // flows along them. A route is given by its corners, which are rounded here.
 
+import { mix } from "./theme.js";
+
 const CORNER = 9;
+// How long the coloured end of an edge is, and how much of it each edge has that shares it.
+const END = 24, TURN = 4;
 
 // Bends of a drawn line, from the port towards the pointer: the tangents point from row to row.
-function controls([x0, y0], [x1, y1], down) {
+export function controls([x0, y0], [x1, y1], down) {
   return down
     ? [[x0, (y0 + y1) / 2], [x1, (y0 + y1) / 2]]
     : [[(x0 + x1) / 2, y0], [(x0 + x1) / 2, y1]];
 }
 
-function tracePath(ctx, route, end) {
+export function tracePath(ctx, route, end) {
   const last = route.length - 1;
   ctx.beginPath();
   ctx.moveTo(...route[0]);
@@ -41,10 +45,10 @@ function fillArrow(ctx, [x, y], down, length) {
   ctx.fill();
 }
 
-const lengthOf = (route) => route.slice(1).reduce((sum, point, i) => sum + apart(route[i], point), 0);
+export const lengthOf = (route) => route.slice(1).reduce((sum, point, i) => sum + apart(route[i], point), 0);
 
 // The point of a route that is so far from its beginning.
-function pointAt(route, distance) {
+export function pointAt(route, distance) {
   let left = distance;
   for (let i = 0; i + 1 < route.length; i++) {
     const [from, to] = [route[i], route[i + 1]], length = apart(from, to);
@@ -57,7 +61,7 @@ function pointAt(route, distance) {
   return route[0];
 }
 
-function distanceToLine(points, p) {
+export function distanceToLine(points, p) {
   let least = Infinity;
   for (let i = 0; i + 1 < points.length; i++) {
     const [x0, y0] = points[i], dx = points[i + 1][0] - x0, dy = points[i + 1][1] - y0;
@@ -69,7 +73,7 @@ function distanceToLine(points, p) {
 }
 
 // Edges into one step may share their end. There the edge that begins nearest to the pointer is meant.
-function edgeAt(edges, p, reach) {
+export function edgeAt(edges, p, reach) {
   const hits = edges
     .map((edge) => ({ edge, distance: distanceToLine(edge.route, p) }))
     .filter((hit) => hit.distance <= reach);
@@ -78,30 +82,50 @@ function edgeAt(edges, p, reach) {
   return hits.filter((hit) => hit.distance <= nearest + 0.5).sort((a, b) => toStart(a) - toStart(b))[0]?.edge ?? null;
 }
 
-// How an edge looks, from what is selected: what the selected step reads is accented, who reads it dashed. An edge
+// How an edge looks, from the step that is lit: what it reads is accented, who reads it dashed. An edge
 // along which an output flows is lit, whatever is selected.
-function edgeLook(edge, { selected, selectedEdge, hoverEdge }, theme) {
+function edgeLook(edge, { lit, selectedEdge, hoverEdge, legend }, theme) {
   if (edge.id === selectedEdge) return { rank: 4, width: 3.2, color: theme.primary, dash: [] };
   if (edge.id === hoverEdge) return { rank: 3, width: 2.6, color: mix(theme.primary, theme.ground, 0.8), dash: [] };
   if (edge.change) return { rank: 2, width: 2.2, color: theme.change[edge.change], dash: edge.change === "removed" ? [5, 4] : [] };
   if (edge.flows) return { rank: 3, width: 2.4, color: theme.status.running, dash: [] };
-  if (selected === null) return { rank: selectedEdge ? 0 : 1, width: 1.5, color: theme.edge, dash: [] };
-  if (edge.to === selected) return { rank: 2, width: 2.4, color: theme.primary, dash: [] };
-  if (edge.from === selected) return { rank: 1, width: 1.8, color: theme.outgoing, dash: [6, 4] };
+  if (!legend.shows(edge.from) && !legend.shows(edge.to)) return { rank: 0, width: 1.4, color: theme.faint, dash: [] };
+  if (lit === null) return { rank: selectedEdge ? 0 : 1, width: 1.5, color: theme.edge, dash: [], hue: edge.hue };
+  if (edge.to === lit) return { rank: 2, width: 2.4, color: theme.primary, dash: [], hue: edge.hue };
+  if (edge.from === lit) return { rank: 1, width: 1.8, color: theme.outgoing, dash: [6, 4], hue: edge.hue };
   return { rank: 0, width: 1.4, color: theme.dimmed, dash: [] };
 }
 
-function drawEdges(ctx, edges, state, theme, down, scale) {
+// The end of an edge, in the colour of the worker that is read. Edges that share their end take turns on it.
+function strokeEnd(ctx, { hue }, sharing, width, down, arrow) {
+  const hues = [...new Set(sharing.map((edge) => edge.hue))], [[x0, y0], [x1, y1]] = sharing[0].route.slice(-2);
+  const length = Math.min(END, apart([x0, y0], [x1, y1])), tip = arrow * 0.8;
+  ctx.strokeStyle = hue;
+  ctx.lineWidth = width;
+  if (hues.length > 1) {
+    ctx.setLineDash([TURN, TURN * (hues.length - 1)]);
+    ctx.lineDashOffset = -TURN * hues.indexOf(hue);
+  } else ctx.fillStyle = hue;
+  ctx.beginPath();
+  ctx.moveTo(...(down ? [x1, y1 - tip] : [x1 - tip, y1]));
+  ctx.lineTo(...(down ? [x1, y1 - length] : [x1 - length, y1]));
+  ctx.stroke();
+  ctx.setLineDash([]);
+  ctx.lineDashOffset = 0;
+}
+
+export function drawEdges(ctx, edges, state, theme, down, scale) {
   // At small zoom a stroke would become thinner than a pixel.
   const grow = Math.max(1, 0.75 / scale);
   const looks = edges.map((edge) => ({ edge, ...edgeLook(edge, state, theme) }));
-  for (const { edge, width, color, dash } of looks.sort((a, b) => a.rank - b.rank)) {
+  for (const { edge, width, color, dash, hue } of looks.sort((a, b) => a.rank - b.rank)) {
     const arrow = Math.min(10, 5.5 + width) * Math.min(grow, 1.6);
     ctx.strokeStyle = ctx.fillStyle = color;
     ctx.lineWidth = width * grow;
     ctx.setLineDash(dash);
     strokeRoute(ctx, edge.route, down, arrow * 0.8);
     ctx.setLineDash([]);
+    if (hue) strokeEnd(ctx, edge, edges.filter(({ route }) => String(route.at(-1)) === String(edge.route.at(-1))), width * grow + 1, down, arrow);
     fillArrow(ctx, edge.route.at(-1), down, arrow);
   }
 }

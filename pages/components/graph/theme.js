@@ -1,7 +1,10 @@
 // Colours and font of the page, read from Streamlit's CSS variables. Canvas colours are made opaque here:
 // edges share lanes, and two transparent strokes over one another would look like a darker one.
 
-const swatch = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+export const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+const canvas = document.createElement("canvas");
+const swatch = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { willReadFrequently: true }));
 
 function channels(color) {
   swatch.fillStyle = "#888";
@@ -10,7 +13,7 @@ function channels(color) {
   return [...swatch.getImageData(0, 0, 1, 1).data].slice(0, 3);
 }
 
-function mix(front, back, share) {
+export function mix(front, back, share) {
   const [a, b] = [channels(front), channels(back)];
   return `rgb(${a.map((value, i) => Math.round(value * share + b[i] * (1 - share))).join(",")})`;
 }
@@ -20,7 +23,7 @@ function luminance(color) {
   return 0.299 * red + 0.587 * green + 0.114 * blue;
 }
 
-function readTheme(element) {
+export function readTheme(element) {
   const styles = getComputedStyle(element);
   const read = (name, otherwise) => styles.getPropertyValue(`--st-${name}`).trim() || otherwise;
   const text = read("text-color", "#222");
@@ -34,11 +37,12 @@ function readTheme(element) {
     primary: read("primary-color", "#4f46e5"),
     border: mix(text, face, 0.16),
     muted: mix(text, face, 0.68),
-    said: mix(text, face, 0.86),
+    body: mix(text, face, 0.86),
     caution: state("orange"),
     pill: mix(text, face, 0.07),
     edge: mix(text, ground, 0.5),
     dimmed: mix(text, ground, 0.35),
+    faint: mix(text, ground, 0.14),
     spark: mix(state("blue"), text, 0.35),
     outgoing: mix(text, ground, 0.78),
     font: read("font", "sans-serif"),

@@ -2,6 +2,10 @@
 // read, or how long that is. A value lies on its edge, over no card and no other value; one without room for letters
 // that can be read is not shown. Text reaches the canvas only.
 
+import { READABLE, fitText, rightToLeft } from "./card.js";
+import { distanceToLine, lengthOf, pointAt } from "./routes.js";
+import { stillness } from "./theme.js";
+
 const FADES = 700;
 // How much of a value is shown, in letters' heights; where along its edge, the best first; and how far beside it, in
 // its own widths.
@@ -9,29 +13,34 @@ const WIDTHS = [15, 8];
 const PLACES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9];
 const ASIDE = [0, -0.4, 0.4];
 
-class EdgeValues {
+export class EdgeValues {
   constructor(view) {
     this.view = view;
     // By edge: its text, and when its reader ended.
-    this.shown = new Map();
+    this.visible = new Map();
+    /** @type {Map<string, any>} */
+    this.edgesById = new Map();
+    this.cards = [];
+    /** @type {any} */
+    this.placed = null;
   }
 
   update(cards, edges) {
-    const now = performance.now(), known = new Map(edges.map((edge) => [edge.id, edge]));
-    for (const [id, value] of this.shown) {
-      if (!known.has(id) || stillness.matches) this.shown.delete(id);
-      else if (!known.get(id).flows) value.ended ??= now;
+    const now = performance.now(), edgesById = new Map(edges.map((edge) => [edge.id, edge]));
+    for (const [id, value] of this.visible) {
+      if (!edgesById.has(id) || stillness.matches) this.visible.delete(id);
+      else if (!edgesById.get(id).flows) value.ended ??= now;
     }
     for (const { id, from, flows } of edges)
-      if (flows && cards[from].content.gives) this.shown.set(id, { text: cards[from].content.gives, ended: null });
-    Object.assign(this, { cards, known, placed: null });
+      if (flows && cards[from].content.gives) this.visible.set(id, { text: cards[from].content.gives, ended: null });
+    Object.assign(this, { cards, edgesById, placed: null });
   }
 
-  get fades() { return [...this.shown.values()].some(({ ended }) => ended !== null); }
+  get fades() { return [...this.visible.values()].some(({ ended }) => ended !== null); }
 
   // Forgets what has faded.
   turn(now) {
-    for (const [id, { ended }] of this.shown) if (ended !== null && now - ended > FADES) this.shown.delete(id);
+    for (const [id, { ended }] of this.visible) if (ended !== null && now - ended > FADES) this.visible.delete(id);
   }
 
   draw(ctx, theme, now) {
@@ -42,7 +51,7 @@ class EdgeValues {
     ctx.textRendering = "geometricPrecision";
     ctx.textAlign = "center";
     for (const { id, text, x, y, width, height } of this.placed.boxes) {
-      const value = this.shown.get(id);
+      const value = this.visible.get(id);
       if (!value) continue;
       ctx.globalAlpha = value.ended === null ? 1 : Math.max(0, 1 - (now - value.ended) / FADES);
       ctx.beginPath();
@@ -64,19 +73,19 @@ class EdgeValues {
     const boxes = [], height = size * 1.45, gap = size * 0.08;
     const covers = (box) => (other) => Math.abs(box.x - other.x) < (box.width + other.width) / 2 + gap
       && Math.abs(box.y - other.y) < (box.height + other.height) / 2 + gap;
-    for (const [id, value] of this.shown) {
+    for (const [id, value] of this.visible) {
       const free = (box) => !this.cards.some(covers(box)) && !boxes.some(covers(box));
       const room = this.wished(id, value, ctx, size, height).filter(free);
       // Edges into one step share their end, where a value could be that of either.
-      const found = room.find((box) => box.alone) ?? room[0];
-      if (found) boxes.push(found);
+      const spot = room.find((box) => box.alone) ?? room[0];
+      if (spot) boxes.push(spot);
     }
     return boxes;
   }
 
   wished(id, { text: whole }, ctx, size, height) {
-    const { route } = this.known.get(id), length = lengthOf(route);
-    const others = [...this.shown.keys()].filter((other) => other !== id).map((other) => this.known.get(other).route);
+    const { route } = this.edgesById.get(id), length = lengthOf(route);
+    const others = [...this.visible.keys()].filter((other) => other !== id).map((other) => this.edgesById.get(other).route);
     const points = PLACES.map((share) => {
       const [x, y] = pointAt(route, length * share);
       return { x, y, alone: others.every((other) => distanceToLine(other, { x, y }) > height) };

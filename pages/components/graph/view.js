@@ -1,16 +1,20 @@
 // The window onto the picture: vis.Network holds the canvas, pans and zooms; this decides what is shown.
 
+import { stillness } from "./theme.js";
+
 const MARGIN = 24;
+const LITTLE = 64;
 const LEAST_ZOOM = 0.05, MOST_ZOOM = 2.5;
 const MOST_FITTED = 1.15, MOST_ENLARGED = 2.2;
 
-class View {
+export class View {
   constructor(canvas, { drawCard, drawBelow, drawAbove }) {
     this.canvas = canvas;
     this.drawCard = drawCard;
     this.touched = false;
     this.mostFitted = MOST_FITTED;
     this.box = { left: 0, top: 0, right: 1, bottom: 1 };
+    this.width = this.height = 0;
     this.nodes = new vis.DataSet();
     this.network = new vis.Network(canvas, { nodes: this.nodes, edges: new vis.DataSet() }, {
       autoResize: false, physics: false, layout: { improvedLayout: false },
@@ -27,12 +31,21 @@ class View {
 
   get scale() { return this.network.getScale(); }
 
-  place(cards, box) {
+  // `fresh`: nothing of what was drawn before is where it was.
+  place(cards, box, fresh) {
     this.box = box;
-    const known = new Set(cards.map((card) => card.step));
-    this.nodes.remove(this.nodes.getIds().filter((id) => !known.has(id)));
+    const steps = new Set(cards.map((card) => card.step));
+    this.nodes.remove(this.nodes.getIds().filter((id) => !steps.has(id)));
     this.nodes.update(cards.map(({ step, x, y }) => ({ id: step, x, y, shape: "custom", ctxRenderer: this.drawCard })));
-    if (!this.touched) this.fit();
+    if (!this.touched && (fresh || !this.covers(box))) this.fit();
+  }
+
+  // Whether all of a box is seen, no less than half as large as it could be: then nothing has to move.
+  covers({ left, top, right, bottom }) {
+    const { clientWidth: width, clientHeight: height } = this.canvas, { scale } = this;
+    const { x, y } = this.network.getViewPosition(), [across, along] = [width / 2, height / 2].map((half) => (half - MARGIN / 2) / scale);
+    const fits = left >= x - across && right <= x + across && top >= y - along && bottom <= y + along;
+    return fits && scale * 2 >= Math.min(this.mostFitted, width / (right - left), height / (bottom - top));
   }
 
   // All cards and edges, with a margin.
@@ -57,14 +70,19 @@ class View {
   }
 
   resized() {
-    const { clientWidth, clientHeight } = this.canvas, size = `${clientWidth}x${clientHeight}`;
-    if (!this.network || !clientWidth || size === this.size) return;
-    this.size = size;
+    const { clientWidth, clientHeight } = this.canvas, [dx, dy] = [clientWidth - this.width, clientHeight - this.height];
+    if (!this.network || !clientWidth || (!dx && !dy)) return;
+    Object.assign(this, { width: clientWidth, height: clientHeight });
     const before = { position: this.network.getViewPosition(), scale: this.scale };
     this.network.setSize("100%", "100%");
     // vis changes the zoom with the size; a view that a person chose keeps its middle and its zoom.
     if (this.touched) this.network.moveTo({ ...before, animation: false });
-    else this.fit();
+    else {
+      // Where something beside it comes or goes, nothing has to move.
+      const little = Math.abs(dx) < LITTLE && Math.abs(dy) < LITTLE;
+      if (little) this.network.moveTo({ ...before, animation: false });
+      if (!little || !this.covers(this.box)) this.fit();
+    }
     this.paint();
   }
 

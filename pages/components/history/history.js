@@ -3,6 +3,8 @@
 // Every character goes through textContent. A poll without news leaves the rows as they are, with the focus and
 // the place they were scrolled to.
 
+import { element, markOption, mounted, svg, unseen } from "../streamlit_patches/shared.js";
+
 const STEP = 14, HIGH = 46, MIDDLE = HIGH / 2, LANES = 8;   // pixels, and lanes that are drawn apart
 const RESTS = 160;                                          // milliseconds until the focused row is sent
 
@@ -94,13 +96,13 @@ class History {
   }
 }
 
-function lines({ lane, above, below, joins, passing, current, way }, width) {
+function lines({ lane, above, below, joins, passing, current, way: lit }, width) {
   const tree = svg("svg", { class: "lines", width, height: HIGH, "aria-hidden": "true" });
   const own = x(lane);
   const line = (d, way) => tree.append(svg("path", way ? { d, class: "way" } : { d }));
-  for (const other of passing) line(`M${x(other)} 0V${HIGH}`, way && other === 0);
+  for (const other of passing) line(`M${x(other)} 0V${HIGH}`, lit && other === 0);
   for (const other of joins) line(`M${x(other)} 0C${x(other)} ${MIDDLE} ${own} 6 ${own} ${MIDDLE}`, false);
-  if (above) line(`M${own} 0V${MIDDLE}`, way && lane === 0);
+  if (above) line(`M${own} 0V${MIDDLE}`, lit && lane === 0);
   if (below) line(`M${own} ${MIDDLE}V${HIGH}`, current);
   tree.append(svg("circle", { cx: own, cy: MIDDLE, r: 4.5 }));
   return tree;

@@ -1,11 +1,19 @@
 // Keyboard focus that would be lost: from a button that disappears or can no longer be pressed, it goes to a
 // neighbour, so that the next Tab does not start at the top of the page.
 
+import { atEndOf, drawing } from "../streamlit_patches/shared.js";
+
 const ARMED_AFTER = 500;                                    // milliseconds
 const PATIENCE = 400, MOST_PATIENCE = 8000, PAUSE = 120;
 
+/** @type {{ of: string, to: string[] }[]} */
 let fallbacks = [];
-let held = null;                                            // the button last used by keyboard, and its fallbacks
+/**
+ * The button last used by keyboard, and its fallbacks.
+ * @type {{ element: HTMLElement, to: string[], drawnAt: number, lostAt?: number, opener?: HTMLElement, timer?: number } | null}
+ */
+let held = null;
+/** @type {{ element: HTMLElement, until: number } | null} */
 let fresh = null;                                           // who got the focus, until when it is not pressed
 
 const usable = (element) => element.isConnected && !element.disabled && element.checkVisibility();
@@ -14,15 +22,15 @@ const unfocused = () => !document.activeElement || document.activeElement === do
 
 function find(selectors) {
   for (const selector of selectors) {
-    const found = [...document.querySelectorAll(`${selector} :is(button, input, textarea, [role="tab"][tabindex="0"])`)].find(usable);
-    if (found) return found;
+    const target = [...document.querySelectorAll(`${selector} :is(button, input, textarea, [role="tab"][tabindex="0"])`)].find(usable);
+    if (target) return target;
   }
   return null;
 }
 
 function focused({ target }) {
   // A dialog that closes hands the focus back to its opener by itself; who shall have it may be about to come.
-  if (waiting()) held.opener = target;
+  if (held && waiting()) held.opener = target;
   else if (target.matches(":focus-visible")) hold(target);
   else held = null;
 }
@@ -87,7 +95,7 @@ function changed() {
 function pressed(event) {
   if (event.key === "Escape" && event.target.closest('[role="dialog"]')) held = null;
   else hold(event.target);
-  if (event.target !== fresh?.element || !["Enter", " "].includes(event.key)) return;
+  if (!fresh || event.target !== fresh.element || !["Enter", " "].includes(event.key)) return;
   if (!event.repeat && performance.now() > fresh.until) return;
   event.preventDefault();
   event.stopPropagation();
@@ -98,6 +106,7 @@ function written({ target, isTrusted }) {
   if (isTrusted && target === fresh?.element) fresh = null;
 }
 
+/** @type {AbortController | null} */
 let watch = null;
 
 export default function (component) {
@@ -111,9 +120,9 @@ export default function (component) {
   document.addEventListener("pointerdown", pointed, { capture: true, signal });
   const observer = new MutationObserver(changed);
   observer.observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled", "data-test-script-state"] });
-  return () => {
+  return atEndOf(component.parentElement, () => {
     watch = null;
     listeners.abort();
     observer.disconnect();
-  };
+  });
 }

@@ -1,13 +1,18 @@
-// A dialog with one field and one list: what can be done is filtered here, words are looked for by the server.
-// The focus stays in the field; the arrow keys move through the list.
+// A dialog with one field and one list: places and what can be done are filtered here, what was chosen last comes
+// first; sessions and words are looked for by the server. The focus stays in the field; the arrow keys move through
+// the list.
+
+import { element, markOption, mounted } from "../streamlit_patches/shared.js";
+import { score } from "./fuzzy.js";
 
 const TYPING = 150;                                         // milliseconds without a key before the server is asked
+const RECENT = "conductor-palette", MOST_RECENT = 6;
 
 class Palette {
   constructor(dialog) {
     this.dialog = dialog;
     this.field = element("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-rows", "aria-autocomplete": "list",
-      "aria-label": "Words in this session, or a command", placeholder: "Find words in this session, or a command", maxlength: 200, spellcheck: "false" });
+      "aria-label": "Go to, find or do", placeholder: "Go to a session, step or page; find words; do something", maxlength: 200, spellcheck: "false" });
     this.list = element("div", { id: "palette-rows", role: "listbox", "aria-label": "Found" });
     this.state = element("p", { class: "palette-state", role: "status" });
     dialog.append(this.field, this.list, this.state);
@@ -35,7 +40,7 @@ class Palette {
     if (this.dialog.open) return this.leave();
     this.dialog.showModal();
     this.field.select();
-    if (this.field.value) this.ask();
+    this.ask();
     this.draw();
   }
 
@@ -70,14 +75,20 @@ class Palette {
   }
 
   draw() {
-    const { query, rows, commands } = this.data, typed = this.field.value.trim(), words = typed.toLowerCase();
+    const { query, rows, places, commands } = this.data, typed = this.field.value.trim(), words = typed.toLowerCase();
     // Until the answer is there, the rows before it stay.
-    const waits = this.waits = typed !== query && typed !== "";
-    const places = typed ? rows.map((row, at) => this.place(row, () => this.component.setTriggerValue("chosen", { query, at }))) : [];
-    const usable = commands.filter(([does, , selector]) => does.toLowerCase().includes(words) && button(selector));
-    const named = (first) => usable.filter(([does]) => does.toLowerCase().startsWith(words) === first)
-      .map(([does, keys, selector]) => this.command(does, keys, selector));
-    this.options = [...named(true), ...places, ...named(false)];
+    const waits = this.waits = typed !== query, recent = lately();
+    const here = [
+      ...commands.filter(([, , selector]) => button(selector)).map(([name, keys, selector]) => ({ id: `do:${name}`, kind: "", name, keys, selector })),
+      ...places,
+    ];
+    const age = ({ id }) => (recent.indexOf(id) + 1) || MOST_RECENT + 1;
+    // What the server has answers these words, wherever they stand in it.
+    const rank = (row, answers) => (row.text ? 2 : score(row.name, words) ?? (answers ? 2 : null));
+    this.options = [...here.map((row) => ({ row, at: rank(row, false) })), ...rows.map((row) => ({ row, at: rank(row, true), answers: true }))]
+      .filter(({ at }) => at !== null)
+      .sort((one, other) => one.at - other.at || age(one.row) - age(other.row))
+      .map(({ row, answers = false }) => this.option(row, answers, () => this.component.setTriggerValue("chosen", { query, id: row.id })));
     this.list.replaceChildren(...this.options.map(({ node }) => node));
     this.list.classList.toggle("waits", waits);
     this.list.hidden = !this.options.length;
@@ -86,7 +97,7 @@ class Palette {
       node.onclick = choose;
       node.onpointermove = () => { if (this.at !== at) this.mark(at, false); };
     });
-    this.state.textContent = waits ? "Searching…" : !this.options.length ? "No text or note of this session has these words." : "";
+    this.state.textContent = waits ? "Searching…" : !this.options.length ? "Nothing has this name or these words." : "";
     this.mark(Math.min(this.typedAt === typed ? this.at ?? 0 : 0, Math.max(0, this.options.length - 1)));
     this.typedAt = typed;
     if (waits || !this.entered) return;
@@ -101,16 +112,19 @@ class Palette {
     if (scrolls) nodes[at]?.scrollIntoView({ block: "nearest" });
   }
 
-  place({ where, before, words, after }, send) {
-    const node = element("div", { role: "option", class: "palette-place" }, element("span", "palette-where", where),
-      element("span", "palette-words", before, element("mark", {}, words), after));
-    return { node, choose: () => { this.dialog.close(); clearTimeout(this.timer); send(); } };
-  }
-
-  command(does, keys, selector) {
-    const caps = keys.split(" ").filter(Boolean).map((key) => element("kbd", {}, key));
-    const node = element("div", { role: "option", class: "palette-command" }, element("span", {}, does), ...caps);
-    return { node, command: true, choose: () => { this.leave(); button(selector)?.click(); } };
+  option({ id, kind, name, detail, text, keys = "", selector }, answers, send) {
+    const node = element("div", { role: "option" }, element("span", "palette-name", name), element("span", "palette-detail", detail ?? ""),
+      ...keys.split(" ").filter(Boolean).map((key) => element("kbd", {}, key)), element("span", "palette-kind", kind));
+    if (text) node.append(element("span", "palette-words", text[0], element("mark", {}, text[1]), text[2]));
+    const choose = () => {
+      if (!text) remember(id);
+      this.dialog.close();
+      clearTimeout(this.timer);
+      // No message beside the button's own: it may lead to another page, which a fragment of this one would break off.
+      if (selector) button(selector)?.click();
+      else send();
+    };
+    return { node, command: !answers, choose };
   }
 
   destroy() {
@@ -119,10 +133,17 @@ class Palette {
   }
 }
 
+// What was chosen in this tab, the newest first.
+const lately = () => JSON.parse(sessionStorage.getItem(RECENT) ?? "[]");
+
+function remember(id) {
+  sessionStorage.setItem(RECENT, JSON.stringify([id, ...lately().filter((other) => other !== id)].slice(0, MOST_RECENT)));
+}
+
 // The button or link of a command, where it can be used now.
 function button(selector) {
-  const found = document.querySelector(selector);
-  return found && !found.disabled && found.checkVisibility() ? found : null;
+  const target = document.querySelector(selector);
+  return target && !target.disabled && target.checkVisibility() ? target : null;
 }
 
 export default mounted(".palette", (dialog) => new Palette(dialog));

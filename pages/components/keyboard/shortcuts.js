@@ -1,6 +1,8 @@
 // Keys that press buttons of the page, and the sheet of all keys. Text fields keep their own keys: only the field
 // that a shortcut names (`within`) lets it through.
 
+import { element, mounted } from "../streamlit_patches/shared.js";
+
 const PATIENCE = 3000;                                      // milliseconds
 
 // The page is drawn piece by piece: what was typed in its first moments may be there before its button.
@@ -23,7 +25,7 @@ class Shortcuts {
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     document.addEventListener("keydown", (event) => this.pressed(event), { signal });
-    document.addEventListener("click", ({ target }) => {
+    document.addEventListener("click", (/** @type {any} */ { target }) => {
       // Beside the sheet is the sheet's own backdrop.
       if (target === sheet || target.closest(".close-shortcuts")) sheet.close();
       else if (target.closest(".show-shortcuts")) this.show();
@@ -53,13 +55,13 @@ class Shortcuts {
       this.show();
       return;
     }
-    const found = this.data.pressed.find(({ key, ctrl, shift, within }) =>
+    const shortcut = this.data.pressed.find(({ key, ctrl, shift, within }) =>
       key === typed && ctrl === control && shift === event.shiftKey && (!field || (within && field.closest(within))));
-    if (!found) return;
-    const button = document.querySelector(`${found.button} button`);
+    if (!shortcut) return;
+    const button = document.querySelector(`${shortcut.button} button`);
     if (button ? button.disabled : !field) return;
     event.preventDefault();
-    pressDrawn(found.button, performance.now() + PATIENCE);
+    pressDrawn(shortcut.button, performance.now() + PATIENCE);
   }
 
   destroy() { this.listeners.abort(); }

@@ -29,7 +29,7 @@ class Shortcut:
 
 
 SHEET = Shortcut("?", "Show these keys")
-PALETTE = Shortcut("Ctrl+K", "Find words in the session, or do what a button does")
+PALETTE = Shortcut("Ctrl+K", "Go to a session, step, worker or page, find words, or do what a button does")
 
 SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
     "Everywhere": (
@@ -87,6 +87,13 @@ COMMANDS: Mapping[str, str] = {
     "Run the workflow": ".st-key-run button",
     "Stop what runs": ".st-key-stop button",
     "Compare with the run or revision before": '.st-key-read-answer a[href*="compare"]',
+    "Share: links and files": ".st-key-share button",
+    "Evaluate this workflow on data": ".st-key-evaluate button",
+    "Other ways to run": "[class*='st-key-run-ways-'] button",
+    "Set how it plans": ".st-key-settings-preset button",
+    "Set the number of steps": ".st-key-settings-steps button",
+    "Set the budget": ".st-key-settings-budget button",
+    "Choose workers": ".st-key-settings-pool button",
     "Another round": ".st-key-another-round button",
     "Find the step that spoiled the answer": ".st-key-find-step button",
     "Plan again": ".st-key-plan-again button",

@@ -12,7 +12,7 @@ from conductor.errors import ConductorError
 from conductor.learning.corrections.lessons import lessons_of
 from conductor.planner.corrections import LeftOut, Row, row_of
 from conductor.planner.local.card import read_card
-from conductor.text.formatting import counted, percent
+from conductor.text.formatting import percent, quantity
 from conductor.workers.local_model import SHIPPED
 from pages.components.learning.runs import PLACE
 from pages.components.learning.use import use_button
@@ -25,7 +25,7 @@ from studio.learning.trainings import trainer
 _LEARNING = "learning-corrections"
 """Where the state of the tab has the folder in which corrections are learnt."""
 
-_SHOWN = 3
+_MOST_TRAININGS = 3
 """Corrected Conductors that are shown, the newest; the others can be chosen to learn from here."""
 
 
@@ -46,11 +46,11 @@ def lessons_region(shared: Services) -> None:
         return
     for reason, number in left_out.most_common():
         st.caption(plain(f"{number:,} left out: {reason}."))
-    kept = [row for row in rows if not isinstance(row, LeftOut)]
+    usable = [row for row in rows if not isinstance(row, LeftOut)]
     under_way = _under_way(shared)
     action(
-        f"Learn from {counted(len(lessons), 'correction')}", "school", _learn, shared, str(folders[name]),
-        kept, key="lessons-learn", place=PLACE, disabled=not lessons or trainer() is None or under_way,
+        f"Learn from {quantity(len(lessons), 'correction')}", "school", _learn, shared, str(folders[name]),
+        usable, key="lessons-learn", place=PLACE, disabled=not lessons or trainer() is None or under_way,
         help=None if lessons else "Ask questions of its world on the workbench, and edit their plans",
     )  # fmt: skip
     _outcome(shared)
@@ -81,7 +81,7 @@ def _outcome(shared: Services) -> None:
     failure = None if path is None else shared.trainings.failure(path)
     if failure is not None:
         st.error(plain(failure, limit=600), icon=":material/error:")
-    for folder, learnt in corrected_below(shared.trainings.folder)[:_SHOWN]:
+    for folder, learnt in corrected_below(shared.trainings.folder)[:_MOST_TRAININGS]:
         name = folder.parent.name
         with st.container(border=True, gap="small", key=f"learnt-{name}"):
             st.markdown(f":material/check: **{plain(name)}** · {plain(_words(learnt))}")
@@ -90,7 +90,7 @@ def _outcome(shared: Services) -> None:
 
 def _words(learnt: Mapping[str, Any]) -> str:
     return (
-        f"Learnt {counted(learnt['lessons'], 'correction')} in {learnt['seconds']:.0f} s: planned as "
+        f"Learnt {quantity(learnt['lessons'], 'correction')} in {learnt['seconds']:.0f} s: planned as "
         f"corrected {percent(learnt['same'][0])} before, {percent(learnt['same'][1])} after; valid plans "
         f"{percent(learnt['valid'][0])} before, {percent(learnt['valid'][1])} after."
     )

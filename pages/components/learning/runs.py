@@ -45,13 +45,13 @@ def run_list(runs: Sequence[TrainingRun]) -> None:
 def facts(run: TrainingRun) -> list[str]:
     """What a run is set to, how far it is, and what came of it."""
     settings = run.settings
-    found = [
+    lines = [
         f"seed {settings.seed}",
         f"{settings.warm_steps:,} steps of the warm start, {settings.grpo_steps:,} of GRPO",
     ]
     if run.results is not None:
-        found.append(f"{percent(run.results.sampled)} of sampled plans right")
-    return found
+        lines.append(f"{percent(run.results.sampled)} of sampled plans right")
+    return lines
 
 
 def progress(shared: Services, run: TrainingRun, *, threads: int) -> None:
@@ -63,7 +63,9 @@ def progress(shared: Services, run: TrainingRun, *, threads: int) -> None:
         with st.container(key="training-progress", border=True, gap="small"):
             st.progress(run.share)
             with row():
-                st.markdown(f"{icon} **{words.capitalize()}** · {plain(_at(run))}", width="stretch")
+                st.markdown(
+                    f"{icon} **{words.capitalize()}** · {plain(_progress_words(run))}", width="stretch"
+                )
                 _buttons(shared, run, threads=threads)
             failure = shared.trainings.failure(run.path)
             if failure is not None and state != "collapsed":
@@ -87,7 +89,7 @@ def _buttons(shared: Services, run: TrainingRun, *, threads: int) -> None:
         )  # fmt: skip
 
 
-def _at(run: TrainingRun) -> str:
+def _progress_words(run: TrainingRun) -> str:
     settings = run.settings
     if run.state == "running" and not run.losses:
         return "it begins"

@@ -34,14 +34,14 @@ _handle = component(
 
 
 def reading_tabs(
-    *, session: str, phase: Phase, begun: float, step: int | None, selection: int, part: str | None
+    *, session: str, phase: Phase, started_at: float, step: int | None, selection: int, part: str | None
 ) -> None:
     """The tabs of the reading pane, whose contents are the containers "read-answer", "read-step" and
     "read-live".
 
-    A new `phase` shows what belongs to it, as does the end of a newer run (`begun`: Unix seconds, 0 without
-    one); a click on a card shows its step. `step` is the one that the server has
-    drawn (0-based), `selection` a number that changes when Python selects another one, `part` the part of a
+    A new `phase` shows what belongs to it, as does the end of a newer run (`started_at`: Unix seconds, 0
+    without one); a click on a card shows its step. `step` is the one that the server has drawn (0-based),
+    `selection` a number that changes when Python selects another one, `part` the part of a
     step that a person chose to see.
     """
     data = {
@@ -49,7 +49,7 @@ def reading_tabs(
         "phase": phase,
         "step": step,
         "selection": selection,
-        "begun": begun,
+        "started_at": started_at,
         "part": part,
     }
     _tabs(key="reading-tabs", data=data)

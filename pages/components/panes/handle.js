@@ -1,6 +1,9 @@
 // The border of a pane, to be dragged or moved with the arrow keys. How far is a length in a property of the
 // page's root that panes.css goes by; the browser keeps it from visit to visit.
 
+import { mounted } from "../streamlit_patches/shared.js";
+import { ofBrowser, store, stored } from "../streamlit_patches/stored.js";
+
 const STEP = 24;                                            // pixels for a press of an arrow key
 const page = document.documentElement;
 
@@ -26,9 +29,10 @@ class Handle {
     this.line.setAttribute("aria-label", data.label);
     this.line.setAttribute("aria-orientation", upright ? "vertical" : "horizontal");
     this.line.title = `${data.label}; double-click: as it was`;
-    this.give(Number(read(this.pane)) || null, { keep: false });
+    this.give(Number(stored(place(this.pane), ofBrowser)) || null, { keep: false });
   }
 
+  /** @returns {any} */
   get box() { return document.querySelector(`.st-key-${this.pane}-pane, .st-key-${this.pane}`); }
 
   get room() {
@@ -58,34 +62,17 @@ class Handle {
   give(pixels, { keep = true } = {}) {
     const { least, left, upright } = PANES[this.pane], name = `--${this.pane}-room`;
     const whole = upright ? window.innerWidth : window.innerHeight;
-    const given = pixels === null ? null : Math.round(Math.max(least, Math.min(whole - left, pixels)));
-    if (given === null) page.style.removeProperty(name);
-    else page.style.setProperty(name, `${given}px`);
+    const width = pixels === null ? null : Math.round(Math.max(least, Math.min(whole - left, pixels)));
+    if (width === null) page.style.removeProperty(name);
+    else page.style.setProperty(name, `${width}px`);
     // The pane may come after its border, or leave before it.
     if (this.box) this.line.setAttribute("aria-valuenow", String(Math.round((100 * this.room) / whole)));
-    if (keep) write(this.pane, given);
+    if (keep) store(place(this.pane), width === null ? null : String(width), ofBrowser);
   }
 
   destroy() { this.listeners.abort(); }
 }
 
 const place = (pane) => `conductor-${pane}-room`;
-
-function read(pane) {
-  try {
-    return localStorage.getItem(place(pane));
-  } catch {
-    return null;
-  }
-}
-
-function write(pane, pixels) {
-  try {
-    if (pixels === null) localStorage.removeItem(place(pane));
-    else localStorage.setItem(place(pane), String(pixels));
-  } catch {
-    // A browser that stores nothing: it holds until the page is left.
-  }
-}
 
 export default mounted(".pane-handle", (line) => new Handle(line));

@@ -3,6 +3,8 @@
 // A click on a card shows at once what is known of its step; without that, the one drawn before is dimmed until
 // the server has drawn it.
 
+import { connected, element, mounted } from "../streamlit_patches/shared.js";
+
 const NAMES = { answer: "Answer", step: "Step", live: "Live" };
 const PHASES = { ready: "answer", live: "live", replay: "live", done: "answer" };
 const page = document.documentElement;
@@ -33,21 +35,21 @@ class ReadingTabs {
   update({ data }) {
     this.data = data;
     page.dataset.stepPart = data.part ?? "";
-    const { session, phase, step, selection, begun } = data;
+    const { session, phase, step, selection, started_at } = data;
     const before = remembered.get(session);
     if (!before) this.show(step === null || phase === "live" ? PHASES[phase] : "step");
     // A run may be over before the page was drawn for its beginning.
-    else if (begun > before.begun && phase === "done") this.show(PHASES.done);
+    else if (started_at > before.started_at && phase === "done") this.show(PHASES.done);
     else if (before.phase !== phase) this.show(this.following(before, phase));
-    else if (before.selection !== selection) this.show(step !== null ? "step" : before.shown === "step" ? PHASES[phase] : before.shown);
-    else this.show(before.shown);
+    else if (before.selection !== selection) this.show(step !== null ? "step" : before.tab === "step" ? PHASES[phase] : before.tab);
+    else this.show(before.tab);
     if (step === this.awaited) this.settle();
     this.tabs.step.textContent = step === null ? NAMES.step : `${NAMES.step} ${step + 1}`;
   }
 
   // A run that begins shows itself, and at its end its answer; a step that a person looks at stays.
-  following({ shown }, phase) {
-    return phase === "live" || shown === "live" || (phase === "replay" && shown === "answer") ? PHASES[phase] : shown;
+  following({ tab }, phase) {
+    return phase === "live" || tab === "live" || (phase === "replay" && tab === "answer") ? PHASES[phase] : tab;
   }
 
   selected(step) {
@@ -71,8 +73,8 @@ class ReadingTabs {
   }
 
   show(name) {
-    const { session, phase, selection, begun } = this.data, before = remembered.get(session)?.begun ?? 0;
-    remembered.set(session, { shown: name, phase, selection, begun: Math.max(begun, before) });
+    const { session, phase, selection, started_at } = this.data, before = remembered.get(session)?.started_at ?? 0;
+    remembered.set(session, { tab: name, phase, selection, started_at: Math.max(started_at, before) });
     if (page.dataset.reads !== name) {
       page.dataset.reads = name;
       window.dispatchEvent(new Event("conductor-reads"));
@@ -88,7 +90,7 @@ class ReadingTabs {
   }
 
   key(event) {
-    const names = Object.keys(NAMES), at = names.indexOf(page.dataset.reads);
+    const names = Object.keys(NAMES), at = names.indexOf(page.dataset.reads ?? "");
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();

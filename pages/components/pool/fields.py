@@ -5,7 +5,6 @@ Pure: reads the keys, types and labels of the tables; draws nothing.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from types import UnionType
@@ -15,19 +14,17 @@ import tomlkit
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from conductor.text.bounded_value import toml_value
 from conductor.workers.keys.services import HOSTED, LOCAL
-from conductor.workers.pool.schema import (
-    ConductorTable,
-    Label,
-    LocalConductorTable,
-    ModelTable,
-    OfflineTable,
-    SimulatedTable,
-)
+from conductor.workers.pool.kinds import PLANNERS, WORKERS
+from conductor.workers.pool.schema import ConductorTable
+from conductor.workers.pool.table import Label
 from conductor.workers.pool.toml_editor import Entry
 
-TableKind = Literal["model", "offline", "simulated", "conductor", "local"]
-FieldKind = Literal["text", "long", "whole", "number", "choice", "worker", "flag", "table"]
+TableKind = Literal[
+    "model", "embedded", "calculator", "simulated", "conductor", "local", "embedded conductor"
+]
+FieldKind = Literal["text", "long", "whole", "number", "choice", "worker", "flag", "several", "table"]
 
 
 class Field(NamedTuple):
@@ -46,20 +43,21 @@ SERVICES = (
     *(service._replace(name=f"{service.name}, on this machine") for service in LOCAL.values()),
 )
 
-_TABLES: Mapping[TableKind, type[BaseModel]] = {
-    "model": ModelTable,
+_TABLES: Mapping[str, type[BaseModel]] = {
+    **WORKERS.built_in,
     "conductor": ConductorTable,
-    "local": LocalConductorTable,
-    "offline": OfflineTable,
-    "simulated": SimulatedTable,
+    "local": PLANNERS.built_in["local"],
+    "embedded conductor": PLANNERS.built_in["embedded"],
 }
 
 _FIRST: Mapping[TableKind, tuple[str, ...]] = {
-    "model": ("name", "model", "base_url", "api_key_env", "strengths"),
+    "model": ("name", "model", "base_url", "api_key_env", "strengths", "colour"),
     "conductor": ("name", "model", "base_url", "api_key_env", "dialect"),
     "local": ("name", "model"),
-    "offline": ("name", "expert"),
-    "simulated": ("name", "strengths", "answer"),
+    "embedded conductor": ("name", "model"),
+    "embedded": ("name", "model", "strengths", "colour"),
+    "calculator": ("name", "colour"),
+    "simulated": ("name", "strengths", "answer", "colour"),
 }
 """The keys whose fields are always open."""
 
@@ -70,7 +68,6 @@ _MISSING = {
     "name": "The name is missing. Write the name by which steps call this worker.",
     "model": "The model is missing. Write its name as the endpoint calls it, like gpt-5.",
     "base_url": "The URL is missing. Write where the model is served, like https://api.openai.com/v1.",
-    "expert": "The expert is missing. Choose one of the built-in experts.",
 }
 """What to do about a required key that is not written."""
 
@@ -82,17 +79,19 @@ _MISSING_LOCAL = {
 @cache
 def fields(kind: TableKind) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
     """The fields that everybody needs, and the others, made from the keys of that kind's table."""
-    known = {key: _field(key, info) for key, info in _TABLES[kind].model_fields.items() if key != "kind"}
+    by_key = {key: _field(key, info) for key, info in _TABLES[kind].model_fields.items() if key != "kind"}
     first = _FIRST[kind]
-    return tuple(known[key] for key in first), tuple(known[key] for key in known if key not in first)
+    return tuple(by_key[key] for key in first), tuple(by_key[key] for key in by_key if key not in first)
 
 
 def _field(key: str, info: FieldInfo) -> Field:
     label = next(part for part in info.metadata if isinstance(part, Label))
     written = _type(info.annotation)
+    several = get_origin(written) is tuple
+    written = get_args(written)[0] if several else written
     options = get_args(written) if get_origin(written) is Literal else ()
     kinds: Mapping[Any, FieldKind] = {str: "text", int: "whole", float: "number", bool: "flag"}
-    kind = "choice" if options else _SPECIAL.get(key) or kinds.get(written, "table")
+    kind = "several" if several else "choice" if options else _SPECIAL.get(key) or kinds.get(written, "table")
     default = info.get_default()
     unset = label.unset
     if not unset and isinstance(default, str | int | float) and not isinstance(default, bool):
@@ -110,7 +109,13 @@ def _type(annotation: Any) -> Any:
 def kind_of(entry: Entry) -> TableKind:
     """Which kind of worker, or of Conductor in this program, a table describes."""
     kind = entry.get("kind", "model")
-    return kind if kind in ("offline", "simulated", "local") else "model"
+    return kind if kind in ("embedded", "calculator", "simulated", "local") else "model"
+
+
+def other_kind(entry: Entry) -> str | None:
+    """The kind of a table that is not built in; None for one that has a form."""
+    kind = entry.get("kind")
+    return None if kind is None or kind in WORKERS.built_in or kind in PLANNERS.built_in else str(kind)
 
 
 def first_value(field: Field, entry: Entry) -> Any:
@@ -121,6 +126,8 @@ def first_value(field: Field, entry: Entry) -> Any:
             return tomlkit.dumps(dict(value or {})).strip()
         case "flag":
             return bool(value)
+        case "several":
+            return list(value or ())
         case "number" if value is not None:
             return float(value)
         case "text" | "long":
@@ -142,7 +149,7 @@ def entry_of(kind: TableKind, typed: Mapping[str, Any], *, old: Entry) -> tuple[
     Keys keep the order that they have in `old`; empty values are left out.
     """
     faults: dict[str, str] = {}
-    new: dict[str, Any] = {} if kind in ("model", "conductor") else {"kind": kind}
+    new: dict[str, Any] = {} if kind in ("model", "conductor") else {"kind": kind.split()[0]}
     for field in (*fields(kind)[0], *fields(kind)[1]):
         try:
             value = _value(field, typed.get(field.key))
@@ -166,10 +173,12 @@ def _value(field: Field, value: Any) -> Any:
             return value or None
         case "number" if value is not None:
             return int(value) if float(value).is_integer() else float(value)
+        case "several":
+            return list(value or ()) or None
         case "table":
             try:
-                return tomllib.loads(value or "") or None
-            except (ValueError, RecursionError) as error:
+                return toml_value(value or "") or None
+            except ValueError as error:
                 raise ValueError(f"write lines like top_k = 40; {error}.") from None
         case _:
             return value

@@ -12,7 +12,7 @@ import streamlit as st
 
 from conductor.errors import PoolError
 from conductor.workers.keys.mask import MASK
-from conductor.workers.pool.excerpt import excerpt, left_masked, shown
+from conductor.workers.pool.public_text import excerpt, left_masked, mask_keys
 from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
@@ -47,7 +47,7 @@ class Box:
     @property
     def touched(self) -> bool:
         """Whether a person has typed there."""
-        own = shown(self.document.text)
+        own = mask_keys(self.document.text)
         return bool(st.session_state.get(self.key, own) != own)
 
 
@@ -62,7 +62,7 @@ def text_editor(document: PoolDocument) -> None:
     with st.container(key="pool-editor"):
         st.text_area(
             "Text of the pool file",
-            shown(box.document.text),
+            mask_keys(box.document.text),
             key=box.key,
             height=360,
             help="It is saved only if it describes a valid pool. Do not write API keys into this file.",

@@ -1,6 +1,6 @@
 """The form in which a worker, or the Conductor, is added and changed, with each fault beside its field.
 
-A dialog over the pool page. Knows the document it edits; the fields are made in `fields`.
+A dialog over the pool page. Knows the document it edits; the fields are in `fields`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import streamlit as st
 
 from conductor.errors import PoolError
 from conductor.workers.keys.services import Service
-from conductor.workers.offline.experts import EXPERTS
-from conductor.workers.pool.schema import table_faults
+from conductor.workers.pool.kinds import table_faults
 from conductor.workers.pool.toml_editor import Entry, PoolDocument
 from conductor.workers.pool.toml_file import Place
 from pages.components.pool.fields import (
@@ -26,11 +25,13 @@ from pages.components.pool.fields import (
     first_value,
     kind_of,
     missing,
+    other_kind,
 )
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
-from pages.components.streamlit_patches.initial_values import show_first
+from pages.components.streamlit_patches.initial_values import note_drawn, on_choice, show_first
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
+from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.pool_saving import save
 
 _FORM = "pool-form"
@@ -39,17 +40,27 @@ _GENERAL = ""
 
 _KINDS: dict[TableKind, str] = {
     "model": "Served model",
-    "offline": "Built-in expert",
+    "embedded": "Small model on this machine",
+    "calculator": "Calculator",
     "simulated": "Simulated",
 }
-_CONDUCTORS: dict[TableKind, str] = {"conductor": "Served model", "local": "Small model in this program"}
-_OTHERS: dict[TableKind, str] = {"simulated": "Pace and failure", "local": "Sampling"}
-_EXPERTS_KEPT = tuple({"kind": "offline", "name": expert, "expert": expert} for expert in EXPERTS)
+_CONDUCTORS: dict[TableKind, str] = {
+    "conductor": "Served model",
+    "local": "Trained model in this program",
+    "embedded conductor": "Small model on this machine",
+}
+_OTHERS: dict[TableKind, str] = {
+    "simulated": "Pace and failure",
+    "local": "Sampling",
+    "embedded": "Sampling",
+    "embedded conductor": "Sampling and form",
+}
+_CALCULATOR: Entry = {"kind": "calculator", "name": "calculator"}
 
 
 @dataclass(frozen=True)
 class Form:
-    """An open form: of which table of which document. `place` is None for a new worker.
+    """An open form of a table of a document. `place` is None for a new worker.
 
     `old` is the table as it was. A new `serial` makes new fields.
     """
@@ -102,6 +113,13 @@ def _draw() -> None:
     if form is None:
         st.rerun()
         return
+    if (other := other_kind(form.old)) is not None:
+        st.markdown(
+            f"The kind **{plain(other)}** comes from an installed package and has no form here. Change its "
+            "keys in the file as text, below the table of workers."
+        )
+        st.button("Close", key="pool-cancel", on_click=_close)
+        return
     kind = _kind(form)
     faults = cast("dict[str, str]", st.session_state.get(_FAULTS, {}))
     if form.place is None and kind == "model":
@@ -115,9 +133,9 @@ def _draw() -> None:
         with st.expander(label, expanded=any(field.key in faults for field in others)):
             _grid(form, others, faults)
     if form.place is None and form.document.before is None:
-        st.checkbox("Keep the built-in experts in the pool", key=form.key("keep-experts"))
+        st.checkbox("Add the calculator to the pool, too", key=form.key("add-calculator"))
         st.caption(
-            f"{plain(str(form.document.path))} will be created, and its workers replace the built-in experts."
+            f"{plain(str(form.document.path))} will be created, and its workers replace the built-in ones."
         )
     # A container that is always there holds the buttons in place, and the focus with them.
     with st.container(key="pool-summary"):
@@ -134,23 +152,25 @@ def _draw() -> None:
 def _kind(form: Form) -> TableKind:
     if form.old:
         kind = kind_of(form.old)
-        return "conductor" if form.place == "conductor" and kind != "local" else kind
+        if form.place == "conductor" and kind != "local":
+            return "embedded conductor" if kind == "embedded" else "conductor"
+        return kind
     kinds = _CONDUCTORS if form.place == "conductor" else _KINDS
     return st.segmented_control(
         "Kind",
         tuple(kinds),
         default=next(iter(kinds)),
         required=True,
-        format_func=lambda kind: kinds[kind],
+        format_func=distinct_labels(kinds),
         key=form.key("kind"),
     )
 
 
 def _services(form: Form) -> None:
     key = form.key("service")
+    note_drawn(key, st.session_state.get(key))
 
-    def fill_in() -> None:
-        service = cast("Service | None", st.session_state[key])
+    def fill_in(service: Service | None) -> None:
         if service is not None:
             st.session_state[form.key("base_url")] = service.base_url
             st.session_state[form.key("api_key_env")] = service.api_key_env or ""
@@ -159,16 +179,16 @@ def _services(form: Form) -> None:
         "Where it is served",
         SERVICES,
         index=None,
-        format_func=lambda service: service.name,
+        format_func=distinct_labels({service: service.name for service in SERVICES}),
         placeholder="Choose a service to fill in its address, or write one below",
         key=key,
-        on_change=fill_in,
+        on_change=on_choice(key, fill_in),
     )
 
 
-def _grid(form: Form, shown: Sequence[Field], faults: dict[str, str]) -> None:
-    wide = [field for field in shown if field.kind in ("long", "table") or field.key == "strengths"]
-    narrow = [field for field in shown if field not in wide]
+def _grid(form: Form, group: Sequence[Field], faults: dict[str, str]) -> None:
+    wide = [field for field in group if field.kind in ("long", "table") or field.key == "strengths"]
+    narrow = [field for field in group if field not in wide]
     for at in range(0, len(narrow), 2):
         for column, field in zip(st.columns(2), narrow[at : at + 2], strict=False):
             with column:
@@ -194,6 +214,8 @@ def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
             st.number_input(field.label, key=key, help=tip, placeholder=hint, format="%g", value=None)
         case "flag":
             st.checkbox(field.label, key=key, help=tip)
+        case "several":
+            st.multiselect(field.label, field.options, key=key, help=tip, placeholder=hint)
         case "choice" | "worker":
             own = form.old.get("name")
             others = (name for worker in form.document.workers if (name := worker.get("name")) != own)
@@ -210,9 +232,9 @@ def _save(form: Form, kind: TableKind) -> None:
     typed = {key: st.session_state.get(form.key(key)) for key in keys}
     entry, faults = entry_of(kind, typed, old=form.old)
     # The kind is known here, so that a missing address is reported as a missing address.
-    found = table_faults(kind, entry)
-    asked = missing(kind, entry)
-    faults = {fault.key: asked.get(fault.key, fault.message) for fault in found} | faults
+    complaints = table_faults(kind, entry)
+    requirements = missing(kind, entry)
+    faults = {fault.key: requirements.get(fault.key, fault.message) for fault in complaints} | faults
     if not faults:
         faults = _saved(form, entry)
     if not set(faults) <= set(keys):
@@ -244,10 +266,8 @@ def _added(form: Form, entry: Entry) -> PoolDocument:
     if form.place == "conductor":
         return form.document.with_conductor(entry)
     document = form.document.with_worker(entry)
-    if st.session_state.get(form.key("keep-experts")):
-        for expert in _EXPERTS_KEPT:
-            document = document.with_worker(expert)
-    return document
+    added = st.session_state.get(form.key("add-calculator"))
+    return document.with_worker(_CALCULATOR) if added else document
 
 
 def _follow(form: Form) -> None:

@@ -12,15 +12,19 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from conductor.drawing.marks import Mark
 from conductor.errors import PoolError
 from conductor.text.formatting import duration
+from conductor.values.output import KIND_LABELS
 from conductor.workers.health.findings import Health
-from conductor.workers.health.probe import HealthProbe, ProbeTarget
+from conductor.workers.health.probe import HealthProbe, ProbeTarget, targets
 from conductor.workers.keys.secret import find_secret
+from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
 from pages.components.pool.form import open_form
 from pages.components.tab.state import plain
+from pages.components.view_models.workflow.card_content import worker_marks
 from pages.components.widgets.controls import action
 from pages.components.widgets.pool_saving import PLACE, save
 
@@ -29,14 +33,24 @@ _HEADINGS = ("Name", "Model and endpoint", "Context", "$ a million", "Limits", "
 _NAME_CHARACTERS = 120
 
 
-class Row(NamedTuple):
-    """Who is shown, and which table of the file that is; None where it is in no file."""
+class PoolRow(NamedTuple):
+    """Who is shown, which table of the file that is, or None if it is in no file, and a worker's mark."""
 
     target: ProbeTarget
     place: Place | None
+    mark: Mark | None
 
 
-def pool_table(rows: Sequence[Row], probe: HealthProbe, document: PoolDocument | None) -> None:
+def pool_rows(pool: Pool, places: Sequence[Place | None] | None = None) -> list[PoolRow]:
+    """The rows of a pool, the Conductor's first; `places` are those of its file, None if it has none."""
+    own, all_targets = worker_marks(pool.cards), targets(pool)
+    return [
+        PoolRow(target, place, None if target.role == "conductor" else own[target.name])
+        for target, place in zip(all_targets, places or [None] * len(all_targets), strict=True)
+    ]
+
+
+def pool_table(rows: Sequence[PoolRow], probe: HealthProbe, document: PoolDocument | None) -> None:
     """Draw it; without a document to edit it has no buttons."""
     with st.container(key="pool-table", gap=None):
         with st.container(key="pool-head"):
@@ -47,14 +61,14 @@ def pool_table(rows: Sequence[Row], probe: HealthProbe, document: PoolDocument |
                 _row(number, row, probe, document)
 
 
-def remove_key(row: Row) -> str:
+def remove_key(row: PoolRow) -> str:
     """The key of the button that removes it, which goes with it."""
     mark = f"{row.target.role} {row.target.name}"
     return f"pool-icon-remove-{sha256(mark.encode()).hexdigest()[:12]}"
 
 
 def key_label(target: ProbeTarget) -> str:
-    """Whether the key can be sent: set, missing, unusable, not confirmed, or none where none is named."""
+    """Whether the key can be sent: set, missing, unusable, not confirmed, or no key is named."""
     endpoint = target.endpoint
     if endpoint is None or endpoint.api_key_env is None:
         return "none"
@@ -66,21 +80,24 @@ def key_label(target: ProbeTarget) -> str:
         return "unusable"
 
 
-def _row(number: int, row: Row, probe: HealthProbe, document: PoolDocument | None) -> None:
+def _row(number: int, row: PoolRow, probe: HealthProbe, document: PoolDocument | None) -> None:
     target = row.target
     name, served, context, price, limits, key, health, buttons = st.columns(
         _WIDTHS, vertical_alignment="center"
     )
     with name:
-        st.markdown(f"**{plain(target.name, limit=_NAME_CHARACTERS)}**")
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            if row.mark is not None:
+                st.html(row.mark.html, width="content")
+            st.markdown(f"**{plain(target.name, limit=_NAME_CHARACTERS)}**", width="content")
         with st.container(key=f"pool-strengths-{number}"):
             st.caption(plain(_what(target), limit=200))
     with served:
         st.markdown(plain(target.card.model, limit=_NAME_CHARACTERS))
-        st.caption(plain(target.endpoint.base_url if target.endpoint else "in this program"))
+        st.caption(plain(target.card.endpoint or "in this program"))
     context.markdown(plain("-" if target.card.context is None else f"{target.card.context:,}"))
-    known = target.card.price
-    price.markdown(plain("-" if known is None else f"{known.prompt:g} in, {known.completion:g} out"))
+    prices = target.card.price
+    price.markdown(plain("-" if prices is None else f"{prices.prompt:g} in, {prices.completion:g} out"))
     limits.markdown(plain(_limits(target)))
     with key:
         _key(target)
@@ -94,13 +111,15 @@ def _row(number: int, row: Row, probe: HealthProbe, document: PoolDocument | Non
 
 def _what(target: ProbeTarget) -> str:
     if target.role == "conductor":
-        return "Conductor, a model" if target.endpoint else f"Conductor, {target.card.strengths}"
-    kind = {"model": "model", "offline": "offline, no model", "simulated": "simulated, no model"}
+        own = (
+            target.card.strengths if target.endpoint is None else KIND_LABELS.get(target.card.kind, "a model")
+        )
+        return f"Conductor, {own}"
     # The default strengths repeat what the row shows already.
     card = target.card
     own = "" if card.kind == "model" and card.model in card.strengths else card.strengths
     own = " · ".join(filter(None, (own, "sees images" if card.vision else "")))
-    return " · ".join(filter(None, (kind[card.kind], own)))
+    return " · ".join(filter(None, (KIND_LABELS.get(card.kind, "model"), own)))
 
 
 def _limits(target: ProbeTarget) -> str:
@@ -125,9 +144,9 @@ def _key(target: ProbeTarget) -> None:
 
 def _health(target: ProbeTarget, health: Health | None, *, going: bool) -> None:
     if going:
-        known = health.findings[-1] if health is not None and health.findings else None
+        latest = health.findings[-1] if health is not None and health.findings else None
         doing = {None: "waiting", "key": "connecting", "model": "waiting for the first token"}
-        st.markdown(f":material/progress_activity: {doing.get(known.check if known else None, 'testing')}")
+        st.markdown(f":material/progress_activity: {doing.get(latest.check if latest else None, 'testing')}")
     elif health is None and target.card.unusable is not None:
         st.markdown(":material/error: cannot be used")
     elif health is None:
@@ -155,7 +174,7 @@ def _rate(tokens_per_second: float | None) -> str:
     return f"{tokens_per_second:.1f}" if tokens_per_second < 10 else f"{tokens_per_second:,.0f}"
 
 
-def _buttons(number: int, row: Row, probe: HealthProbe, document: PoolDocument) -> None:
+def _buttons(number: int, row: PoolRow, probe: HealthProbe, document: PoolDocument) -> None:
     name, target, place = plain(row.target.name, limit=_NAME_CHARACTERS), row.target, row.place
 
     button = partial(action, type="tertiary")
@@ -173,7 +192,10 @@ def _remove(document: PoolDocument, place: Place) -> None:
     entry = (document.conductor if place == "conductor" else document.workers[place]) or {}
     name = entry.get("name", "The Conductor")
     try:
-        save(document.without(place), notice=f"{name} was removed.")
+        rest, notice = document.without(place), f"{name} was removed."
+        if place != "conductor" and not rest.workers and not document.built_in:
+            rest, notice = rest.with_built_in("built-in"), f"{notice} The built-in workers answer now."
+        save(rest, notice=notice)
     except PoolError as error:
         raise PoolError(f"{name} was not removed: {error}") from error
 
@@ -188,13 +210,13 @@ def _means(target: ProbeTarget) -> str:
 
 def _complaints(number: int, target: ProbeTarget, health: Health | None) -> None:
     """What is wrong, and what to do about it, under the row."""
-    found = () if health is None else health.complaints
-    if not found and target.card.unusable is None:
+    complaints = () if health is None else health.complaints
+    if not complaints and target.card.unusable is None:
         return
     with st.container(key=f"pool-complaints-{number}", gap=None):
         if target.card.unusable is not None:
             st.markdown(f":material/error: {plain(f'{_means(target)}: {target.card.unusable}', limit=1000)}")
-        for finding in found:
+        for finding in complaints:
             if target.card.unusable is not None and finding.check == "key":
                 continue  # shown above already
             icon = ":material/error:" if finding.state == "failing" else ":material/help:"

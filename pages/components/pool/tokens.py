@@ -14,7 +14,7 @@ from typing import Literal, cast
 import streamlit as st
 
 from conductor.errors import StorageError
-from conductor.text.formatting import counted, dollars
+from conductor.text.formatting import dollars, quantity
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.account import api_url
 from pages.components.tab.notices import errors_shown
@@ -22,13 +22,14 @@ from pages.components.tab.services import access
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.widgets.controls import action
+from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
 from storage.api_token import MAX_NAME, Period, Spent, Token, TokenLimits, limit_texts
 from studio.access.machine_token import NAME
 
 _WIDTHS = (2.2, 1.4, 1.4, 2.2, 3.2, 0.6)
 _HEADINGS = ("Name", "Created", "Last used", "Used so far", "Limits", "")
-_SHOWN = 50
+_MOST_ROWS = 50
 _DIALOG = "token-dialog"
 _PERIODS: dict[Period, str] = {"total": "In total", "month": "Each month", "day": "Each day"}
 _OF_PERIOD: dict[Period, str] = {"total": "", "month": " this month", "day": " today"}
@@ -50,12 +51,12 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> N
         if may_edit:
             action("Create a token", "key", _open, "create", key="token-create")
         if valid:
-            _table(store, valid[:_SHOWN], may_revoke=may_edit)
+            _table(store, valid[:_MOST_ROWS], may_revoke=may_edit)
         notes = []
-        if (older := len(valid) - _SHOWN) > 0:
+        if (older := len(valid) - _MOST_ROWS) > 0:
             notes.append(f"{older:,} more that are older; `tokens list` in a terminal shows all")
         if len(tokens) > len(valid):
-            notes.append(f"{counted(len(tokens) - len(valid), 'token')} revoked")
+            notes.append(f"{quantity(len(tokens) - len(valid), 'token')} revoked")
         if notes:
             st.caption(" · ".join(notes))
         if may_edit:
@@ -80,8 +81,8 @@ def _row(token: Token, spent: Spent, *, may_revoke: bool) -> None:
     created.markdown(plain(clock(token.created_at)))
     used.markdown(plain("-" if token.used_at is None else clock(token.used_at)))
     with so_far:
-        st.markdown(plain(f"{counted(spent.tokens, 'token')} · {dollars(spent.cost)}"))
-        requests = [f"{counted(spent.requests, 'request')}{_OF_PERIOD[token.limits.period]}"]
+        st.markdown(plain(f"{quantity(spent.tokens, 'token')} · {dollars(spent.cost)}"))
+        requests = [f"{quantity(spent.requests, 'request')}{_OF_PERIOD[token.limits.period]}"]
         if spent.unknown_tokens:
             requests.append(f"{spent.unknown_tokens:,} of unknown tokens")
         if spent.unknown_costs:
@@ -144,7 +145,7 @@ def _draw(store: SessionStore, workers: Sequence[str]) -> None:
         _creation(store, dialog, workers)
     else:
         assert dialog.token is not None, "what was made or is revoked has a token"
-        (_made if dialog.kind == "made" else _revocation)(store, dialog, dialog.token)
+        (_new_token if dialog.kind == "made" else _revocation)(store, dialog, dialog.token)
 
 
 def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) -> None:
@@ -159,7 +160,6 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
         "Workers it may use",
         workers,
         key=dialog.key("workers"),
-        format_func=lambda name: plain(name, limit=60),
         placeholder="All workers of the pool",
     )
     _amounts(dialog, ("tokens", "Tokens", 1, "%d"), ("cost", "US dollars", 0.0, "%g"))
@@ -168,7 +168,7 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
         list(_PERIODS),
         default="total",
         required=True,
-        format_func=_PERIODS.__getitem__,
+        format_func=distinct_labels(_PERIODS),
         help="Calendar days and months, in UTC",
         key=dialog.key("period"),
     )
@@ -194,24 +194,24 @@ def _create(store: SessionStore, dialog: TokenDialog) -> None:
     if TabState().pressed_again("token-create-now"):
         return
     names = ("name", "workers", "tokens", "cost", "requests", "paced", "period")
-    given = {name: st.session_state.get(dialog.key(name)) for name in names}
+    values = {name: st.session_state.get(dialog.key(name)) for name in names}
     limits = TokenLimits(
-        workers=tuple(given["workers"]) if given["workers"] else None,
-        tokens=given["tokens"],
-        cost=given["cost"] or None,
-        period=given["period"] or "total",
-        requests_per_minute=given["requests"],
-        tokens_per_minute=given["paced"],
+        workers=tuple(values["workers"]) if values["workers"] else None,
+        tokens=values["tokens"],
+        cost=values["cost"] or None,
+        period=values["period"] or "total",
+        requests_per_minute=values["requests"],
+        tokens_per_minute=values["paced"],
     )
     try:
-        token, text = store.tokens.create(given["name"] or "", limits)
+        token, text = store.tokens.create(values["name"] or "", limits)
     except StorageError as error:
         st.session_state[_DIALOG] = replace(dialog, fault=str(error))
     else:
         st.session_state[_DIALOG] = TokenDialog("made", dialog.serial, token, text)
 
 
-def _made(_store: SessionStore, dialog: TokenDialog, token: Token) -> None:
+def _new_token(_store: SessionStore, dialog: TokenDialog, token: Token) -> None:
     st.markdown(
         f"This is the token **{plain(token.name)}**. Copy it now: it is shown only once. If you lose it, "
         "create another one."

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from conductor.errors import ConductorError
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from pages.components.sessions.forked_from import source_of
-from pages.components.sessions.import_export import report_download
+from pages.components.sessions.import_export import run_download
 from pages.components.sessions.list_state import Deleted, SessionList
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.state import TabState, plain
@@ -42,8 +42,8 @@ class SessionActions:
         except ConductorError as error:
             self.tab.notify("error", str(error), place=PLACE)
 
-    def rename(self, session: str, title: str, *, drawn: str) -> None:
-        """Give a session another title than the one `drawn`; an empty one is refused, and so is any where
+    def rename(self, session: str, title: str, *, before: str) -> None:
+        """Give a session another title than `before`; an empty one is refused, and so is any where
         another person gave it a title meanwhile.
         """
         if not title.strip():
@@ -51,11 +51,11 @@ class SessionActions:
             self.tab.notify("error", text, place=PLACE)
             return
         with self._errors_noted():
-            there, wanted = self.bench.store.sessions.find(session).title, " ".join(title.split())
-            if there in (drawn, wanted):
-                self.bench.store.sessions.rename(session, wanted)
+            there, new_title = self.bench.store.sessions.find(session).title, " ".join(title.split())
+            if there in (before, new_title):
+                self.bench.store.sessions.rename(session, new_title)
             else:
-                text = f"Not renamed to “{wanted}”: its title was changed to “{there}” meanwhile."
+                text = f"Not renamed to “{new_title}”: its title was changed to “{there}” meanwhile."
                 self.tab.notify("info", f"{text} Rename it again to use yours.", place=PLACE)
 
     def set_tags(self, session: str, tags: Sequence[str]) -> None:
@@ -73,7 +73,7 @@ class SessionActions:
             return
         with self._errors_noted():
             self.bench.store.sessions.add_tags(sessions, tags)
-            self.tab.notify("info", f"Tagged {counted(len(sessions), 'session')}.", place=PLACE)
+            self.tab.notify("info", f"Tagged {quantity(len(sessions), 'session')}.", place=PLACE)
 
     def fork(self, session: str) -> None:
         """Open a new session that continues from the current workflow of this one."""
@@ -106,13 +106,13 @@ class SessionActions:
 
     def export(self, sessions: Sequence[str]) -> None:
         """Give sessions out as one file when the page is drawn."""
-        self.listed.wanted = tuple(sessions)
+        self.listed.exports = tuple(sessions)
 
     def report(self, session: str) -> None:
-        """Export the newest run of a session as a separate page."""
+        """Export the newest run of a session in one file."""
         with self._errors_noted():
             store = self.bench.store
-            self.listed.file = report_download(store, store.sessions.find(session))
+            self.listed.file = run_download(store, store.sessions.find(session))
 
     def delete(self, sessions: Sequence[str], *, name: str | None = None) -> None:
         """Delete sessions, which can be undone."""
@@ -139,9 +139,9 @@ _TITLES = {"rename": "Rename", "tags": "Tags", "tag": "Tag the selected sessions
 
 def session_dialog(listed: SessionList, actions: SessionActions) -> None:
     """Draw the dialog that is open, if one is."""
-    if listed.asked is None:
+    if listed.dialog is None:
         return
-    what, session = listed.asked
+    what, session = listed.dialog
     dialog_theme()
     draw = {"rename": _rename, "tags": _tags, "tag": _tag_selected}[what]
     st.dialog(_TITLES[what], on_dismiss=listed.close)(draw)(listed, actions, session)
@@ -153,7 +153,7 @@ def _rename(listed: SessionList, actions: SessionActions, session: str) -> None:
 
     def save() -> None:
         listed.close()
-        actions.rename(session, st.session_state[key], drawn=title)
+        actions.rename(session, st.session_state[key], before=title)
 
     with st.form(f"form-{key}", border=False):
         st.text_input("Title", value=title, key=key, max_chars=MAX_TITLE)
@@ -162,8 +162,8 @@ def _rename(listed: SessionList, actions: SessionActions, session: str) -> None:
 
 
 def _tags(listed: SessionList, actions: SessionActions, session: str) -> None:
-    found = actions.bench.store.sessions.find(session)
-    st.caption(plain(found.title, limit=110))
+    record = actions.bench.store.sessions.find(session)
+    st.caption(plain(record.title, limit=110))
     _tag_form(
         listed,
         actions,
@@ -176,7 +176,7 @@ def _tags(listed: SessionList, actions: SessionActions, session: str) -> None:
 
 def _tag_selected(listed: SessionList, actions: SessionActions, _session: str) -> None:
     selected = listed.selected
-    st.caption(f"{counted(len(selected), 'session')} get these tags in addition to their own.")
+    st.caption(f"{quantity(len(selected), 'session')} get these tags in addition to their own.")
     _tag_form(
         listed,
         actions,

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from conductor.text.formatting import counted, size
+from conductor.text.formatting import quantity, size
 from pages.components.sessions.list_state import SessionList
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.notices import errors_shown
@@ -38,7 +38,7 @@ def store_size(bench: Workbench) -> None:
 
 def _facts(bench: Workbench) -> str:
     room = bench.store.housekeeping.room()
-    facts = [f"{size(room.bytes)} in {counted(bench.store.sessions.count(), 'session')}"]
+    facts = [f"{size(room.bytes)} in {quantity(bench.store.sessions.count(), 'session')}"]
     if room.deleted:
         facts.append(f"{room.deleted:,} deleted")
     if room.freeable:
@@ -69,7 +69,7 @@ def _draw(bench: Workbench) -> None:
             "run, and saving waits."
         )
         with st.container(horizontal=True):
-            label = f"Remove {counted(len(going), 'session')} for good" if going else "Compact the database"
+            label = f"Remove {quantity(len(going), 'session')} for good" if going else "Compact the database"
             icon = ":material/delete_forever:" if going else ":material/mop:"
             pressed = st.button(label, key="clean-up-now", type="primary", icon=icon)
             st.button("Cancel", key="clean-up-cancel", on_click=_close)
@@ -89,7 +89,7 @@ def _age() -> float:
     days = retention_days()
     if days is None:
         return open_for
-    recent_stay = st.checkbox(f"Keep those deleted in the last {counted(days, 'day')}", key="cleaning-keeps")
+    recent_stay = st.checkbox(f"Keep those deleted in the last {quantity(days, 'day')}", key="cleaning-keeps")
     return days * DAY + open_for if recent_stay else open_for
 
 
@@ -110,7 +110,7 @@ def _note(done: Cleaning) -> None:
     listed.select_also(tuple(done.sessions), selected=False)
     if listed.deleted is not None and not done.sessions.keys().isdisjoint(listed.deleted.ids):
         listed.deleted = None
-    removed = f"Removed {counted(len(done.sessions), 'session')} for good. " if done.sessions else ""
+    removed = f"Removed {quantity(len(done.sessions), 'session')} for good. " if done.sessions else ""
     less = f", {size(done.freed)} less than before" if done.freed > 0 else ""
     tab.notify("info", f"{removed}The store takes {size(done.bytes_after or 0)} now{less}.", place=_PLACE)
     _close()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any, TypeVar, get_args
 
+from conductor.text.calendar_time import local_time, unix_seconds
 from conductor.workflow.model import Topology
 from pages.components.view_models.run_text import STATE_ICONS
 from storage import SessionFilter
@@ -59,17 +60,17 @@ def address_of(filter: SessionFilter) -> dict[str, list[str]]:
 
 def begin_of(day: date) -> float:
     """The first moment of a day of this machine's calendar, in Unix seconds."""
-    return datetime.combine(day, time.min).timestamp()
+    return unix_seconds(datetime.combine(day, time.min))
 
 
 def end_of(day: date) -> float:
-    """The last moment of a day, in Unix seconds."""
-    return datetime.combine(day, time.max).timestamp()
+    """The last moment of a day, in Unix seconds: so long before the next that it differs in every year."""
+    return unix_seconds(datetime.combine(day, time(23, 59, 59, 999_900)))
 
 
 def day_of(moment: float | None) -> date | None:
     """The day of a moment in Unix seconds, None for none."""
-    return None if moment is None else datetime.fromtimestamp(moment).date()
+    return None if moment is None else local_time(moment).date()
 
 
 def _tokens(text: str) -> int:
@@ -82,5 +83,5 @@ def _tokens(text: str) -> int:
 def _read(read: Callable[[str], T], text: str | None) -> Any:
     try:
         return None if text is None else read(text)
-    except (ValueError, OverflowError):
+    except ValueError:
         return None

@@ -10,13 +10,16 @@ import streamlit as st
 
 from pages.components.sessions.filter_url import STATES, TOPOLOGIES, begin_of, day_of, end_of
 from pages.components.sessions.list_state import SessionList
-from pages.components.tab.fields import committing, shows
+from pages.components.tab.page_part import committing, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import state_label
+from pages.components.widgets.labels import distinct_labels
 from storage import SessionFilter
 from studio.workbench import Workbench
 
 POPOVER = "find-filters"
+
+_STATES = {state: state_label(state).capitalize() for state in STATES}
 
 
 def session_filters(bench: Workbench, tab: TabState, listed: SessionList) -> None:
@@ -53,12 +56,12 @@ def session_filters(bench: Workbench, tab: TabState, listed: SessionList) -> Non
 
 def _fields(bench: Workbench, tab: TabState, listed: SessionList) -> None:
     filter, field = listed.filter, partial(_field, tab, listed)
-    several = partial(field, st.multiselect, shown=list, read=tuple, placeholder="Any")
-    day = partial(field, st.date_input, shown=day_of, value=None)
+    several = partial(field, st.multiselect, show=list, read=tuple, placeholder="Any")
+    day = partial(field, st.date_input, show=day_of, value=None)
     tokens = partial(field, st.number_input, value=None, min_value=0, step=1000, placeholder="Any")
     workers = dict.fromkeys((*bench.store.sessions.known_workers(), *filter.workers))
     tags = dict.fromkeys((*bench.store.sessions.known_tags(), *filter.tags))
-    several("State", "states", options=STATES, format_func=lambda state: state_label(state).capitalize())
+    several("State", "states", options=STATES, format_func=distinct_labels(_STATES))
     several("Shape of the workflow", "topologies", options=TOPOLOGIES)
     several("Worker", "workers", options=list(workers))
     several("Tags (all must match)", "tags", options=list(tags))
@@ -79,13 +82,13 @@ def _field(
     label: str,
     name: str,
     *,
-    shown: Callable[[Any], Any] = lambda value: value,
+    show: Callable[[Any], Any] = lambda value: value,
     read: Callable[[Any], Any] = lambda value: value,
     **settings: Any,
 ) -> None:
-    """A field for one condition of the filter, which is `shown` as its value and `read` from it."""
+    """A field for one condition of the filter, which `show` turns into the field's value and `read` back."""
     key = f"find-{name}"
-    shows(tab, key, shown(getattr(listed.filter, name)))
+    shows(tab, key, show(getattr(listed.filter, name)))
     changed = committing(tab, key, lambda value: listed.ask_for(**{name: read(value)}))
     widget(label, key=key, on_change=changed, **settings)
 

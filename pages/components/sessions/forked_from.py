@@ -30,10 +30,10 @@ def fork_source(bench: Workbench, tab: TabState) -> None:
 
 
 def source_of(bench: Workbench, revision: str) -> tuple[Revision, Session] | None:
-    """The revision that a fork was made from, with its session; None where it was removed."""
+    """The revision that a fork was made from, with its session, or None if it was removed."""
     try:
-        found = bench.store.revisions.find(revision)
-        return found, bench.store.sessions.find(found.session)
+        source = bench.store.revisions.find(revision)
+        return source, bench.store.sessions.find(source.session)
     except StorageError:
         return None
 

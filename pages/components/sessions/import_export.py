@@ -1,77 +1,47 @@
-"""Sessions in and out as files: a dialog to import them, and the exports of an open session."""
+"""Sessions in and out as files: a dialog to import them, and what the browser keeps of one."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import BytesIO
-from typing import Literal
 from uuid import uuid4
 
 import streamlit as st
 
 from conductor.errors import ConductorError, FormatError
-from conductor.text.formatting import LISTED, counted, named, size
+from conductor.text.formatting import LISTED, named, quantity, size
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.download import Download
 from pages.components.tab.state import TabState, plain
 from storage import Session, SessionStore
-from studio.session_file import ImportPreview, PlanPreview, SessionPreview, look_into, write_sessions
+from studio.session_file import (
+    ImportPreview,
+    PlanPreview,
+    SessionPreview,
+    look_into,
+    newest_run,
+    run_page,
+    write_sessions,
+)
 from studio.session_file import import_sessions as sessions_of
-from studio.sessions.reporting import newest_run, report_of
 from studio.workbench import Workbench
 
 MAX_MEGABYTES = 100
 """Of a session file in the browser, where all of it is in memory; the commands have no limit."""
-
-Take = Literal["session", "report"]
-
-_TAKES: Mapping[Take, str] = {
-    "session": ":material/folder_zip: Whole session",
-    "report": ":material/description: Report of the newest run",
-}
+IMPORTED = ("html", "jsonl", "json")
+"""How names of files end that can be imported."""
 
 
 # -- out -------------------------------------------------------------------------------------------
 
 
-def export_session(tab: TabState, store: SessionStore, session: Session, *, place: str) -> None:
-    """Draw the menu of what can be exported besides the workflow; errors are shown at `place`.
-
-    The file is made in the run of the page after the press, when all edits of that click are stored; the page
-    gives out `tab.download`.
-    """
-    key, wanted = "take", "file-wanted"
-
-    def take() -> None:
-        st.session_state[wanted] = (session.id, st.session_state[key])
-        tab.ask_redraw()
-
-    st.menu_button(
-        "More to export",
-        list(_TAKES),
-        key=key,
-        icon=":material/more_horiz:",
-        help="The whole session, or a report of its newest run",
-        format_func=_TAKES.__getitem__,
-        on_click=take,
-    )
-    of, what = st.session_state.pop(wanted, (None, None))
-    if of != session.id or what is None:
-        return
-    try:
-        tab.download = (
-            session_download(store, session) if what == "session" else report_download(store, session)
-        )
-    except ConductorError as error:
-        tab.notify("error", str(error), place=place)
-
-
 def session_download(store: SessionStore, session: Session) -> Download:
     """The whole session as a file. Raises `FormatError` where that is too large for the browser."""
     return sessions_download(
-        store, [session.id], id=uuid4().hex, name=f"{_file_name(session.title)}.session.jsonl"
+        store, [session.id], id=uuid4().hex, name=f"{file_name(session.title)}.session.jsonl"
     )
 
 
@@ -88,18 +58,20 @@ def sessions_download(store: SessionStore, sessions: Sequence[str], *, id: str, 
     return Download(id=id, name=name, mime="application/jsonl", text=file.getvalue().decode())
 
 
-def report_download(store: SessionStore, session: Session) -> Download:
-    """The report of the session's newest run as a file. Raises `StorageError` where it has none."""
+def run_download(store: SessionStore, session: Session) -> Download:
+    """The session's newest run in one file, a page. Raises `StorageError` where it has none."""
     return Download(
         id=uuid4().hex,
-        name=f"{_file_name(session.title)}.html",
+        name=f"{file_name(session.title)}.html",
         mime="text/html",
-        text=report_of(store, newest_run(store, session.id), now=time.time()),
+        text=run_page(store, newest_run(store, session.id), now=time.time()),
     )
 
 
-def _file_name(title: str) -> str:
-    return re.sub(r"[^\w]+", "-", title, flags=re.ASCII).strip("-").lower()[:40] or "session"
+def file_name(title: str) -> str:
+    """The title's first words in at most 40 of the letters that every file system has."""
+    words = re.sub(r"\W+", " ", title, flags=re.ASCII).lower()
+    return textwrap.shorten(words, 40, placeholder="").replace(" ", "-") or words.strip()[:40] or "session"
 
 
 # -- in --------------------------------------------------------------------------------------------
@@ -126,12 +98,12 @@ def _close() -> None:
 def _dialog(bench: Workbench, tab: TabState) -> None:
     dialog_theme()
     st.caption(
-        "A file of one session or several, or a workflow. Nothing is imported until you confirm. "
+        "A file of sessions, a run in one file, or a workflow. Nothing is imported until you confirm. "
         f"A file of more than {MAX_MEGABYTES} MB is imported in a terminal: conductor sessions import FILE"
     )
     upload = st.file_uploader(
         "File",
-        type=["jsonl", "json"],
+        type=IMPORTED,
         key=f"import-file-{st.session_state['imports']}",
         label_visibility="collapsed",
         max_upload_size=MAX_MEGABYTES,
@@ -163,9 +135,9 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
         args=(bench, tab, upload, preview),
     ):
         # Open what was imported; stay where the import failed.
-        made = st.session_state.pop("imported", None)
-        if made is not None:
-            st.switch_page("pages/workbench.py", query_params={"session": made})
+        session = st.session_state.pop("imported", None)
+        if session is not None:
+            st.switch_page("pages/workbench.py", query_params={"session": session})
         if not st.session_state["import-open"]:
             st.rerun()
 
@@ -182,18 +154,18 @@ def _import(bench: Workbench, tab: TabState, file: BytesIO, preview: ImportPrevi
         return
     try:
         if preview.plan is not None:
-            made: Sequence[Session] = (bench.editing.import_plan(file.getvalue()),)
+            sessions: Sequence[Session] = (bench.editing.import_plan(file.getvalue()),)
         else:
-            made = sessions_of(bench.store, file)
+            sessions = sessions_of(bench.store, file)
     except ConductorError as error:
         tab.notify("error", f"Nothing was imported: {error}", place="import-sessions")
         return
     _close()
-    if len(made) == 1:
-        st.session_state["imported"] = made[0].id
-        tab.open(made[0].id)
+    if len(sessions) == 1:
+        st.session_state["imported"] = sessions[0].id
+        tab.open(sessions[0].id)
     else:
-        text = f"Imported {counted(len(made), 'session')}; they are first in the list."
+        text = f"Imported {quantity(len(sessions), 'session')}; they are first in the list."
         tab.notify("info", text, place="sessions")
 
 
@@ -204,7 +176,7 @@ def draw_preview(preview: ImportPreview) -> bool:
     """Draw what a file holds. Returns whether it cannot be imported."""
     with st.container(border=True, gap="xsmall", key="import-preview"):
         if preview.plan is not None:
-            st.markdown(f"**A workflow of {counted(preview.plan.steps, 'step')}**")
+            st.markdown(f"**A workflow of {quantity(preview.plan.steps, 'step')}**")
             st.caption(plain(preview.plan.query or "It names no query.", limit=300))
         elif len(preview.sessions) == 1:
             _one(preview.sessions[0])
@@ -244,12 +216,12 @@ def _one(session: SessionPreview) -> None:
             f"Another session has this title, so it will be called \u2068{plain(session.called)}\u2069."
         )
     if session.live:
-        runs = counted(session.live, "run")
+        runs = quantity(session.live, "run")
         st.caption(f"{runs} had not ended when the file was written, and will be shown as interrupted.")
 
 
 def _several(sessions: Sequence[SessionPreview]) -> None:
-    st.markdown(f"**{counted(len(sessions), 'session')}**")
+    st.markdown(f"**{quantity(len(sessions), 'session')}**")
     for session in sessions[:LISTED]:
         # A title may change the direction of writing: the marks around it confine that to the title.
         st.caption(plain(f"\u2068{session.called}\u2069 · {' · '.join(_holds(session)[:2])}", limit=200))
@@ -257,18 +229,18 @@ def _several(sessions: Sequence[SessionPreview]) -> None:
         st.caption(f"and {len(sessions) - LISTED:,} more")
     renamed = sum(session.called != session.title for session in sessions)
     if renamed:
-        st.caption(f"{counted(renamed, 'title')} exist already and get a number behind them.")
+        st.caption(f"{quantity(renamed, 'title')} exist already and get a number behind them.")
 
 
 def _holds(session: SessionPreview) -> list[str]:
     """Its parts, counted."""
     return [
-        counted(session.revisions, "revision"),
-        counted(session.runs, "run"),
-        *([counted(session.trials, "trial")] if session.trials else []),
-        f"{counted(session.outputs, 'output')} of {counted(session.output_characters, 'character')}",
-        counted(session.events, "event"),
-        *([counted(session.notes, "note")] if session.notes else []),
-        *([counted(session.changes, "asked change")] if session.changes else []),
+        quantity(session.revisions, "revision"),
+        quantity(session.runs, "run"),
+        *([quantity(session.trials, "trial")] if session.trials else []),
+        f"{quantity(session.outputs, 'output')} of {quantity(session.output_characters, 'character')}",
+        quantity(session.events, "event"),
+        *([quantity(session.notes, "note")] if session.notes else []),
+        *([quantity(session.changes, "asked change")] if session.changes else []),
         *([f"tagged {', '.join(session.tags)}"] if session.tags else []),
     ]

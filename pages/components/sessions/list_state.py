@@ -22,7 +22,7 @@ PAGE_KEY = "sessions-page"
 _ECHO_SECONDS = 1.0
 """For so long after the page wrote the URL, another one is what the browser had before, not a way back."""
 
-Asked = Literal["rename", "tag", "tags"]
+DialogKind = Literal["rename", "tag", "tags"]
 """A dialog: a session's name, a session's tags, a tag for all that are selected."""
 
 
@@ -38,19 +38,19 @@ class Deleted:
 class SessionList:
     """One tab's state of the page.
 
-    `selected` are ids in the order of selection, also on other pages of the list, of which `page` was shown
-    last. `asked` is the open dialog with the session that it is about ("" for those selected); `times_asked`
-    is part of its fields' keys. `wanted` are the sessions to export to a file when the page is drawn, `file`
+    `selected` are ids in the order of selection, also on other pages of the list; `page` was shown
+    last. `dialog` is the open dialog with the session that it is about ("" for those selected); `times_asked`
+    is part of its fields' keys. `exports` are the sessions to export to a file when the page is drawn, `file`
     is what was exported last. `written_at` is when the page wrote its URL.
     """
 
     filter: SessionFilter = EVERYTHING
     page: int = 1
     selected: tuple[str, ...] = ()
-    asked: tuple[Asked, str] | None = None
+    dialog: tuple[DialogKind, str] | None = None
     times_asked: int = 0
     deleted: Deleted | None = None
-    wanted: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
     file: Download | None = None
     written_at: float = float("-inf")
     _next_page: tuple[str, Mapping[str, str]] | None = None
@@ -85,10 +85,10 @@ class SessionList:
         # One change of the URL: each is an entry in the browser's history.
         written = {name: st.query_params.get_all(name) for name in st.query_params}
         others = {name: values for name, values in written.items() if name not in NAMES}
-        wanted = {**others, **address_of(self.filter)}
-        if written != wanted:
+        params = {**others, **address_of(self.filter)}
+        if written != params:
             self.written_at = time.monotonic()
-            st.query_params.from_dict(wanted)
+            st.query_params.from_dict(params)
 
     def select(self, ids: Collection[str]) -> None:
         """Select these and no others."""
@@ -99,14 +99,14 @@ class SessionList:
         others = [id for id in self.selected if id not in set(ids)]
         self.select([*others, *ids] if selected else others)
 
-    def ask(self, what: Asked, session: str = "") -> None:
+    def ask(self, what: DialogKind, session: str = "") -> None:
         """Open a dialog; its fields are new ones."""
-        self.asked = (what, session)
+        self.dialog = (what, session)
         self.times_asked += 1
 
     def close(self) -> None:
         """Close the dialog."""
-        self.asked = None
+        self.dialog = None
 
     def leave_for(self, page: str, query: Mapping[str, str]) -> None:
         """Go to another page when this one is drawn next: a run that breaks off would forget it."""

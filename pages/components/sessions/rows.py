@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 
 import streamlit as st
 
 from conductor.errors import StorageError
-from conductor.text.formatting import counted
+from conductor.text.calendar_time import local_time
+from conductor.text.formatting import quantity
 from pages.components.sessions.actions import SessionActions
 from pages.components.sessions.list_state import SessionList
+from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import address_of
 from pages.components.view_models.run_text import STATE_ICONS, state_label
 from pages.components.widgets.controls import action, compare_page_link, row
+from pages.components.widgets.labels import distinct_labels
 from storage import SessionOrigin, SessionStore, SessionSummary, Snippet
 
 _WORKERS = 3
@@ -44,7 +46,7 @@ _ACTIONS = {
     "origin": ":material/arrow_outward: Open what it was forked from",
     "compare": ":material/compare_arrows: Compare with the run before",
     "export": ":material/download: Export",
-    "report": ":material/description: Report of the newest run",
+    "report": ":material/slideshow: Newest run in one file",
     "delete": ":material/delete: Delete",
 }
 
@@ -60,7 +62,7 @@ def session_row(
     """Draw one session."""
     with row(f"row-{session.id}"):
         _checkbox(
-            listed, f"Select {plain(session.title, limit=110)}", [session.id], key=f"select-{session.id}"
+            listed, f"Select {plain(session.title, limit=110)}", [session.id], name=f"select-{session.id}"
         )
         with st.container(width="stretch", gap=None):
             if st.button(
@@ -86,26 +88,26 @@ def _button(label: str, icon: str | None, key: str, do: Callable[..., object], *
     action(label, icon, do, *args, key=key, redraw=False)
 
 
-def _checkbox(listed: SessionList, label: str, ids: Sequence[str], *, key: str) -> None:
+def _checkbox(listed: SessionList, label: str, ids: Sequence[str], *, name: str) -> None:
     """Whether these sessions are selected."""
-    st.session_state[key] = bool(ids) and set(ids) <= set(listed.selected)
+    key = show_stored(name, bool(ids) and set(ids) <= set(listed.selected))
 
-    def changed() -> None:
-        listed.select_also(ids, selected=bool(st.session_state[key]))
+    def changed(selected: bool) -> None:
+        listed.select_also(ids, selected=selected)
 
-    st.checkbox(label, key=key, label_visibility="collapsed", on_change=changed)
+    st.checkbox(label, key=key, label_visibility="collapsed", on_change=on_choice(key, changed))
 
 
 def _facts(session: SessionSummary) -> list[str]:
     facts: list[str] = [state_label(session.state)]
     if session.topology is not None and session.steps is not None:
-        facts.append(f"{session.topology}, {counted(session.steps, 'step')}")
+        facts.append(f"{session.topology}, {quantity(session.steps, 'step')}")
     if session.workers:
         more = len(session.workers) - _WORKERS
         named = ", ".join(" ".join(worker[:41].split()) for worker in session.workers[:_WORKERS])
         facts.append(f"{named} and {more} more" if more > 0 else named)
     facts += session.used.known_words
-    facts.append(datetime.fromtimestamp(session.updated_at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M"))
+    facts.append(f"{local_time(session.updated_at):%d %b %Y, %H:%M}")
     if session.pool_label:
         facts.append(session.pool_label)
     if session.origin is not None and session.origin in _ORIGINS:
@@ -121,10 +123,10 @@ def snippet_line(snippet: Snippet) -> str:
     """A snippet as Markdown that shows it letter for letter, on one line, with what matched on a ground."""
     parts = [f"{_KINDS[snippet.kind]}: "]
     for text, matched in snippet.parts:
-        shown = plain(text)
+        words = plain(text)
         before = " " if text[:1].isspace() and not parts[-1].endswith(" ") else ""
-        after = " " if shown and text[-1:].isspace() else ""
-        parts.append(f"{before}:primary-background[{shown}]{after}" if matched else f"{before}{shown}{after}")
+        after = " " if words and text[-1:].isspace() else ""
+        parts.append(f"{before}:primary-background[{words}]{after}" if matched else f"{before}{words}{after}")
     return "".join(parts)
 
 
@@ -162,7 +164,7 @@ def _menu(session: SessionSummary, actions: SessionActions) -> None:
         icon=":material/more_horiz:",
         type="tertiary",
         help="Actions for this session",
-        format_func=_ACTIONS.__getitem__,
+        format_func=distinct_labels(_ACTIONS),
         on_click=act,
     )
 
@@ -171,14 +173,14 @@ def _menu(session: SessionSummary, actions: SessionActions) -> None:
 
 
 def selection_bar(
-    listed: SessionList, actions: SessionActions, *, shown: Sequence[SessionSummary], count: int
+    listed: SessionList, actions: SessionActions, *, sessions: Sequence[SessionSummary], count: int
 ) -> None:
-    """Draw the line above the list, for the `shown` ones of `count` sessions."""
+    """Draw the line above the list, for `sessions`, those on the page of `count` in all."""
     with row("selection"):
-        _checkbox(listed, "Select this page", [session.id for session in shown], key="select-page")
+        _checkbox(listed, "Select this page", [session.id for session in sessions], name="select-page")
         selected = listed.selected
         if not selected:
-            st.caption(f"{counted(count, 'session')}, newest first")
+            st.caption(f"{quantity(count, 'session')}, newest first")
             return
         st.caption(f"{len(selected):,} selected of {count:,}", width="content")
 

@@ -1,8 +1,8 @@
 """The app's own components of Streamlit, each made of files beside its Python module.
 
-`shared.js` comes before a component's own scripts. It makes elements, follows Streamlit's calls, and reads
-whether the browser has a connection and whether the page is being drawn: Streamlit writes both only to
-attributes of its outermost element, for its own tests.
+Their scripts import one another. `shared.js` makes elements, follows Streamlit's calls, and reads whether the
+browser has a connection and whether the page is being drawn: Streamlit writes both only to attributes of its
+outermost element, for its own tests.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from typing import Any
 
 import streamlit as st
 
-SHARED = Path(__file__).with_name("shared.js").read_text(encoding="utf-8")
+from pages.components.streamlit_patches.modules import joined
+
+
+def trigger_value(key: str, name: str) -> Any:
+    """What the component with this key sent by its trigger `name`; None if it sent nothing, or if the page is
+    another one by now, for which Streamlit has dropped the component's state.
+    """
+    state = st.session_state.get(key)
+    return None if state is None else getattr(state, name)
 
 
 def component(
@@ -28,9 +36,9 @@ def component(
 ) -> Any:
     """Register the component `name` of the module with the path `module`.
 
-    `html`, `css` and `js` are names of files beside it; `html` may be the text itself. Several scripts are
-    one ES module, in the order in which they use one another, behind the text of a `library`. Several style
-    sheets are one, too, behind the text `styles`. `isolated` components have a style sheet of their own.
+    `html`, `css` and `js` are names of files beside it; `html` may be the text itself. The script is sent
+    with all that it imports, behind the text of a `library`. Several style sheets are one, too, behind the
+    text `styles`. `isolated` components have a style sheet of their own.
     """
 
     def read(file: str) -> str:
@@ -40,6 +48,6 @@ def component(
         name,
         html=read(html) if html.endswith(".html") else html or None,
         css="\n".join([styles, *map(read, css.split())]) if css else None,
-        js="\n".join([SHARED, library, *map(read, js.split())]),
+        js="\n".join([library, joined(Path(module).with_name(js))]),
         isolate_styles=isolated,
     )

@@ -1,5 +1,7 @@
 // Watches the connection to the server. Elements' scripts are loaded while there is one and nothing else to do.
 
+import { connected, mounted } from "./shared.js";
+
 const AWAY_AFTER = 1500;                                    // milliseconds until the page shows it
 const AWAY = "The server does not answer. Finished steps are stored; this page reconnects automatically.";
 
@@ -14,7 +16,7 @@ async function load(scripts) {
   loading = true;
   for (const script of scripts) {
     await idle();
-    await import(new URL(script, main.src)).catch(() => {});
+    await import(new URL(script, main.src).href).catch(() => {});
   }
   document.documentElement.dataset.scriptsLoaded = "";
 }

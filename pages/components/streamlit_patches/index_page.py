@@ -1,7 +1,7 @@
 """The HTML document of a page, which the browser loads before Streamlit draws anything in it.
 
 Streamlit's own document shows Streamlit's name and icon until the first page is drawn. At the address of any
-other page it looks for the server at two places, one of which is an error in the browser's console. It opens
+other page it looks for the server at two places; one is an error in the browser's console. It opens
 the sidebar in windows that have no room for it. It draws a page's first elements before it has loaded what
 applies a style sheet, so they would jump. Knows the addresses of pages, not their content.
 """
@@ -63,9 +63,9 @@ def _original() -> str:
 
 
 def _renamed(document: str, *, title: str, icon: Path) -> str:
-    drawn = b64encode(icon.read_bytes()).decode("ascii")
+    image = b64encode(icon.read_bytes()).decode("ascii")
     named = document.replace("<title>Streamlit</title>", f"<title>{escape(title)}</title>")
-    return named.replace('href="./favicon.png"', f'href="data:image/svg+xml;base64,{drawn}"')
+    return named.replace('href="./favicon.png"', f'href="data:image/svg+xml;base64,{image}"')
 
 
 async def _answer(document: str, _request: Request) -> Response:

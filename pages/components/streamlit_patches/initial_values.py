@@ -7,6 +7,7 @@ the default back as if a person had chosen it. Knows session state, no particula
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import streamlit as st
@@ -39,16 +40,70 @@ def awaits_browser(key: str) -> bool:
 def show_first(key: str, value: Any) -> Any:
     """Give a new field `value`; afterwards it has its own. Returns what it shows now."""
     sent = established(key)
-    shown = st.session_state.setdefault(key, value)
+    current = st.session_state.setdefault(key, value)
     # An empty value need not be sent, and would overwrite what a person is typing there.
-    if not sent and not is_empty(shown):
-        st.session_state[key] = shown
-    return shown
+    if not sent and not is_empty(current):
+        st.session_state[key] = current
+    return current
+
+
+def show_stored(name: str, value: Any) -> str:
+    """Have a field show `value`, which is stored elsewhere; returns the key that the field is drawn with.
+
+    A field that has another value is replaced by a new one, with a new key: until the browser has drawn what
+    is sent to a field, each of its messages sets the old value again, as if a person had chosen that. What
+    the browser has is not sent again, since that overwrites a press that is under way.
+    """
+    key = stored_key(name)
+    current = st.session_state.get(key, value)
+    if current != value and not (is_empty(current) and is_empty(value)):
+        st.session_state[_version(name)] = st.session_state.get(_version(name), 0) + 1
+        key = stored_key(name)
+    note_drawn(key, show_first(key, value))
+    return key
+
+
+def stored_key(name: str) -> str:
+    """The key of the field that `show_stored` had drawn last under this name."""
+    version = st.session_state.get(_version(name), 0)
+    return f"{name}-{version}" if version else name
+
+
+def on_choice(key: str, commit: Callable[[Any], object]) -> Callable[[], None]:
+    """The callback of a field that `show_stored` gave its key: hands what a person chose to `commit`."""
+
+    def changed() -> None:
+        value = st.session_state[key]
+        if not was_drawn(key, value):
+            note_drawn(key, value)
+            commit(value)
+
+    return changed
+
+
+def note_drawn(key: str, value: Any) -> None:
+    """Note that the field `key` is drawn with `value`."""
+    st.session_state[_value_key(key)] = value
+
+
+def was_drawn(key: str, value: Any) -> bool:
+    """Whether the field `key` was drawn with `value` last, which is no choice then. Where a run of the page
+    ends before it draws a field, Streamlit forgets its value, and takes the next message of it for a change.
+    """
+    return _value_key(key) in st.session_state and bool(st.session_state[_value_key(key)] == value)
 
 
 def is_empty(value: Any) -> bool:
     """Whether `value` is what a field shows without a value."""
     return value is None or value is False or value in ("", [])
+
+
+def _version(name: str) -> str:
+    return f"version-{name}"
+
+
+def _value_key(name: str) -> str:
+    return f"drawn-{name}"
 
 
 def _appeared(key: str) -> str:

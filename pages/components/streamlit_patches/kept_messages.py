@@ -17,10 +17,10 @@ _clears = ForwardMsgQueue.clear
 
 def keep_unsent_messages() -> None:
     """Discard nothing between two runs, in all sessions of this process."""
-    ForwardMsgQueue.clear = _kept  # type: ignore[method-assign, assignment]
+    ForwardMsgQueue.clear = _clear_sent  # type: ignore[method-assign, assignment]
 
 
-def _kept(queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False, **_options: Any) -> None:
+def _clear_sent(queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False, **_options: Any) -> None:
     if retain_lifecycle_msgs:
         # Without the index, a later message is not merged into one of the earlier run.
         queue._delta_index_map = {}

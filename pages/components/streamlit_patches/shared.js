@@ -3,29 +3,34 @@
 // Streamlit's state on its outermost element: whether the server is connected, and whether the script runs.
 const stateOfStreamlit = () => document.querySelector('[data-testid="stApp"]')?.dataset ?? {};
 
-const connected = () => stateOfStreamlit().testConnectionState === "CONNECTED";
+export const connected = () => stateOfStreamlit().testConnectionState === "CONNECTED";
 
-const drawing = () => stateOfStreamlit().testScriptState === "running";
+export const drawing = () => stateOfStreamlit().testScriptState === "running";
+
+// What a component returns to Streamlit, to `end` what belongs to its element. Streamlit calls it when the component
+// is taken off the page, and also, late, for a call that had not ended when the next one came: the element stays then,
+// and with it what the next call made or updated.
+export const atEndOf = (element, end) => () => { if (!element.isConnected) end(); };
 
 // What Streamlit calls when a component appears and on each change of its data. The element stays, so what
 // `make` makes of the first one inside with this class is made once, and then updated.
-function mounted(selector, make) {
-  const known = new WeakMap();
+export function mounted(selector, make) {
+  const instances = new WeakMap();
   return (component) => {
     const root = component.parentElement.querySelector(selector);
-    if (!known.has(root)) known.set(root, make(root));
-    known.get(root).update(component);
-    return () => {
-      known.get(root)?.destroy();
-      known.delete(root);
-    };
+    if (!instances.has(root)) instances.set(root, make(root));
+    instances.get(root).update(component);
+    return atEndOf(root, () => {
+      instances.get(root)?.destroy();
+      instances.delete(root);
+    });
   };
 }
 
 // An element with a class, or with these attributes. Texts among its children go into text nodes, never into HTML.
-const element = (tag, attributes, ...children) => filled(document.createElement(tag), attributes, children);
+export const element = (tag, attributes, ...children) => filled(document.createElement(tag), attributes, children);
 
-const svg = (tag, attributes, ...children) =>
+export const svg = (tag, attributes, ...children) =>
   filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
 function filled(node, attributes = {}, children) {
@@ -35,13 +40,18 @@ function filled(node, attributes = {}, children) {
   return node;
 }
 
-const icon = (path) => svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path }));
+export const icon = (path) => svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path }));
+
+// A worker's mark, which stands beside its name; nothing where it has none.
+export const workerMark = (mark, size = 12) => mark
+  ? svg("svg", { class: "worker-mark", viewBox: "0 0 24 24", width: size, height: size, "aria-hidden": "true" }, svg("polygon", { points: mark.points, fill: mark.hue }))
+  : "";
 
 // What only screen readers read, as one more part of a name; the style sheets of its components hide it.
-const unseen = (text) => element("span", "unseen", ` ${text} `);
+export const unseen = (text) => element("span", "unseen", ` ${text} `);
 
 // Marks one option of a list box as selected, or none (null). `box` has the focus.
-function markOption(box, options, at) {
+export function markOption(box, options, at) {
   [...options].forEach((option, place) => option.setAttribute("aria-selected", String(place === at)));
   if (at === null) box.removeAttribute("aria-activedescendant");
   else box.setAttribute("aria-activedescendant", options[at].id);

@@ -19,14 +19,14 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def author() -> str | None:
-    """The user of Streamlit's own login, else the name in `AUTHOR`; None where neither is known."""
+    """The user of Streamlit's own login, else the name in `AUTHOR`, or None if both are unknown."""
     user = st.user.to_dict()
-    known = (user.get("name") or user.get("email")) if user.get("is_logged_in") else None
-    return str(known) if known else os.environ.get(AUTHOR) or None
+    identity = (user.get("name") or user.get("email")) if user.get("is_logged_in") else None
+    return str(identity) if identity else os.environ.get(AUTHOR) or None
 
 
 def viewable() -> tuple[str, ...] | None:
-    """The sessions that are all this visitor may look at; None for those who may do anything."""
+    """The sessions that are all this visitor may look at, or None for a visitor who may do anything."""
     named = st.context.headers.get(VIEWED)
     return None if named is None else tuple(named.split(","))
 

@@ -44,10 +44,10 @@ class Remembered(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What moved the head from the revision that was `drawn` to the one that this tab `made`."""
+    """What moved the head from the revision `before` to `after`, which this tab made."""
 
-    drawn: str
-    made: str
+    before: str
+    after: str
     renumbered: bool
 
 
@@ -104,35 +104,36 @@ class EditMemory:
 
     last_edit = Remembered[Edit | None]("last_edit", None)
 
-    def note_edit(self, *, drawn: str, made: str, renumbered: bool) -> None:
+    def note_edit(self, *, before: str, after: str, renumbered: bool) -> None:
         """Remember an edit, for another widget of the same drawing that edits, too."""
-        self.last_edit = Edit(drawn=drawn, made=made, renumbered=renumbered)
-        self.note_own(made, left=drawn, renumbered=renumbered)
+        self.last_edit = Edit(before=before, after=after, renumbered=renumbered)
+        self.note_own(after, left=before, renumbered=renumbered)
 
     def note_own(self, head: str, *, left: str | None = None, renumbered: bool = False) -> None:
         """Remember that this tab made that revision the head, in place of `left` where that is known."""
         st.session_state["own_head"] = head
         if left is not None:
             moves = st.session_state.setdefault("own_moves", [])
-            moves.append(Edit(drawn=left, made=head, renumbered=renumbered))
+            moves.append(Edit(before=left, after=head, renumbered=renumbered))
             del moves[:-_MOVES]
 
     def own_since(self, revision: str) -> str:
         """The revision that only this tab's edits made of `revision`, which is drawn in the browser; that
-        revision itself where there are none. Ends before an edit that renumbered steps.
+        revision itself without such edits. Ends before an edit that renumbered steps.
         """
         moves = cast("list[Edit]", st.session_state.get("own_moves", []))
         last = next(
-            (at for at in reversed(range(len(moves))) if revision in (moves[at].drawn, moves[at].made)), None
+            (at for at in reversed(range(len(moves))) if revision in (moves[at].before, moves[at].after)),
+            None,
         )
         for move in moves[last:] if last is not None else ():
-            if move.drawn == revision and not move.renumbered:
-                revision = move.made
-            elif move.made != revision:
+            if move.before == revision and not move.renumbered:
+                revision = move.after
+            elif move.after != revision:
                 break
         return revision
 
-    def made(self, head: str) -> bool:
+    def is_own_head(self, head: str) -> bool:
         """Whether that revision is the head that this tab made last."""
         return bool(st.session_state.get("own_head") == head)
 
@@ -140,17 +141,17 @@ class EditMemory:
         """Remember which revision of a session is drawn; the one that was drawn before where another person
         has changed it since, else None.
         """
-        before = self._drawn(session) or head
+        before = self._drawn_head(session) or head
         st.session_state["drawn_head"] = (session, head)
-        return before if before != head and not self.made(head) else None
+        return before if before != head and not self.is_own_head(head) else None
 
     def knows(self, session: str, head: str) -> bool:
         """Whether this tab has drawn that revision of a session last, or made it itself since."""
-        return self._drawn(session) in (None, head) or self.made(head)
+        return self._drawn_head(session) in (None, head) or self.is_own_head(head)
 
-    def _drawn(self, session: str) -> str | None:
-        shown, head = cast("tuple[str, str]", st.session_state.get("drawn_head", ("", "")))
-        return head if shown == session else None
+    def _drawn_head(self, session: str) -> str | None:
+        drawn_session, head = cast("tuple[str, str]", st.session_state.get("drawn_head", ("", "")))
+        return head if drawn_session == session else None
 
     def edits_aside(self, session: str) -> tuple[EditAside, ...]:
         """This tab's edits of the session that wait for a decision, oldest first.
@@ -158,14 +159,14 @@ class EditMemory:
         Their key is in the URL, for a reload; a page switch loses it there, so it is remembered too.
         """
         key = st.query_params.get(_ASIDE) or st.session_state.get(_ASIDE)
-        found = ASIDE.of(key, session)
-        if found:
+        edits = ASIDE.of(key, session)
+        if edits:
             st.session_state[_ASIDE] = key
             if key is not None and st.query_params.get(_ASIDE) != key:
                 st.query_params[_ASIDE] = key
         else:
             st.query_params.pop(_ASIDE, None)
-        return found
+        return edits
 
     def lay_aside(self, edit: EditAside) -> None:
         """Keep an edit that was not applied."""
@@ -175,9 +176,9 @@ class EditMemory:
         """Forget an edit that was decided about."""
         ASIDE.settle(st.session_state.get(_ASIDE), edit)
 
-    def note_text(self, key: str, text: str, *, kept: bool) -> None:
+    def note_text(self, key: str, text: str, *, is_kept: bool) -> None:
         """Remember a text that was refused, which its field `key` still shows."""
-        st.session_state["refused"] = None if kept else (key, text)
+        st.session_state["refused"] = None if is_kept else (key, text)
 
     def was_refused(self, key: str, text: object) -> bool:
         """Whether the field `key` shows what was refused there."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from conductor.errors import ConductorError
-from conductor.runtime import Runtime
+from conductor.orchestration.runtime import Runtime
 from pages.components.tab.services import services
 from pages.components.tab.state import plain
 
@@ -36,8 +36,8 @@ def pool_notice(*, link: bool = True) -> bool:
     usable = configured.usable
     with st.container(key="pool-notice", gap="small"):
         if usable:
-            kept = "Until that is fixed, the pool stays as it was."
-            st.warning(plain(f"{fault} {kept}"), icon=":material/warning:")
+            consequence = "Until that is fixed, the pool stays as it was."
+            st.warning(plain(f"{fault} {consequence}"), icon=":material/warning:")
         else:
             st.error(plain(str(fault)), icon=":material/error:")
         if link:

@@ -13,6 +13,7 @@ from functools import cache
 import streamlit as st
 
 from conductor.workers.discovery.local_servers import Finder
+from conductor.workers.embedded.downloads import Downloads
 from conductor.workers.health.probe import HealthProbe
 from storage import data_folder, default_url
 from studio.access.exposure import Access, configured_access
@@ -38,6 +39,7 @@ class Services:
     configured: ConfiguredRuntime
     probe: HealthProbe
     finder: Finder
+    downloads: Downloads
     evaluations: BackgroundEvaluations
     trainings: Trainings
     tidying: threading.Thread
@@ -61,9 +63,9 @@ def services() -> Services:
             spawn = bench.background.spawn
             viewed = ViewOnlyWorkbench(bench)
             evaluations = BackgroundEvaluations(bench)
-            found = HealthProbe(spawn), Finder(spawn)
+            tools = HealthProbe(spawn), Finder(spawn), Downloads()
             trainings = Trainings(data_folder(default_url()) / "learn")
-            _opened.append(Services(bench, viewed, configured, *found, evaluations, trainings, tidying))
+            _opened.append(Services(bench, viewed, configured, *tools, evaluations, trainings, tidying))
         return _opened[0]
 
 

@@ -18,12 +18,17 @@ from conductor.drawing.layout import Direction
 from conductor.runs.replay import Replay
 from conductor.values.note import NotePart
 from conductor.values.presets import Settings
+from pages.components.streamlit_patches.script_message import history_moved
 from pages.components.tab.account import viewable
 from pages.components.tab.download import Download
 from pages.components.tab.edit_memory import EditMemory, Remembered
+from pages.components.view_models.workflow.drawing import Drawing
 from studio.access.view_links import PARAMETER
 
 NoticeKind = Literal["error", "info"]
+
+Export = Literal["run", "workflow", "session"]
+"""What is given out of a session as a file."""
 
 _SAME_PRESS_SECONDS = 0.6
 
@@ -59,14 +64,14 @@ class TabState(EditMemory):
     rewrites = Remembered[bool]("rewrites", False)
     """Whether the open session's question is being changed, to be asked in its place."""
     runs_plans = Remembered[bool | None]("runs-plans", None)
-    """Whether what is asked is planned and run, None where that was not chosen yet."""
+    """Whether what is asked is planned and run, or None before that was chosen."""
     settings = Remembered[Settings]("next-settings", Settings())
     """What is chosen for the next session."""
     selected = Remembered[int | None]("selected", None)
     """The position of the step that the graph selects; `select` has the graph follow."""
     selection_revision = Remembered[int]("selection_revision", 0)
     """Grows whenever Python moves the selection."""
-    found = Remembered[FoundWords | None]("found", None)
+    search_match = Remembered[FoundWords | None]("found", None)
     """The words that were looked for last, which their text marks."""
     part = Remembered[str | None]("step-part", None)
     """The part of a step that a person chose to see, by its name; None before."""
@@ -76,8 +81,10 @@ class TabState(EditMemory):
     """Whether it changes while the session moves."""
     direction = Remembered[Direction]("direction", "down")
     """In which the graph is drawn."""
+    drawing = Remembered[Drawing | None]("drawing", None)
+    """What the graph shows, so that what stays in it is not moved."""
     replay = Remembered[Replay | None]("replay", None)
-    """Which moment of which run the page shows, None where it shows things as they are."""
+    """The moment of a run that the page shows, or None if it shows things as they are."""
     replay_mark = Remembered[str | None]("replay_mark", None)
     """The mark of the player's last request."""
 
@@ -93,8 +100,8 @@ class TabState(EditMemory):
 
     @property
     def view_only(self) -> str | None:
-        """The session that this tab may look at, whatever its address becomes; "" where there is none, None
-        for a tab that may do anything.
+        """The session that this tab may look at, whatever its address becomes; "" without a session,
+        None for a tab that may do anything.
         """
         if "view-only" not in st.session_state:
             allowed, named = viewable(), st.query_params.get("session", "")
@@ -114,7 +121,10 @@ class TabState(EditMemory):
 
     @property
     def session(self) -> str | None:
-        """The open session's id; the URL counts, a page switch loses it, so it is remembered too."""
+        """The open session's id; the URL counts, a page switch loses it, so it is remembered too.
+
+        On the workbench alone: Back to an address without a session shows the page without one.
+        """
         if self.view_only is not None:
             return self.view_only or None
         named = st.query_params.get("session")
@@ -124,7 +134,10 @@ class TabState(EditMemory):
                 self._enter(named)
             return named
         if self.remembered:
-            st.query_params["session"] = self.remembered
+            if history_moved():
+                self._enter(None)
+            else:
+                st.query_params["session"] = self.remembered
         return self.remembered
 
     def open(self, session: str | None) -> None:
@@ -142,7 +155,7 @@ class TabState(EditMemory):
         self.select(None)
         self.leave_replay()
         self.rewrites = False
-        self.found = None
+        self.search_match = None
         for name in ("download", "export_asked"):
             st.session_state.pop(name, None)
 
@@ -210,25 +223,25 @@ class TabState(EditMemory):
         """Have the whole page drawn after this fragment; a rerun in a callback would drop other callbacks."""
         st.session_state["redraw"] = True
 
-    def ask_export(self) -> None:
-        """Have the workflow given out when the page is drawn, which is after all callbacks.
+    def ask_export(self, what: Export) -> None:
+        """Have a file given out when the page is drawn, which is after all callbacks.
 
         Text that the same click took the focus from may have come along in one message, and then only the
         text's fragment is run.
         """
-        st.session_state["export_asked"] = True
+        st.session_state["export_asked"] = what
         self.ask_redraw()
 
-    def export_asked(self) -> bool:
-        """Whether the workflow is to be given out; true once."""
-        return bool(st.session_state.pop("export_asked", False))
+    def export_asked(self) -> Export | None:
+        """What is to be given out, once; None for nothing."""
+        return cast("Export | None", st.session_state.pop("export_asked", None))
 
     def redraw_if_asked(self) -> None:
         """Called at the beginning of a fragment."""
         if st.session_state.pop("redraw", False):
             st.rerun()
 
-    def drawn(self) -> None:
+    def begin_page(self) -> None:
         """Called at the beginning of a whole page, which shows all edits so far."""
         st.session_state.pop("redraw", None)
         st.session_state.pop("last_edit", None)

@@ -5,8 +5,8 @@ export default function ({ data, setTriggerValue }) {
   const place = `conductor-${data.session}`;
   try {
     if (data.reads) {
-      const kept = sessionStorage.getItem(place) ?? "";
-      if (kept || data.written) setTriggerValue("found", kept);
+      const text = sessionStorage.getItem(place) ?? "";
+      if (text || data.written) setTriggerValue("found", text);
     } else if (data.written) sessionStorage.setItem(place, data.written);
     else sessionStorage.removeItem(place);
   } catch {

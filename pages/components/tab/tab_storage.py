@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from conductor.errors import UnknownId, WorkflowError
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import Workflow
-from pages.components.streamlit_patches.component import component
+from pages.components.streamlit_patches.component import component, trigger_value
 from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.state import TabState
 from storage import Revision
@@ -47,7 +47,7 @@ class OutputDrafts:
         self._key = f"output-drafts-{head.session}"
 
     def of(self, step: int) -> OutputDraft | None:
-        """The draft of a step, None where its output is not being written."""
+        """The draft of a step, or None if its output is not being written."""
         return next((draft for draft in self._all if self._place(draft) == step), None)
 
     @property
@@ -63,8 +63,8 @@ class OutputDrafts:
 
     def restore(self, drafts: Iterable[OutputDraft]) -> None:
         """Take over drafts of an earlier process; those of another session's revisions are left out."""
-        known = {(draft.revision, draft.step) for draft in self._all}
-        self._keep((*self._all, *(d for d in drafts if (d.revision, d.step) not in known and self._own(d))))
+        places = {(draft.revision, draft.step) for draft in self._all}
+        self._keep((*self._all, *(d for d in drafts if (d.revision, d.step) not in places and self._own(d))))
 
     def begin(self, step: int) -> None:
         """Begin to write the output of a step."""
@@ -73,32 +73,32 @@ class OutputDrafts:
 
     def write(self, step: int, text: str | None) -> None:
         """Have the draft of a step hold this text (None: the output as it is). Nothing without a draft."""
-        known = self.of(step)
+        old = self.of(step)
         self._keep(
-            tuple(draft.model_copy(update={"text": text}) if draft == known else draft for draft in self._all)
+            tuple(draft.model_copy(update={"text": text}) if draft == old else draft for draft in self._all)
         )
 
     def end(self, step: int) -> None:
         """Forget the draft of a step."""
-        known = self.of(step)
-        self._keep(tuple(draft for draft in self._all if draft != known))
+        old = self.of(step)
+        self._keep(tuple(draft for draft in self._all if draft != old))
 
     def _own(self, draft: OutputDraft) -> bool:
         try:
-            begun = self._bench.store.revisions.find(draft.revision)
+            origin = self._bench.store.revisions.find(draft.revision)
         except UnknownId:
             return False
-        return begun.session == self._head.session and draft.step < len(begun.workflow)
+        return origin.session == self._head.session and draft.step < len(origin.workflow)
 
     def _place(self, draft: OutputDraft) -> int | None:
-        """Where the draft's step stands now, None where it was removed."""
+        """Where the draft's step stands now, or None if it was removed."""
         if draft.revision == self._head.id:
             return draft.step
         try:
-            begun = self._bench.store.revisions.find(draft.revision).workflow
+            origin = self._bench.store.revisions.find(draft.revision).workflow
         except UnknownId:
             return None
-        return {pair.old: pair.new for pair in plan_diff(begun, self._head.workflow).pairs}.get(draft.step)
+        return {pair.old: pair.new for pair in plan_diff(origin, self._head.workflow).pairs}.get(draft.step)
 
     @property
     def _all(self) -> tuple[OutputDraft, ...]:
@@ -124,13 +124,13 @@ class _Contents(_Stored):
 def tab_storage(bench: Workbench, tab: TabState, head: Revision) -> None:
     """Write what the tab remembers of the session to the browser; read it where this process has nothing."""
     session = head.session
-    known = f"{KEY}-known-{session}"
+    read_key = f"{KEY}-known-{session}"
     drafts = OutputDrafts(bench, head)
 
-    def found() -> None:
-        if not st.session_state.get(known):
-            st.session_state[known] = True
-            restore(bench, tab, head, st.session_state[KEY].found)
+    def load() -> None:
+        if not st.session_state.get(read_key):
+            st.session_state[read_key] = True
+            restore(bench, tab, head, trigger_value(KEY, "found"))
         tab.ask_redraw()
 
     _component(
@@ -138,10 +138,10 @@ def tab_storage(bench: Workbench, tab: TabState, head: Revision) -> None:
         data={
             "session": session,
             "written": written(tab.edits_aside(session), drafts.unsaved_drafts),
-            "reads": not st.session_state.get(known, False),
+            "reads": not st.session_state.get(read_key, False),
         },
         height=1,
-        on_found_change=found,
+        on_found_change=load,
     )
 
 
@@ -159,10 +159,10 @@ def written(edits: tuple[EditAside, ...], drafts: tuple[OutputDraft, ...]) -> st
     return contents.model_dump_json()
 
 
-def restore(bench: Workbench, tab: TabState, head: Revision, found: object) -> None:
+def restore(bench: Workbench, tab: TabState, head: Revision, text: object) -> None:
     """Take over what `written` made of an earlier process's edits and drafts of the session."""
     try:
-        contents = _Contents.model_validate_json(found if isinstance(found, str) else "")
+        contents = _Contents.model_validate_json(text if isinstance(text, str) else "")
     except (ValidationError, WorkflowError):
         return
     there = {edit.id for edit in tab.edits_aside(head.session)}

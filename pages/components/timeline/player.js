@@ -3,6 +3,8 @@
 // The position advances here by the browser's clock; Python computes it for the rest of the page from the
 // moment of the request. Each request has a mark: an answer to an earlier one changes nothing here.
 
+import { element, icon } from "../streamlit_patches/shared.js";
+
 const ICONS = {
   play: "M8 5v14l11-7z",
   pause: "M6 19h4V5H6zm8-14v14h4V5z",
@@ -16,7 +18,7 @@ const steady = window.matchMedia("(prefers-reduced-motion: reduce)");
 // The player's position at its last message: a component that is mounted again continues from there.
 let standing = {};
 
-class Player {
+export class Player {
   constructor(root, moved) {
     this.root = root;
     this.box = root.querySelector(".player");
@@ -25,8 +27,11 @@ class Player {
     this.speeds = root.querySelector(".speeds");
     this.moved = moved;
     this.on = this.playing = false;
-    this.position = 0;
-    for (const name of ["back", "forth", "end"]) this.button(name).append(icon(ICONS[name]));
+    this.position = this.since = 0;
+    this.moments = [];
+    /** @type {any} */
+    this.timer = null;
+    for (const name of ["back", "forth", "end"]) this.button(name).replaceChildren(icon(ICONS[name]));
     this.box.addEventListener("click", ({ target }) => this.press(target.closest("button")));
     this.range.addEventListener("input", () => this.seek(Number(this.range.value)));
     this.speeds.addEventListener("keydown", (event) => this.otherSpeed(event));
@@ -65,7 +70,7 @@ class Player {
     this.seconds = data.seconds;
     this.moments = momentsOf(data);
     this.offerSpeeds(data.speeds);
-    if (this.sent === undefined) this.sent = this.taken(data);
+    if (this.sent === undefined) this.sent = this.standingMark(data);
     if (this.sent === undefined) this.obey(data.replay);
     // Whatever was asked here is known there by now: it can only have ended since.
     else if (this.sent === data.mark && this.on && !data.replay) this.obey(null);
@@ -74,7 +79,7 @@ class Player {
   }
 
   // A position that another mount sent and Python received is exact here; Python's own estimate was on its way.
-  taken({ mark, replay }) {
+  standingMark({ mark, replay }) {
     if (!mark || standing.mark !== mark || !replay) return undefined;
     Object.assign(this, standing.state);
     return mark;
@@ -174,10 +179,10 @@ class Player {
   send() {
     this.wished = false;
     this.sent = `${Date.now()}-${Math.random()}`;
-    const asked = this.on ? { position: this.now(), playing: this.playing, speed: this.speed } : {};
+    const moment = this.on ? { position: this.now(), playing: this.playing, speed: this.speed } : {};
     const { on, playing, position, since, speed } = this;
     standing = { mark: this.sent, state: { on, playing, position, since, speed } };
-    this.component.setTriggerValue("replay", { ...asked, mark: this.sent });
+    this.component.setTriggerValue("replay", { ...moment, mark: this.sent });
   }
 
   // -- drawing -----------------------------------------------------------------------------------

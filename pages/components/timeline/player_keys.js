@@ -8,15 +8,15 @@ const PLAYER_KEYS = {
   End: (player) => player.end(),
 };
 
-class PlayerKeys {
+export class PlayerKeys {
   constructor(player) {
     this.player = player;
     this.pressed = (event) => this.press(event);
   }
 
-  listen(wanted) {
+  listen(isOn) {
     // Before anything on the page gets them.
-    if (wanted) window.addEventListener("keydown", this.pressed, true);
+    if (isOn) window.addEventListener("keydown", this.pressed, true);
     else window.removeEventListener("keydown", this.pressed, true);
   }
 

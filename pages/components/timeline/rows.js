@@ -1,11 +1,13 @@
 // One row a step: its name, its bar on the run's time, its label. Texts go into text nodes only.
 
-const share = (value) => `${(value * 100).toFixed(4)}%`;
+import { element, markOption, unseen, workerMark } from "../streamlit_patches/shared.js";
+
+export const share = (value) => `${(value * 100).toFixed(4)}%`;
 
 const CUT = ["cancelled", "interrupted"];
 let lists = 0;
 
-class Rows {
+export class Rows {
   constructor(root, chosen, opened) {
     this.list = root.querySelector(".rows");
     this.ways = root.querySelector(".ways");
@@ -40,7 +42,7 @@ class Rows {
     const signature = JSON.stringify([data.rows, span]);
     if (signature !== this.signature) {
       this.signature = signature;
-      this.list.replaceChildren(...data.rows.map((row, at) => this.drawn(row, at, data, span)));
+      this.list.replaceChildren(...data.rows.map((row, at) => this.rowOf(row, at, data, span)));
       this.drawWay(data, span);
     }
     // An answer to an earlier choice must not undo a newer one.
@@ -54,25 +56,26 @@ class Rows {
     markOption(this.list, this.list.children, step);
   }
 
-  drawn(row, at, data, span) {
-    const begun = row.start === null ? [] : row.called ? this.bar(row, data.seconds, span) : [this.mark(row, span)];
-    const drawn = element("div", { class: "row", id: this.prefix + at, role: "option" },
-      this.name(row, at), element("div", "lane", ...begun), element("div", "label", row.label),
+  rowOf(row, at, data, span) {
+    const bars = row.start === null ? [] : row.called ? this.bar(row, data.seconds, span) : [this.mark(row, span)];
+    const box = element("div", { class: "row", id: this.prefix + at, role: "option" },
+      this.name(row, at), element("div", "lane", ...bars), element("div", "label", row.label),
       unseen([row.worker, ...row.details].join(", ")));
-    drawn.classList.toggle("critical", row.critical);
-    drawn.classList.toggle("quiet", row.start === null);
-    return drawn;
+    box.classList.toggle("critical", row.critical);
+    box.classList.toggle("quiet", row.start === null);
+    return box;
   }
 
   // A step's number stands left of the title, also of one that is written from right to left.
   name(row, at) {
     const number = row.name.startsWith(`${at + 1}. `) ? `${at + 1}. ` : "", title = row.name.slice(number.length);
-    return element("div", "name", element("span", {}, number), element("span", { class: "title", dir: "auto" }, title));
+    return element("div", "name", workerMark(row.mark), element("span", {}, number), element("span", { class: "title", dir: "auto" }, title));
   }
 
   bar(row, seconds, span) {
     const end = row.end ?? seconds, length = Math.max(0, end - row.start);
     const bar = element("div", "bar");
+    if (row.mark) bar.style.setProperty("--worker", row.mark.hue);
     bar.style.left = share(row.start / span);
     bar.style.width = share(length / span);
     if (row.status === "failed") bar.dataset.end = "failed";
@@ -111,7 +114,7 @@ class Rows {
 
 const HEADINGS = ["Step", "Worker", "State", "Began", "Ended", "Took", "Details"];
 
-function fillTable(table, rows) {
+export function fillTable(table, rows) {
   const line = (cells, name) => element("tr", {}, ...cells.map((text) => element(name, {}, text)));
   const body = rows.map((row) => line([row.name, row.worker, row.state, ...row.times, row.details.join(". ")], "td"));
   const head = element("thead", {}, line(HEADINGS, "th"));

@@ -1,11 +1,20 @@
 // A run by time on the page: rows with bars, the axis above them, the player of a run that is over.
 
+import { element, mounted, workerMark } from "../streamlit_patches/shared.js";
+import { roomFor, ticksOf } from "./axis.js";
+import { Player } from "./player.js";
+import { PlayerKeys } from "./player_keys.js";
+import { Rows, fillTable, share } from "./rows.js";
+
 class Timeline {
   constructor(root) {
     this.root = root;
     this.axis = root.querySelector(".axis");
     this.over = root.querySelector(".over");
+    this.span = 1;
     this.tip = root.querySelector(".tip");
+    this.knob = this.axis.appendChild(element("div", "knob"));
+    this.head = this.over.appendChild(element("div", "head"));
     this.listeners = new AbortController();
     this.rows = new Rows(root, (choice) => this.component.setStateValue("selected", choice), () => this.open());
     this.player = new Player(root, (position) => this.drawMoment(position));
@@ -76,10 +85,8 @@ class Timeline {
     }
   }
 
-  // `position` is where the replay stands, null where none does.
+  // `position` is where the replay stands, or null without one.
   drawMoment(position) {
-    this.knob ??= this.axis.appendChild(element("div", "knob"));
-    this.head ??= this.over.appendChild(element("div", "head"));
     const at = position === null ? "" : share(position / this.span);
     this.root.style.setProperty("--head", at);
     for (const part of [this.knob, this.head]) {
@@ -89,10 +96,11 @@ class Timeline {
   }
 
   showTip({ target, clientX, clientY }) {
-    const drawn = target.closest?.(".row"), row = drawn && this.component.data.rows[[...drawn.parentNode.children].indexOf(drawn)];
+    const box = target.closest?.(".row"), row = box && this.component.data.rows[[...box.parentNode.children].indexOf(box)];
     this.tip.hidden = !row;
     if (!row) return;
-    this.tip.replaceChildren(element("b", {}, row.name), ...[row.worker, ...row.details].map((line) => element("span", {}, line)));
+    this.tip.replaceChildren(element("b", {}, row.name), element("span", {}, workerMark(row.mark), ` ${row.worker}`),
+      ...row.details.map((line) => element("span", {}, line)));
     const { offsetWidth: width, offsetHeight: height } = this.tip;
     this.tip.style.left = `${Math.max(8, Math.min(clientX + 14, innerWidth - width - 8))}px`;
     this.tip.style.top = `${clientY + 18 + height < innerHeight ? clientY + 18 : clientY - height - 10}px`;
@@ -101,20 +109,22 @@ class Timeline {
   // What occurs, and only that.
   drawLegend({ rows, path }) {
     const sample = (inside, around = {}) => element("i", around, inside);
-    const begun = element("div", "bar", element("div", { class: "silence", style: "width: 60%" }));
+    const bar = element("div", "bar", element("div", { class: "silence", style: "width: 60%" }));
     const failed = element("div", { class: "bar", "data-end": "failed" });
     const entries = [
       [path.length, sample(element("div", "bar"), "critical"), "Critical path"],
-      [rows.some((row) => row.first !== null), sample(begun), "Before the first word"],
+      [rows.some((row) => row.first !== null), sample(bar), "Before the first word"],
       [rows.some((row) => row.retries.length), sample(element("div", "retry")), "Asked again"],
       [rows.some((row) => row.start !== null && !row.called), sample(element("div", "mark")), "Counted without a call"],
       [rows.some((row) => row.status === "failed"), sample(failed), "Failed"],
     ];
-    const shown = entries.filter(([occurs]) => occurs).map(([, box, text]) => element("span", {}, box, text));
-    this.root.querySelector(".legend").replaceChildren(...shown);
+    const samples = entries.filter(([occurs]) => occurs).map(([, box, text]) => element("span", {}, box, text));
+    this.root.querySelector(".legend").replaceChildren(...samples);
   }
 
   destroy() {
+    this.knob.remove();
+    this.head.remove();
     this.listeners.abort();
     this.observer.disconnect();
     this.keys.listen(false);

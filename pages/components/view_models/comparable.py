@@ -27,15 +27,15 @@ _ORIGINS: Mapping[Origin, str] = {"conductor": "by the Conductor", "human": "edi
 class Side:
     """One side of a comparison: a workflow of a session, and what came of it where it is a run.
 
-    `name` is what it is called in its session, such as "Run 3"; `made` is where its workflow came from.
-    `state` is None where nothing was run, `revision` where the workflow is none of the session's.
+    `name` is what it is called in its session, such as "Run 3"; `origin` is where its workflow came from.
+    `state` is None if nothing was run, `revision` if the workflow is not of the session.
     """
 
     address: str
     name: str
     session: Session
     workflow: Workflow
-    made: str
+    origin: str
     revision: str | None = None
     state: RunState | None = None
 
@@ -47,7 +47,7 @@ class Side:
     @property
     def contender(self) -> Contender:
         """Its workflow, to be run against another one."""
-        return Contender(self.session.id, self.workflow, name=self.made, revision=self.revision)
+        return Contender(self.session.id, self.workflow, name=self.origin, revision=self.revision)
 
 
 def address_of(record: Revision | RunRecord | Plan) -> str:
@@ -68,19 +68,19 @@ def rules_address(session: str) -> str:
 
 def find_side(bench: Workbench, address: str) -> Side:
     """What is at an address. Raises `StorageError` where there is nothing that can be compared."""
-    kind, parted, found = address.partition(":")
+    kind, parted, rest = address.partition(":")
     if not parted:
-        kind, found = _kind_of(bench.store, address), address
+        kind, rest = _kind_of(bench.store, address), address
     match kind:
         case "run":
-            return _run_side(bench, bench.store.runs.find(found))
+            return _run_side(bench, bench.store.runs.find(rest))
         case "revision":
-            return _revision_side(bench.store, bench.store.revisions.find(found))
+            return _revision_side(bench.store, bench.store.revisions.find(rest))
         case "plan":
-            plan, _, candidate = found.partition(":")
+            plan, _, candidate = rest.partition(":")
             return _plan_side(bench.store, bench.store.plans.find(plan), candidate)
         case "rules":
-            return _rules_side(bench, found)
+            return _rules_side(bench, rest)
     raise StorageError(
         f"{address[:_NAME_LENGTH]!r} names neither a run nor a revision; choose one, or correct the address: "
         "it is run:… or revision:… with an id."
@@ -97,7 +97,7 @@ def _run_side(bench: Workbench, run: RunRecord) -> Side:
         name=f"Run {listed.index(run.id) + 1}" if run.id in listed else "Run of a trial",
         session=bench.store.sessions.find(run.session),
         workflow=state.workflow or revision.workflow,
-        made=_made(revision),
+        origin=_origin(revision),
         # A trial's workflow is another one.
         revision=revision.id if run.id in listed else None,
         state=state,
@@ -110,12 +110,12 @@ def _revision_side(store: SessionStore, revision: Revision) -> Side:
         name=f"Revision {revision.number}",
         session=store.sessions.find(revision.session),
         workflow=revision.workflow,
-        made=_made(revision),
+        origin=_origin(revision),
         revision=revision.id,
     )
 
 
-def _made(revision: Revision) -> str:
+def _origin(revision: Revision) -> str:
     """Where a workflow came from, in a few words."""
     note = " ".join(revision.note.split())[:_NAME_LENGTH]
     return "planned by the Conductor" if revision.origin == "conductor" else note or _ORIGINS[revision.origin]
@@ -125,9 +125,9 @@ def _plan_side(store: SessionStore, plan: Plan, candidate: str) -> Side:
     """The plan that counts, or the `candidate` of that number (from 0, in digits) in its text."""
     workflow = None if plan.report is None else plan.report.workflow
     if candidate and plan.report is not None:
-        known = candidate.isdecimal() and len(candidate) < 6
-        found = plan.report.candidates[int(candidate) :][:1] if known else ()
-        workflow = found[0].workflow if found else None
+        is_number = candidate.isdecimal() and len(candidate) < 6
+        candidates = plan.report.candidates[int(candidate) :][:1] if is_number else ()
+        workflow = candidates[0].workflow if candidates else None
     if workflow is None:
         raise StorageError("That plan has no workflow to compare; choose a run, a revision or a valid plan.")
     return Side(
@@ -135,7 +135,7 @@ def _plan_side(store: SessionStore, plan: Plan, candidate: str) -> Side:
         name=f"Alternative {plan.attempt}" if plan.alternative else f"Plan of {plan.planner}",
         session=store.sessions.find(plan.session),
         workflow=workflow,
-        made=f"planned by {plan.planner}",
+        origin=f"planned by {plan.planner}",
     )
 
 
@@ -145,19 +145,19 @@ def _rules_side(bench: Workbench, session: str) -> Side:
         name="Plan of the rules",
         session=bench.store.sessions.find(session),
         workflow=bench.racing.rules_plan(session),
-        made="planned by rules, without a call",
+        origin="planned by rules, without a call",
     )
 
 
-def _kind_of(store: SessionStore, found: str) -> str:
+def _kind_of(store: SessionStore, address: str) -> str:
     for kind, find in (("run", store.runs.find), ("revision", store.revisions.find)):
         try:
-            find(found)
+            find(address)
         except StorageError:
             continue
         return kind
     raise StorageError(
-        f"There is neither a run nor a revision {found[:_NAME_LENGTH]!r} in this store; choose one."
+        f"There is neither a run nor a revision {address[:_NAME_LENGTH]!r} in this store; choose one."
     )
 
 
@@ -189,7 +189,7 @@ def last_two(store: SessionStore, session: str) -> tuple[str, str] | None:
     """What a session is compared by where nothing is chosen: how it is now with how it was before.
 
     The current revision's newest run with the run before it; a revision that was not run with the newest
-    run, else with what was edited. None where there is nothing to compare.
+    run, else with what was edited. None if there is nothing to compare.
     """
     runs, head = store.runs.of_session(session), store.revisions.head(session)
     if head is None:

@@ -48,9 +48,9 @@ def moment_text(position: float, seconds: float) -> str:
     return f"{unit.number(position)} of {unit.number(seconds)} {unit.name}"
 
 
-def asked(wish: Any, *, run: str, revision: str, seconds: float, now: float) -> Replay | None:
-    """The replay of `run` that `wish` asks for: {"position", "playing", "speed"}; None where it asks for the
-    end, or cannot be read.
+def read_replay(wish: Any, *, run: str, revision: str, seconds: float, now: float) -> Replay | None:
+    """The replay of `run` that `wish` asks for: {"position", "playing", "speed"}, or None if it asks for
+    the end or cannot be read.
 
     Positions are seconds into the run, which took `seconds`; `now` is in Unix seconds. See `Replay` for
     `revision`.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
+from conductor.text.calendar_time import local_time
 from conductor.text.formatting import dollars, duration
 from conductor.values.budget import Limit
-from conductor.values.output import CUT_OFF, NO_ANSWER, Output, WorkerKind
+from conductor.values.output import CUT_OFF, EMBEDDED_LABEL, NO_ANSWER, Output, WorkerKind
 from conductor.values.total import Total
 from storage import Plan, SessionState
 
@@ -40,7 +40,7 @@ _WORDS: Mapping[SessionState, str] = {
 
 def clock(at: float) -> str:
     """A time (Unix seconds) by day and minute, as lists show it."""
-    return datetime.fromtimestamp(at, tz=UTC).astimezone().strftime("%d %b, %H:%M")
+    return f"{local_time(at):%d %b, %H:%M}"
 
 
 def state_label(state: SessionState) -> str:
@@ -97,8 +97,8 @@ def author_notes(worker: str, state: StepState) -> list[str]:
 
 
 def kind_notes(kind: WorkerKind | None) -> list[str]:
-    """The kind of the worker that wrote a text, where that is no model."""
-    return [] if kind is None or kind == "model" else [kind]
+    """The kind of the worker that wrote a text, where that is no served model."""
+    return [] if kind is None or kind == "model" else [EMBEDDED_LABEL if kind == "embedded" else kind]
 
 
 def by_hand(output: Output | None) -> list[str]:
@@ -107,12 +107,11 @@ def by_hand(output: Output | None) -> list[str]:
         return []
     if output.stand_in is not None:
         return ["by its rule for failures"]
-    when = datetime.fromtimestamp(output.hand.at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M")
-    return [f"edited by hand by {output.hand.by}, {when}"]
+    return [f"edited by hand by {output.hand.by}, {local_time(output.hand.at):%d %b %Y, %H:%M}"]
 
 
 def stand_in(worker: str, state: StepState) -> str | None:
-    """That another worker answered, None where the step's own did."""
+    """That another worker answered, or None if the step's own did."""
     output = state.output
     if output is not None and output.instead_of is not None:
         return f"answered by {output.worker} in place of {output.instead_of}"
@@ -131,7 +130,7 @@ def answer_notes(state: RunState) -> list[str]:
     step = state.steps[state.answer_step]
     fallback = stand_in(state.workflow.steps[state.answer_step].worker, step)
     return [
-        *(["pinned"] if step.kept == "pinned" else []),
+        *(["pinned"] if step.kept_because == "pinned" else []),
         *by_hand(step.output),
         *([] if fallback is None else [fallback]),
         *ending_notes(step),
@@ -160,13 +159,13 @@ class Spent:
 
 def spent(state: RunState, *, now: float) -> tuple[Spent, ...]:
     """Each limited quantity of the run with what led to it, as far as known. `now` is in Unix seconds."""
-    budget, known, before = state.budget, state.known_usage, state.used_before
+    budget, usage, before = state.budget, state.known_usage, state.used_before
     seconds, calls = before.seconds + (state.elapsed(now) or 0.0), before.calls + state.calls
-    tokens, cost = before.tokens + (known.total or 0), before.cost + (known.cost or 0.0)
-    found: list[Spent] = []
+    tokens, cost = before.tokens + (usage.total or 0), before.cost + (usage.cost or 0.0)
+    quantities: list[Spent] = []
 
     def add(limit: Limit, share: float, words: str, *, exact: bool = True) -> None:
-        found.append(Spent(limit, words if exact else f"at least {words}", min(share, 1.0)))
+        quantities.append(Spent(limit, words if exact else f"at least {words}", min(share, 1.0)))
 
     if budget.tokens is not None:
         words = f"{tokens:,} of {budget.tokens:,} tokens"
@@ -178,4 +177,4 @@ def spent(state: RunState, *, now: float) -> tuple[Spent, ...]:
         add("seconds", seconds / budget.seconds, f"{seconds:.0f} of {budget.seconds:g} seconds")
     if budget.calls is not None:
         add("calls", calls / budget.calls, f"{calls:,} of {budget.calls:,} calls")
-    return tuple(found)
+    return tuple(quantities)

@@ -14,7 +14,7 @@ from conductor.engine.schedule import BlastRadius
 from conductor.errors import WorkflowError
 from conductor.runs.replay import Replay, as_of
 from conductor.runs.state import RunState
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.presets import Settings
 from pages.components.view_models.replay import recording
@@ -33,12 +33,13 @@ class SessionView:
     its state now.
     `stoppable` is whether it runs in this process, `unsaved` why not all of it could be stored. `newest`
     is whether no later run of the session exists.
-    `plan` is what the workflow was made of, in the revision `planned` that people may have edited since;
-    `latest_plan` is the newest that was requested, alternatives aside. `planning` is what
-    the Conductor writes just now, None while it does not; `busy` whether this process plans or runs here,
-    or will do so next.
-    `outlook` is what a rerun would do, None where there is no workflow or `problem` keeps it from running.
-    `replay` is where the replay of `run` stands, None where none does. In a replay `state` is that of its
+    `plan` is what the workflow was made of, in the revision `planned` that people may have edited since, and
+    without a workflow the newest; `latest_plan` is the newest that was requested, alternatives aside.
+    `planning` is what the Conductor writes just now, None while it does not; `busy` whether this process
+    plans or runs here, or will do so next.
+    `outlook` is what *Run*, *Rerun* or *Continue* does, or None without a workflow or if `problem` prevents
+    it.
+    `replay` is where the replay of `run` stands, or None. In a replay `state` is that of its
     moment, as if that were now, and `head` is the workflow that was run.
     """
 
@@ -69,19 +70,22 @@ class SessionView:
         # Read before the store: what ended by now is found there.
         busy = bench.activities.busy(session)
         planning = bench.activities.live_plan(session)
-        found = store.sessions.find(session)
+        record = store.sessions.find(session)
         head = store.revisions.head(session)
         runs = store.runs.of_session(session)
-        run = _shown(runs, head)
+        run = _visible_run(runs, head)
         undo, redo = store.revisions.neighbours(session)
         latest_plan = store.plans.latest(session)
         planned = store.revisions.planned(head.id) if head is not None else None
+        made_of = latest_plan if head is None else None
+        if planned is not None and planned.plan is not None:
+            made_of = store.plans.find(planned.plan)
         outlook, problem = _outlook(bench, session) if head is not None else (None, None)
         view = cls(
-            session=found,
+            session=record,
             head=head,
             planned=planned,
-            plan=store.plans.find(planned.plan) if planned and planned.plan else latest_plan,
+            plan=made_of,
             latest_plan=latest_plan,
             planning=None if planning is None else planning.state,
             busy=busy or planning is not None,
@@ -142,8 +146,8 @@ class SessionView:
     @property
     def phase(self) -> tuple[object, ...]:
         """What a page was drawn for: where it differs from before, the whole page is drawn again."""
-        kept = (self.head, self.run, self.latest_plan)
-        ids = tuple(None if record is None else record.id for record in kept)
+        records = (self.head, self.run, self.latest_plan)
+        ids = tuple(None if record is None else record.id for record in records)
         replayed = None if self.replay is None else (self.replay.run, self.replay.playing)
         return (*ids, self.live, self.waits, self.planning is not None, self.busy, replayed)
 
@@ -166,8 +170,8 @@ class SessionView:
     def kept_answer(self) -> Plan | None:
         """The newest plan where it returns the answer of the run shown as it is."""
         plan = self.latest_plan
-        kept = plan is not None and plan.report is not None and plan.report.return_previous
-        return plan if kept and plan is not None and self._looked_at(plan) else None
+        is_kept = plan is not None and plan.report is not None and plan.report.return_previous
+        return plan if is_kept and plan is not None and self._looked_at(plan) else None
 
     def _looked_at(self, plan: Plan) -> bool:
         return self.run is not None and plan.looks_back == self.run.id
@@ -178,8 +182,31 @@ class SessionView:
         return self.head is not None and self.state is not None and self.state.is_run_of(self.head.workflow)
 
     @property
+    def proceeds(self) -> bool:
+        """Whether the next run passes the gates at which the newest one waits."""
+        return self.waits and self.outlook is not None and bool(self.outlook.scope.passes)
+
+    @property
+    def next_run(self) -> str | None:
+        """What *Continue* or *Rerun* calls, or None if nothing can be run."""
+        again = "Continue" if self.proceeds else "a rerun"
+        return None if self.outlook is None else f"{again} calls {self.outlook.calls}"
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether a rerun would do just what the newest run did: finish, on known outputs alone."""
+        return (
+            self.as_run
+            and self.newest
+            and self.state is not None
+            and (self.state.status, self.state.whole) == ("finished", True)
+            and self.outlook is not None
+            and not (self.outlook.radius.runs or self.outlook.estimate.calls)
+        )
+
+    @property
     def radius(self) -> BlastRadius | None:
-        """Which steps a rerun would call, by `outlook`."""
+        """Which steps the next run would call, by `outlook`."""
         return None if self.outlook is None else self.outlook.radius
 
     @property
@@ -188,7 +215,7 @@ class SessionView:
         return frozenset() if self.outlook is None else self.outlook.changed_pins
 
 
-def _shown(runs: Sequence[RunRecord], head: Revision | None) -> RunRecord | None:
+def _visible_run(runs: Sequence[RunRecord], head: Revision | None) -> RunRecord | None:
     live = (run for run in runs if run.status == "running")
     of_head = (run for run in runs if head is not None and run.revision == head.id)
     return next(chain(live, of_head, runs), None)
@@ -199,23 +226,6 @@ def _outlook(bench: Workbench, session: str) -> tuple[Outlook | None, str | None
         return bench.running.outlook(session), None
     except WorkflowError as error:
         return None, str(error)
-
-
-def outlook_sentence(outlook: Outlook, steps: int) -> str:
-    """What a rerun will do, in one sentence; estimates are marked with "~", what is unknown is left out."""
-    radius, runs = outlook.radius, len(outlook.radius.runs)
-    if not runs:
-        return "Nothing to run: every step's output is known."
-    every = f"All {steps} steps will run" if steps > 1 else "The step will run"
-    parts = [f"{runs} of {steps} steps will run" if runs < steps else every, *outlook.estimate.words]
-    if radius.reused:
-        parts.append(f"{len(radius.reused)} reused")
-    if radius.kept:
-        changed = len(outlook.changed_pins)
-        which = "" if changed == len(radius.kept) else f"{changed} with "
-        parts.append(f"{len(radius.kept)} pinned" + (f" ({which}inputs changed)" if changed else ""))
-    fewer = "; fewer if an output stays the same" if radius.spared and radius.known else ""
-    return f"{', '.join(parts)}{fewer}."
 
 
 def state_text(view: SessionView, *, now: float) -> str:
@@ -232,26 +242,24 @@ def state_text(view: SessionView, *, now: float) -> str:
     elif view.planning is not None:
         parts.append("planning")
     elif view.as_run and view.state is not None:
-        parts += [f"{run_label(view.state)}{_kept(view, view.state)}", *_shortfall(view.state)]
+        parts += [f"{run_label(view.state)}{_remainder(view, view.state)}", *_shortfall(view.state)]
         parts += used_of(view.state, view.plan).known_words
     elif view.outlook is not None:
-        parts.append(outlook_sentence(view.outlook, len(view.head.workflow)).removesuffix("."))
+        parts.append(view.outlook.sentence.removesuffix("."))
     return " · ".join(parts)
 
 
-def _kept(view: SessionView, state: RunState) -> str:
-    """Of a run that broke off: what was kept, and what a rerun calls."""
-    if state.status not in _BROKEN_OFF or view.outlook is None:
+def _remainder(view: SessionView, state: RunState) -> str:
+    """Of a run that broke off: what was kept, and what the next one calls."""
+    if state.status not in _BROKEN_OFF or view.next_run is None:
         return ""
-    kept, runs = sum(step.output is not None for step in state.steps), len(view.outlook.radius.runs)
-    again = "Continue" if state.status == "paused" else "a rerun"
-    return f": {kept} of {len(state.steps)} kept, {again} runs {runs}"
+    return f": {view.next_run}, {len(state.outputs)} of {len(state.steps)} kept"
 
 
 def _shortfall(state: RunState) -> list[str]:
     """What a finished run did without: an answer does not show that steps it did not need have failed."""
     failed = state.counts["failed"]
-    return [f"{counted(failed, 'step')} failed"] if failed and state.status == "finished" else []
+    return [f"{quantity(failed, 'step')} failed"] if failed and state.status == "finished" else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from conductor.orchestrate import cheapest
-from conductor.text.formatting import counted
+from conductor.orchestration.rounds import cheapest
+from conductor.text.formatting import quantity
 from conductor.values.budget import Budget
 from conductor.values.presets import MODES, Mode, Settings
 from conductor.workers.protocol import WorkerCard
@@ -21,7 +21,7 @@ MODE_LINES: Mapping[Mode, str] = {
 
 
 def mode_of(settings: Settings) -> Mode | None:
-    """The mode these settings are, None where something was chosen otherwise."""
+    """The mode these settings are, or None if something was chosen otherwise."""
     for mode, named in MODES.items():
         if all(getattr(named, name) == getattr(settings, name) for name in _OF_MODE):
             return mode
@@ -82,7 +82,7 @@ def _preset(settings: Settings, _: Sequence[str]) -> str:
 
 def _steps(settings: Settings, _: Sequence[str]) -> str:
     steps = "1 step" if settings.max_steps == 1 else f"Up to {settings.max_steps} steps"
-    return steps if settings.rounds == 1 else f"{steps}, {counted(settings.rounds, 'round')}"
+    return steps if settings.rounds == 1 else f"{steps}, {quantity(settings.rounds, 'round')}"
 
 
 def _budget(settings: Settings, _: Sequence[str]) -> str:
@@ -92,8 +92,8 @@ def _budget(settings: Settings, _: Sequence[str]) -> str:
 def _pool(settings: Settings, names: Sequence[str]) -> str:
     mine = used(settings, names)
     if set(mine) != set(names):
-        return f"{len(mine)} of {counted(len(names), 'worker')}"
-    return counted(len(names), "worker") + ("" if mine == tuple(names) else " in your order")
+        return f"{len(mine)} of {quantity(len(names), 'worker')}"
+    return quantity(len(names), "worker") + ("" if mine == tuple(names) else " in your order")
 
 
 CHIPS: Mapping[str, Callable[[Settings, Sequence[str]], str]] = {
@@ -114,7 +114,7 @@ def economy(settings: Settings, cards: Sequence[WorkerCard]) -> str:
         return "No price is known, so no worker is left out."
     if len(left) == len(cards):
         return "All workers have the same price."
-    names = left[0].name if len(left) == 1 else f"{len(left)} of {counted(len(cards), 'worker')}"
+    names = left[0].name if len(left) == 1 else f"{len(left)} of {quantity(len(cards), 'worker')}"
     return f"Of the lowest known price: {names}."
 
 
@@ -122,11 +122,11 @@ def limits(budget: Budget) -> list[str]:
     """Each limit of a budget in its unit."""
     parts = []
     if budget.tokens is not None:
-        parts.append(counted(budget.tokens, "token"))
+        parts.append(quantity(budget.tokens, "token"))
     if budget.cost is not None:
         parts.append(f"${budget.cost:.2f}" if round(budget.cost, 2) == budget.cost else f"${budget.cost:g}")
     if budget.seconds is not None:
         parts.append(f"{budget.seconds:g} s")
     if budget.calls is not None:
-        parts.append(counted(budget.calls, "call"))
+        parts.append(quantity(budget.calls, "call"))
     return parts

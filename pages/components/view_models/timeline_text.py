@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
-from conductor.runs.timeline import Row, Timeline, Unknown, WithoutEdge
-from conductor.text.formatting import counted, duration
+from conductor.runs.timeline import EdgeSaving, Timeline, TimelineRow, Unknown
+from conductor.text.formatting import duration, quantity
 from conductor.values.output import NO_ANSWER
 from pages.components.view_models.workflow.card_content import step_name
 
@@ -69,7 +69,7 @@ def row_text(state: RunState, timeline: Timeline) -> tuple[RowText, ...]:
     )
 
 
-def _label(row: Row, own: StepState, timeline: Timeline) -> str:
+def _label(row: TimelineRow, own: StepState, timeline: Timeline) -> str:
     if row.part == "blocked":
         return f"blocked by {_steps(own.blocked_by)}"
     if row.part == "not reached":
@@ -83,7 +83,7 @@ def _label(row: Row, own: StepState, timeline: Timeline) -> str:
     return took if ended is None else f"{ended}, {took}"
 
 
-def _details(row: Row, own: StepState, timeline: Timeline) -> list[str]:
+def _details(row: TimelineRow, own: StepState, timeline: Timeline) -> list[str]:
     """Sentences without a full stop, the most important first."""
     if row.part in ("blocked", "not reached", "left out"):
         return [_never_began(row, own, timeline)]
@@ -98,13 +98,13 @@ def _details(row: Row, own: StepState, timeline: Timeline) -> list[str]:
     if row.first_word is not None and row.start is not None:
         details.append(f"First word after {duration(row.first_word - row.start)}")
     if row.retries:
-        details.append(f"Asked again {counted(len(row.retries), 'time')}")
+        details.append(f"Asked again {quantity(len(row.retries), 'time')}")
     if row.step in timeline.path:
         details.append("On the critical path")
     return details
 
 
-def _never_began(row: Row, own: StepState, timeline: Timeline) -> str:
+def _never_began(row: TimelineRow, own: StepState, timeline: Timeline) -> str:
     if row.part == "blocked":
         return f"Never began, because it reads {_steps(own.blocked_by)}"
     if row.part == "left out":
@@ -114,7 +114,7 @@ def _never_began(row: Row, own: StepState, timeline: Timeline) -> str:
     return "Has not begun yet" if timeline.live else "The run ended before its turn"
 
 
-def _when(row: Row, own: StepState, timeline: Timeline) -> str:
+def _when(row: TimelineRow, own: StepState, timeline: Timeline) -> str:
     start = row.start or 0.0
     began = "Began at once" if start < _AT_ONCE else f"Began after {duration(start)}"
     took = duration(_so_far(row, timeline))
@@ -127,7 +127,7 @@ def _when(row: Row, own: StepState, timeline: Timeline) -> str:
     return f"{began}, {ended} after {end}, took {took}"
 
 
-def _so_far(row: Row, timeline: Timeline) -> float:
+def _so_far(row: TimelineRow, timeline: Timeline) -> float:
     """Seconds of its call; up to the end of the timeline where it has no end."""
     end = timeline.seconds if row.end is None else row.end
     return max(0.0, end - (row.start or 0.0))
@@ -147,8 +147,8 @@ def path_text(timeline: Timeline) -> str:
     return f"Critical path: {way}, {duration(calls)} of calls in a run of {duration(timeline.seconds)}"
 
 
-def edge_sentences(edges: Sequence[WithoutEdge], timeline: Timeline) -> list[str]:
-    """The edges that cost most, one sentence each; one sentence where none cost anything."""
+def edge_sentences(edges: Sequence[EdgeSaving], timeline: Timeline) -> list[str]:
+    """The edges that cost most, one sentence each; one sentence if no edge cost anything."""
     worth = [edge for edge in edges if edge.saved is not None and edge.saved > _NOISE * timeline.seconds]
     if worth:
         return [_sentence(edge, timeline) for edge in worth[:NAMED]]
@@ -157,7 +157,7 @@ def edge_sentences(edges: Sequence[WithoutEdge], timeline: Timeline) -> list[str
     return []
 
 
-def _sentence(edge: WithoutEdge, timeline: Timeline) -> str:
+def _sentence(edge: EdgeSaving, timeline: Timeline) -> str:
     took = duration(timeline.seconds)
     would = duration(edge.seconds or 0.0)
     if would == took:
@@ -177,7 +177,7 @@ def no_sentences(state: RunState) -> str:
     return "What each edge costs is not known: no two steps that read one another took part in this run."
 
 
-def edge_table(edges: Sequence[WithoutEdge]) -> dict[str, list[str]]:
+def edge_table(edges: Sequence[EdgeSaving]) -> dict[str, list[str]]:
     """All edges in the order given, as columns: its steps, the run without it, what that saves."""
     return {
         "Edge": [_named(edge) for edge in edges],
@@ -189,14 +189,14 @@ def edge_table(edges: Sequence[WithoutEdge]) -> dict[str, list[str]]:
 
 
 def takes_no_time(timeline: Timeline) -> str:
-    """How many steps took no time because their outputs were there; "" where none."""
+    """How many steps took no time because their outputs were there; "" if no step."""
     free = sum(row.part in ("reused", "pinned", "preloaded") for row in timeline.rows)
     if not free:
         return ""
     return (
-        f"{counted(free, 'step')} had an output already and {'takes' if free == 1 else 'take'} no time here."
+        f"{quantity(free, 'step')} had an output already and {'takes' if free == 1 else 'take'} no time here."
     )
 
 
-def _named(edge: WithoutEdge) -> str:
+def _named(edge: EdgeSaving) -> str:
     return f"{edge.read + 1} → {edge.reader + 1}"

@@ -6,15 +6,29 @@ Knows a run's gauges; knows no page. A thin line is the batch itself, a thick on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from conductor.learning.charts import moving_mean
 from conductor.learning.gauges import Gauges
-from pages.components.view_models.evaluation_chart import Colours
 from studio.learning.training_run import TrainingRun
 
 Points = Sequence[tuple[float, float]]
 Chart = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """Of one theme."""
+
+    accent: str
+    text: str
+    quiet: str
+    grid: str
+
+
+LIGHT = Colours(accent="#4f46e5", text="#1f2430", quiet="#6b7285", grid="#e3e6ef")
+DARK = Colours(accent="#8b93ff", text="#e7e9f1", quiet="#9aa1b5", grid="#2c3242")
 
 _HEIGHT = 290
 _SECOND = "#d55e00"
@@ -50,8 +64,14 @@ def curves(run: TrainingRun, colours: Colours) -> Iterator[tuple[str, Chart]]:
 
 def _smooth(run: TrainingRun, value: Callable[[Gauges], float | None]) -> tuple[Points, Points]:
     """The moving mean of what is known, and the values themselves."""
-    known = [(float(step), found) for step, gauges in run.steps if (found := value(gauges)) is not None]
-    return moving_mean(known), known
+    points = [(float(step), reading) for step, gauges in run.steps if (reading := value(gauges)) is not None]
+    return _moving_mean(points), points
+
+
+def _moving_mean(points: Points, over: int = 10) -> Points:
+    """Each point's mean with those before it, at most `over` in all."""
+    windows = [points[max(0, at - over + 1) : at + 1] for at in range(len(points))]
+    return [(window[-1][0], fmean(y for _, y in window)) for window in windows]
 
 
 def _chart(
@@ -93,7 +113,7 @@ def _chart(
             },
         },
     }  # fmt: skip
-    shown = [
+    tooltip = [
         {"field": "series", "type": "nominal", "title": " "},
         {"field": "step", "type": "quantitative", "title": along},
         {"field": "value", "type": "quantitative", "format": ".1%" if share else ".2f"},
@@ -104,7 +124,7 @@ def _chart(
         {"data": {"values": values}, "mark": mark, "encoding": {**encoding, **more}}
         for values, mark, more in (
             (_values(series, at=1), thin, {}),
-            (_values(series, at=0), thick, {"tooltip": shown}),
+            (_values(series, at=0), thick, {"tooltip": tooltip}),
         )
         if values
     ]

@@ -7,14 +7,14 @@ import streamlit as st
 from conductor.values.budget import NO_BUDGET, Budget
 
 
-def budget_fields(key: str, *, given: Budget = NO_BUDGET) -> Budget:
-    """Draw them with the limits that are `given`; their keys are `KEY-cost` and `KEY-tokens`.
+def budget_fields(key: str, *, initial: Budget = NO_BUDGET) -> Budget:
+    """Draw them with the `initial` limits; their keys are `KEY-cost` and `KEY-tokens`.
 
     The limits on time and calls that are given stay.
     """
     # Only a field whose own first value is none can be emptied.
     for limit in ("cost", "tokens"):
-        st.session_state.setdefault(f"{key}-{limit}", getattr(given, limit))
+        st.session_state.setdefault(f"{key}-{limit}", getattr(initial, limit))
     cost = st.number_input(
         "Budget, $", min_value=0.01, value=None, placeholder="None", key=f"{key}-cost", width=120,
         help="It stops where this is spent, and can be resumed",
@@ -23,4 +23,4 @@ def budget_fields(key: str, *, given: Budget = NO_BUDGET) -> Budget:
         "Budget, tokens", min_value=1, value=None, placeholder="None", key=f"{key}-tokens", width=140
     )
     limits = {"cost": cost, "tokens": None if tokens is None else int(tokens)}
-    return Budget.model_validate(given.model_dump() | limits)
+    return Budget.model_validate(initial.model_dump() | limits)

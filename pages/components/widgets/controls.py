@@ -33,7 +33,7 @@ def action(
 ) -> None:
     """A button that does `do(*args)` before the page is drawn again.
 
-    A `ConductorError` is shown at `place`; None: there is none to expect. `redraw` draws the whole page,
+    A `ConductorError` is shown at `place`, which is None if none is expected. `redraw` draws the whole page,
     else only the fragment of the button is drawn.
     """
     tab = TabState()
@@ -90,7 +90,7 @@ def compare_page_link(left: str, right: str, *, label: str = "Compare", help: st
 
 
 def session_comparison(store: SessionStore, session: str) -> None:
-    """Draw the link that compares a session as it is now with how it was before; nothing where there is no
+    """Draw the link that compares a session as it is now with how it was before, if there is a
     before.
     """
     pair = last_two(store, session)

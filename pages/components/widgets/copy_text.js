@@ -1,6 +1,6 @@
 // A button that copies a text, and shows whether it did.
 
-async function copy(text, button) {
+export async function copy(text, button) {
   button.textContent = (await copied(text)) ? "Copied" : "Not copied";
   setTimeout(() => (button.textContent = "Copy"), 1500);
 }

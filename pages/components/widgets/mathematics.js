@@ -1,12 +1,14 @@
 // Draws formulas with the KaTeX that Streamlit's frontend brings, loaded when the first one is on the page.
 
-const FORMULAS = ".formula:not([data-drawn])";
+export const FORMULAS = ".formula:not([data-drawn])";
 const AT_ONCE = 30;                                         // so many formulas are drawn before the page answers again
 
+/** @type {any} */
 let katex = null;
+/** @type {Promise<any> | null} */
 let loading = null;
 
-async function drawFormulas(holder, name) {
+export async function drawFormulas(holder, name) {
   if (!katex) {
     loading ??= import(new URL(name, folderOfScripts()).href);
     try { katex = (await loading).default; } catch { loading = null; return; }
@@ -31,10 +33,12 @@ function draw(formula) {
   }
 }
 
-const folderOfScripts = () => document.querySelector('script[type="module"][src*="/js/"]').src;
+const folderOfScripts = () =>
+  /** @type {HTMLElement} */ (document.querySelector('script[type="module"][src*="/js/"]')).src;
 
 // The page's style sheet of KaTeX, for an element whose styles are its own.
 const dressedRoots = new WeakSet();
+/** @type {CSSStyleSheet | null} */
 let sheet = null;
 
 function dressed(root) {
@@ -42,7 +46,7 @@ function dressed(root) {
   dressedRoots.add(root);
   if (!sheet) {
     sheet = new CSSStyleSheet();
-    const rules = [...document.styleSheets].flatMap((each) => [...each.cssRules]);
+    const rules = [...document.styleSheets].flatMap((each) => /** @type {CSSStyleRule[]} */ ([...each.cssRules]));
     sheet.replaceSync(rules.filter(({ selectorText }) => selectorText?.includes(".katex")).map(({ cssText }) => cssText).join("\n"));
   }
   root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];

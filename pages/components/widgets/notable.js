@@ -1,6 +1,9 @@
 // Notes on words of a text: a button beside what is selected, a form near it, and marks on words that have a note
 // or were found. Marks are the browser's own highlights, so no element of the text changes.
 
+import { element } from "../streamlit_patches/shared.js";
+import { ofBrowser, store, stored } from "../streamlit_patches/stored.js";
+
 const LETTERS = /[\p{L}\p{N}]+/gu;
 const MOST_QUOTED = 2000, MOST_WRITTEN = 4000;              // characters, as `conductor/values/note.py` has them
 const WRITER = "conductor-note-author";                     // the name of what the browser remembers
@@ -12,10 +15,11 @@ function wordsIn(body, words, near, anyCase) {
   let text = "";
   while (walker.nextNode()) {
     nodes.push([text.length, walker.currentNode]);
-    text += walker.currentNode.data;
+    text += walker.currentNode.nodeValue;
   }
   const pattern = words.match(LETTERS)?.join("[^\\p{L}\\p{N}]*") ?? words.trim().replace(/[^\s\w]/gu, "\\$&");
   if (!pattern) return null;
+  /** @type {RegExpExecArray | null} */
   let best = null;
   for (const match of text.matchAll(new RegExp(pattern, anyCase ? "giu" : "gu"))) {
     if (!best || Math.abs(match.index - near * text.length) < Math.abs(best.index - near * text.length)) best = match;
@@ -31,8 +35,8 @@ function wordsIn(body, words, near, anyCase) {
 // What is selected inside `body`, also where that is in a shadow tree; null for nothing.
 function selectedIn(body) {
   const root = body.getRootNode(), selection = document.getSelection();
-  const place = selection.getComposedRanges?.({ shadowRoots: root === document ? [] : [root] })[0]
-    ?? (selection.rangeCount ? selection.getRangeAt(0) : null);
+  const place = selection?.getComposedRanges?.({ shadowRoots: root === document ? [] : [root] })[0]
+    ?? (selection?.rangeCount ? selection.getRangeAt(0) : null);
   if (!place || place.collapsed || !body.contains(place.startContainer) || !body.contains(place.endContainer)) return null;
   const range = new Range();
   range.setStart(place.startContainer, place.startOffset);
@@ -49,10 +53,14 @@ function shareBefore(body, range) {
   return all ? String(before).length / all : 0;
 }
 
-class Notable {
+export class Notable {
   constructor(root, body) {
     this.body = body;
     this.own = { note: [], found: [] };
+    this.marks = "";
+    this.length = 0;
+    /** @type {any} */
+    this.timer = null;
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     this.offer = element("button", { type: "button", class: "note-offer", popover: "manual" }, "Note");
@@ -116,19 +124,19 @@ class Notable {
     if (!globalThis.Highlight || (this.marks === marks && this.length === length)) return;
     [this.marks, this.length] = [marks, length];
     this.highlight("note", (data?.quotes ?? []).map(([words, near]) => wordsIn(this.body, words, near, false)));
-    const found = data?.found && wordsIn(this.body, data.found[0], data.found[1], true);
-    this.highlight("found", [found]);
-    if (data?.found && data.found[2] !== this.shown) {
-      this.shown = data.found[2];
-      requestAnimationFrame(() => this.reveal(found));
+    const range = data?.found && wordsIn(this.body, data.found[0], data.found[1], true);
+    this.highlight("found", [range]);
+    if (data?.found && data.found[2] !== this.moment) {
+      this.moment = data.found[2];
+      requestAnimationFrame(() => this.reveal(range));
     }
   }
 
   // One set of marks is shared by all texts of the page: each adds and removes its own.
   highlight(kind, ranges) {
     const name = `conductor-${kind}`;
-    if (!CSS.highlights.has(name)) CSS.highlights.set(name, new Highlight());
-    const shared = CSS.highlights.get(name);
+    const shared = CSS.highlights.get(name) ?? new Highlight();
+    CSS.highlights.set(name, shared);
     this.own[kind].forEach((range) => shared.delete(range));
     this.own[kind] = ranges.filter(Boolean);
     this.own[kind].forEach((range) => shared.add(range));
@@ -142,10 +150,10 @@ class Notable {
 
   select() {
     this.selected = this.data?.writes ? selectedIn(this.body) : null;
-    const shown = this.offer.matches(":popover-open");
-    if (!this.selected) return void (shown && this.offer.hidePopover());
+    const isOpen = this.offer.matches(":popover-open");
+    if (!this.selected) return void (isOpen && this.offer.hidePopover());
     if (this.form.matches(":popover-open")) return;
-    if (!shown) this.offer.showPopover();
+    if (!isOpen) this.offer.showPopover();
     this.place(this.offer, this.selected.getBoundingClientRect());
   }
 
@@ -164,7 +172,7 @@ class Notable {
     this.words = { quote, near: range ? shareBefore(this.body, range) : 0 };
     this.quoted.textContent = quote || `On all of it: ${this.body.getAttribute("aria-label")}`;
     this.quoted.classList.toggle("whole", !quote);
-    try { this.name.value ||= localStorage.getItem(WRITER) ?? ""; } catch { /* a browser that stores nothing */ }
+    this.name.value ||= stored(WRITER, ofBrowser) ?? "";
     this.complain(quote.length > MOST_QUOTED ? `Select at most ${MOST_QUOTED.toLocaleString("en")} characters to quote.` : "");
     this.offer.hidePopover();
     this.form.showPopover();
@@ -185,7 +193,7 @@ class Notable {
 
   send() {
     if (this.save.disabled) return;
-    try { localStorage.setItem(WRITER, this.name.value); } catch { /* it is asked for again */ }
+    store(WRITER, this.name.value, ofBrowser);
     this.awaited = Date.now();
     this.save.disabled = true;                              // once; it can be tried again when the answer is there
     this.component.setTriggerValue("noted", { ...this.words, text: this.text.value, author: this.name.value, at: this.awaited });

@@ -14,6 +14,7 @@ import streamlit as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conductor.errors import ConductorError
+from pages.components.streamlit_patches.component import trigger_value
 
 
 class Written(BaseModel):
@@ -39,7 +40,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchMatch:
     """Words that are scrolled to and marked, whatever their case; again where `moment` differs."""
 
     words: str
@@ -49,12 +50,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Notable:
-    """What there is to write and to mark in a text. `write` is None where nothing can be written; it raises
+    """What there is to write and to mark in a text. `write` is None if nothing can be written; it raises
     `ConductorError` where it refuses. `asks_name`: the writer's name is unknown.
     """
 
     quotes: Sequence[Marked] = ()
-    found: Found | None = None
+    match: SearchMatch | None = None
     write: Callable[[Written], None] | None = None
     asks_name: bool = False
 
@@ -63,10 +64,10 @@ def notable_data(notable: Notable | None, *, key: str) -> dict[str, Any] | None:
     """What the script is sent, None for a text on which there is nothing to write and to mark."""
     if notable is None:
         return None
-    found = notable.found
+    match = notable.match
     return {
         "quotes": [[mark.words, mark.near] for mark in notable.quotes],
-        "found": None if found is None else [found.words, found.near, found.moment],
+        "found": None if match is None else [match.words, match.near, match.moment],
         "writes": notable.write is not None,
         "asksName": notable.asks_name,
         "answered": st.session_state.get(f"noted-{key}"),
@@ -77,7 +78,7 @@ def on_noted(notable: Notable | None, *, key: str) -> Callable[[], None]:
     """What takes the note that the text with this key sent, and leaves the answer for the browser."""
 
     def noted() -> None:
-        sent = st.session_state[key].noted
+        sent = trigger_value(key, "noted")
         if not sent or notable is None or notable.write is None:
             return
         try:

@@ -22,7 +22,7 @@ _SAVED = "pool-saved"
 
 @dataclass(frozen=True)
 class Saved:
-    """What was done, and the document that undoes it; None where there was no file before."""
+    """What was done, and the document that undoes it, or None if there was no file before."""
 
     notice: str
     undo: PoolDocument | None
@@ -41,8 +41,10 @@ def was_saved() -> bool:
     return _SAVED in st.session_state
 
 
-def saved_notice(tab: TabState) -> None:
-    """What was saved last, with its undo; it stays until the next one or a reload."""
+def saved_notice(tab: TabState, *, asks: bool = False) -> None:
+    """What was saved last, with its undo, and the way to a question where it `asks`; it stays until the next
+    one or a reload.
+    """
     tab.show_notice(PLACE)
     saved = cast("Saved | None", st.session_state.get(_SAVED))
     if saved is None:
@@ -52,6 +54,8 @@ def saved_notice(tab: TabState) -> None:
         st.space("stretch")
         if saved.undo is not None:
             action("Undo", "undo", _undo, saved.undo, key="pool-undo", place=PLACE, redraw=False)
+        if asks:
+            st.page_link("pages/workbench.py", label="Ask now", icon=":material/arrow_forward:")
 
 
 def _undo(before: PoolDocument) -> None:

@@ -1,21 +1,22 @@
 // A text rendered or as its source. This is the only place where HTML is written to the page: blocks that
 // `conductor/markdown` made, in which a model's words are escaped and tags and attributes are its own.
 
-const CHOICE = "conductor-text-view";                       // the name of what the tab remembers, and of the event at a change
-let choice = null;
+import { element } from "../streamlit_patches/shared.js";
+import { ofTab, store, stored } from "../streamlit_patches/stored.js";
+import { copy } from "./copy_text.js";
+import { FORMULAS, drawFormulas } from "./mathematics.js";
+import { Notable } from "./notable.js";
 
-function chosen() {
-  try { choice ??= sessionStorage.getItem(CHOICE); } catch { /* a browser that stores nothing */ }
-  return choice ?? "rendered";
-}
+const CHOICE = "conductor-text-view";                       // the name of what the tab remembers, and of the event at a change
+
+const chosen = () => stored(CHOICE, ofTab) ?? "rendered";
 
 function choose(view) {
-  choice = view;
-  try { sessionStorage.setItem(CHOICE, view); } catch { /* it is remembered as long as the page is open */ }
+  store(CHOICE, view, ofTab);
   window.dispatchEvent(new Event(CHOICE));
 }
 
-class RenderedText {
+export class RenderedText {
   constructor(root) {
     const find = (name) => root.querySelector(`.${name}`);
     this.root = root;
@@ -32,6 +33,7 @@ class RenderedText {
     this.notable = new Notable(root, this.body);
     this.changed = () => this.show();
     window.addEventListener(CHOICE, this.changed);
+    this.streamed = false;
     this.atEnd = true;                                      // a stream is followed unless the reader scrolls up
     this.top = 0;
     this.body.onscroll = () => this.scrolled();
@@ -91,23 +93,23 @@ class RenderedText {
   // Blocks that stayed the same stay on the page: a reader may have selected something there.
   writeBlocks(blocks, katexScript) {
     const holder = this.holder("markdown");
-    this.shown ??= [];
+    this.blocks ??= [];
     blocks.forEach((html, at) => {
-      if (this.shown[at] === html) return;
+      if (this.blocks[at] === html) return;
       const block = holder.children[at] ?? holder.appendChild(element("div", "block"));
       block.innerHTML = html;
       for (const head of block.querySelectorAll(".code-head")) head.append(codeButton(head.nextElementSibling));
       if (katexScript && block.querySelector(FORMULAS)) drawFormulas(block, katexScript);
     });
     while (holder.children.length > blocks.length) holder.lastChild.remove();
-    this.shown = blocks;
+    this.blocks = blocks;
   }
 
   // The element of one of the two views, alone in the body.
   holder(kind) {
     const there = this.body.firstElementChild;
     if (there?.className === kind) return there;
-    this.shown = null;
+    this.blocks = null;
     const holder = element("div", kind);
     this.body.replaceChildren(holder);
     this.growth.disconnect();

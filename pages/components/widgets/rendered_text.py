@@ -23,7 +23,6 @@ class="rendered-view" type="button">Source</button></span>
 </div>"""
 
 SHEETS = "text_block.css notable.css rendered_text.css"
-SCRIPTS = "copy_text.js mathematics.js notable.js rendered_text.js"
 
 _component = component(
     "conductor_rendered_text",
@@ -31,7 +30,7 @@ _component = component(
     html=HTML,
     styles=STYLES,
     css=SHEETS,
-    js=f"{SCRIPTS} rendered_text_mount.js",
+    js="rendered_text_mount.js",
 )
 
 _growing = Growing()
@@ -55,13 +54,13 @@ def rendered_text(
 
     `live`: it is still being written. `notable` is what people write on its words.
     """
-    shown = _growing.rendered(key, text) if live else rendered(text)
+    document = _growing.rendered(key, text) if live else rendered(text)
     data = {
         "text": text,
-        "blocks": list(shown.blocks),
-        "marked": shown.marked,
-        "problem": shown.problem,
-        "katex": katex_script() if shown.mathematics else "",
+        "blocks": list(document.blocks),
+        "marked": document.marked,
+        "problem": document.problem,
+        "katex": katex_script() if document.mathematics else "",
         "label": label,
         "notes": list(notes),
         "heading": heading,

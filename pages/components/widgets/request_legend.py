@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conductor.runs.step_state import StepState
-from conductor.text.formatting import counted, percent
+from conductor.text.formatting import percent, quantity
 from conductor.values.messages import PartKind, Request
 from conductor.values.output import WorkerKind
 from conductor.values.provenance import Share, Shares, Source, SourceKind, source_of
@@ -69,7 +69,7 @@ def stretches(request: Request, shares: Shares) -> tuple[Stretch, ...]:
     """The text as sent, each part tinted as its source is in the legend."""
     tones = _tones(shares)
     at = {share.source: place for place, share in enumerate(shares.shares)}
-    found = []
+    pieces = []
     for message in request.messages:
         for part in message.parts:
             source = source_of(part)
@@ -77,8 +77,8 @@ def stretches(request: Request, shares: Shares) -> tuple[Stretch, ...]:
             if source.kind == "step":
                 chip = f"{source_name(source)} · {chip}"
             title = f"{chip}, by {source.worker}" if source.worker else chip
-            found.append(Stretch(part.text, tones[source], title, at[source], chip if part.text else ""))
-    return tuple(found)
+            pieces.append(Stretch(part.text, tones[source], title, at[source], chip if part.text else ""))
+    return tuple(pieces)
 
 
 def source_name(source: Source) -> str:
@@ -94,9 +94,9 @@ def how_counted(shares: Shares, kind: WorkerKind, *, unreported: str = UNREPORTE
 
     `unreported` is why the endpoint reported no number, where it did not.
     """
-    total = counted(shares.total, shares.unit.removesuffix("s"))
+    total = quantity(shares.total, shares.unit.removesuffix("s"))
     if shares.unit == "characters":
-        return f"{total}. A built-in expert reads text, not tokens."
+        return f"{total}. A worker that computes reads text, not tokens."
     if not shares.exact:
         if shares.reported is None:
             return f"~{total}, estimated by length; {unreported}."
@@ -120,7 +120,7 @@ def _against_reported(shares: Shares) -> str:
 def origin_notes(state: StepState) -> tuple[str, ...]:
     """The notes on a step's output that another step was sent."""
     return (
-        *([] if state.kept is None else [str(state.kept)]),
+        *([] if state.kept_because is None else [str(state.kept_because)]),
         *(["reused"] if state.reused else []),
         *kind_notes(state.worker_kind),
         *([] if state.stand_in is None else [f"from {state.stand_in}"]),
@@ -129,8 +129,8 @@ def origin_notes(state: StepState) -> tuple[str, ...]:
 
 
 def _notes(share: Share, origins: Mapping[Place, tuple[str, ...]]) -> tuple[str, ...]:
-    known = origins.get((share.source.round, share.source.step), ()) if share.source.kind == "step" else ()
-    return (*(["edited by hand"] if share.by_hand else []), *known)
+    notes = origins.get((share.source.round, share.source.step), ()) if share.source.kind == "step" else ()
+    return (*(["edited by hand"] if share.by_hand else []), *notes)
 
 
 def _mark(source: Source) -> str:

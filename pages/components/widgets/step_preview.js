@@ -1,6 +1,9 @@
 // What is known of a step, from the moment its card is selected until the server has drawn it: the page shows this
 // instead of the step before (panes.css, by data-awaits-step on its root, which tabs.js sets).
 
+import { element, mounted } from "../streamlit_patches/shared.js";
+import { RenderedText } from "./rendered_text.js";
+
 const page = document.documentElement;
 
 class StepPreview {
@@ -19,18 +22,18 @@ class StepPreview {
   }
 
   show(step) {
-    const { steps, parts } = this.data, known = steps[step], find = (name) => this.root.querySelector(name);
-    page.toggleAttribute("data-previews", Boolean(known));
-    if (!known) return;
-    const part = page.dataset.stepPart || known.usual, [output, instruction] = parts;
-    find("h3").textContent = known.name;
-    find(".preview-worker").textContent = known.worker;
+    const { steps, parts } = this.data, content = steps[step], find = (name) => this.root.querySelector(name);
+    page.toggleAttribute("data-previews", Boolean(content));
+    if (!content) return;
+    const part = page.dataset.stepPart || content.usual, [output, instruction] = parts;
+    find("h3").textContent = content.name;
+    find(".preview-worker").textContent = content.worker;
     find(".preview-parts").replaceChildren(...parts.map((name) =>
       element("span", { class: "preview-part", "data-shown": name === part }, name)));
-    find(".preview-state").textContent = part === output ? known.state : "";
-    find(".preview-instruction").textContent = part === instruction ? known.instruction : "";
-    this.text.root.hidden = part !== output || !known.output;
-    if (!this.text.root.hidden) this.text.update({ data: { ...AS_SHOWN, label: output, notes: known.notes, ...known.output } });
+    find(".preview-state").textContent = part === output ? content.state : "";
+    find(".preview-instruction").textContent = part === instruction ? content.instruction : "";
+    this.text.root.hidden = part !== output || !content.output;
+    if (!this.text.root.hidden) this.text.update({ data: { ...AS_SHOWN, label: output, notes: content.notes, ...content.output } });
   }
 
   destroy() {

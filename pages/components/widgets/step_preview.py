@@ -14,7 +14,7 @@ from typing import Any
 from conductor.markdown import STYLES, Rendered, rendered
 from pages.components.streamlit_patches.component import component
 from pages.components.streamlit_patches.katex import katex_script
-from pages.components.widgets.rendered_text import HTML, SCRIPTS, SHEETS
+from pages.components.widgets.rendered_text import HTML, SHEETS
 
 MOST = 1_500
 """Characters of a text: what is seen of it without scrolling, and a little more."""
@@ -28,14 +28,14 @@ _component = component(
 <p class="preview-instruction"></p>{HTML}</div>""",
     styles=STYLES,
     css=f"{SHEETS} step_preview.css",
-    js=f"{SCRIPTS} step_preview.js",
+    js="step_preview.js",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What is known of a step. `output` is None where none is; `state` and `notes`, such as "offline", are
-    shown with it. `usual` is the part shown if none is chosen.
+    """What is known of a step. `output` is None before there is one; `state` and `notes`, such as "offline",
+    are shown with it. `usual` is the part shown if none is chosen.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Preview:
 def step_previews(previews: Sequence[Preview], *, parts: Sequence[str]) -> None:
     """Keep `previews` of all steps for the graph whose steps the reading pane shows; nothing is seen yet.
 
-    `parts` are the names of a step's parts, of which the first is its output and the second its instruction.
+    `parts` are the names of a step's parts: first its output, then its instruction.
     """
     steps = [asdict(preview) | _texts(preview) for preview in previews]
     _component(key="step-previews", data={"parts": list(parts), "steps": steps})
@@ -60,13 +60,13 @@ def _texts(preview: Preview) -> dict[str, Any]:
     if not preview.output:
         return {"output": None, "instruction": preview.instruction[:MOST]}
     text = preview.output[:MOST]
-    shown = _beginning(text)
+    document = _beginning(text)
     output = {
         "text": text,
-        "blocks": list(shown.blocks),
-        "marked": shown.marked,
-        "problem": shown.problem,
-        "katex": katex_script() if shown.mathematics else "",
+        "blocks": list(document.blocks),
+        "marked": document.marked,
+        "problem": document.problem,
+        "katex": katex_script() if document.mathematics else "",
     }
     return {"output": output, "instruction": preview.instruction[:MOST]}
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from conductor.runs.step_state import Retry, StepState, StepStatus
-from conductor.text.formatting import counted, duration
-from conductor.values.output import CUT_OFF, NO_ANSWER
+from conductor.text.formatting import duration, quantity
+from conductor.values.output import CUT_OFF, KIND_LABELS, NO_ANSWER
 from conductor.values.total import Total
 from pages.components.tab.state import plain
 from pages.components.view_models.run_text import by_hand, kind_notes, stand_in
@@ -48,9 +48,11 @@ def status_badge(state: StepState) -> None:
 def status_word(state: StepState) -> str:
     """The step's state in a word or two."""
     word = _STATUS[phase(state, time.time())][2]
-    known = "reused" if state.reused else "as before" if state.kept == "preloaded" else state.kept
+    source = (
+        "reused" if state.reused else "as before" if state.kept_because == "preloaded" else state.kept_because
+    )
     # That an output is known already must not hide that it is no answer.
-    return f"{word}, {known}" if known and state.status == "refused" else known or word
+    return f"{word}, {source}" if source and state.status == "refused" else source or word
 
 
 def silence(state: StepState) -> str:
@@ -60,7 +62,7 @@ def silence(state: StepState) -> str:
     wait = asked_again_in(state, time.time())
     if wait is not None:
         last = state.retries[-1].withdrawn
-        gave = f"broke off, {counted(last, 'character')} withdrawn" if last else "gave nothing"
+        gave = f"broke off, {quantity(last, 'character')} withdrawn" if last else "gave nothing"
         return f"{gave}; asked again in {wait:.1f} s"
     if state.reasoning:
         return "thinking; no answer yet"
@@ -69,7 +71,7 @@ def silence(state: StepState) -> str:
 
 def withdrawn_note(state: StepState) -> list[str]:
     """That text which was shown counts no more, as a note of what is shown now."""
-    return [f"{counted(state.withdrawn, 'character')} withdrawn"] if state.withdrawn else []
+    return [f"{quantity(state.withdrawn, 'character')} withdrawn"] if state.withdrawn else []
 
 
 def on_the_way(state: StepState, *, key: str) -> None:
@@ -111,7 +113,7 @@ def retry_text(retry: Retry) -> str:
     after = f"after {duration(retry.seconds)}" if retry.seconds else "at once"
     message = " ".join(retry.message[:320].split()).rstrip(".")
     if retry.withdrawn:
-        withdrawn = counted(retry.withdrawn, "character")
+        withdrawn = quantity(retry.withdrawn, "character")
         return f"Attempt {retry.attempt} broke off: {message}; {withdrawn} withdrawn, asked again {after}"
     return f"Attempt {retry.attempt} gave nothing: {message}; asked again {after}"
 
@@ -124,27 +126,30 @@ def step_output(
     notes: Sequence[str] = (),
     notable: Notable | None = None,
 ) -> None:
-    """The output of a step of `worker`, or why there is none, with `notes` on it; `notable` is what people
-    write on its words.
+    """The output of a step of `worker`, or why there is no output, with `notes` on it; `notable` is what
+    people write on its words.
     """
     if state.message:
         st.error(plain(state.message), icon=":material/error:")
     if state.status == "blocked":
         names = ", ".join(str(by + 1) for by in state.blocked_by)
         st.warning(f"Did not run, because it reads step {names}.", icon=":material/block:")
-    given = None if state.output is None else state.output.stand_in
-    if given is not None and given.text:
+    substitute = None if state.output is None else state.output.stand_in
+    if substitute is not None and substitute.text:
         instead = "skipped" if state.status == "empty" else "given the text of its rule for failures"
-        st.caption(f":material/skip_next: {plain(f'The step failed and was {instead}: {given.reason}')}")
+        st.caption(f":material/skip_next: {plain(f'The step failed and was {instead}: {substitute.reason}')}")
     elif state.status == "empty":
-        st.caption("The worker gave an empty answer; nothing is passed on.")
+        why = "" if state.output is None else state.output.silence
+        st.caption(f"{why} Nothing is passed on.".lstrip())
     stood_in = stand_in(worker, state)
     if stood_in is not None:
-        reason = state.stand_in_reason or (None if given is None else given.reason)
+        reason = state.stand_in_reason or (None if substitute is None else substitute.reason)
         why = f": {reason}" if reason else ""
         st.caption(f":material/swap_horiz: {plain(f'{stood_in[0].upper()}{stood_in[1:]}{why}')}")
     if state.cut_off:
         st.caption(f":material/content_cut: The answer is {CUT_OFF}.")
+    if state.output is not None and state.output.loss:
+        st.caption(f":material/rule: {plain(f'The worker was {state.output.loss}.')}")
     if state.status == "refused":
         st.caption(":material/help: The worker has no answer; what it wrote is passed on as it is.")
     if state.text:
@@ -163,8 +168,8 @@ def step_output(
 def output_notes(state: StepState) -> list[str]:
     """What an output is not, or not only: reused, pinned, partial, offline, no answer."""
     notes = ["reused"] if state.reused else []
-    notes += ["pinned"] if state.kept == "pinned" else []
-    notes += ["as it was before"] if state.kept == "preloaded" else []
+    notes += ["pinned"] if state.kept_because == "pinned" else []
+    notes += ["as it was before"] if state.kept_because == "preloaded" else []
     if state.output is not None and state.output.hand is not None:
         return [*notes, "edited by hand" if state.output.stand_in is None else "by rule"]
     notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []
@@ -184,12 +189,12 @@ def step_facts(state: StepState) -> list[str]:
     facts = []
     if hand := by_hand(state.output):
         return hand
-    if (state.reused or state.kept) and state.output is not None:
+    if (state.reused or state.kept_because) and state.output is not None:
         facts.append("made in an earlier run")
     if state.seconds is not None:
         facts.append(duration(state.seconds))
     if state.output is not None or (state.done and state.started_at is not None):
         facts += Total.of([state.usage]).known_words
-    if state.worker_kind is not None and state.worker_kind != "model":
-        facts.append(f"{state.worker_kind}, no model is called")
+    if (label := KIND_LABELS.get(state.worker_kind or "model")) is not None:
+        facts.append(label)
     return facts

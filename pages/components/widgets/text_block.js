@@ -1,6 +1,11 @@
 // Untrusted text on the page: every character goes through textContent, never through HTML.
 
-const shown = new WeakMap(), notables = new WeakMap();
+import { atEndOf, element } from "../streamlit_patches/shared.js";
+import { copy } from "./copy_text.js";
+import { Notable } from "./notable.js";
+import { legend, markChosen } from "./text_block_legend.js";
+
+const signatures = new WeakMap(), notables = new WeakMap();
 
 export default function (component) {
   const { data, parentElement } = component;
@@ -17,23 +22,23 @@ export default function (component) {
   body.setAttribute("aria-live", data.live ? "polite" : "off");
   write(body, data.parts, data.live);
   legend(root, body, data.legend);
-  mark(root, body);
+  markChosen(root, body);
   const button = root.querySelector(".text-block-copy");
   button.hidden = !data.copy;
   button.setAttribute("aria-label", `Copy ${data.label.toLowerCase()}`);
   button.onclick = () => copy(body.textContent, button);
   if (!notables.has(root)) notables.set(root, new Notable(root, body));
   notables.get(root).update(component);
-  return () => {
+  return atEndOf(root, () => {
     notables.get(root)?.destroy();
     notables.delete(root);
-  };
+  });
 }
 
 function write(body, parts, live) {
   const signature = JSON.stringify(parts);
-  if (shown.get(body) === signature) return;               // a poll without news must not lose a selection
-  shown.set(body, signature);
+  if (signatures.get(body) === signature) return;          // a poll without news must not lose a selection
+  signatures.set(body, signature);
   const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < 24;
   body.replaceChildren(...parts.map(([text, tone, title, source, chip]) => {
     const part = element({ removed: "del", added: "ins" }[tone] ?? "span", "text-block-part", text);

@@ -61,7 +61,7 @@ _block = component(
     __file__,
     html=_HTML,
     css="text_block.css notable.css text_block_legend.css",
-    js="copy_text.js notable.js text_block_legend.js text_block.js",
+    js="text_block.js",
 )
 
 

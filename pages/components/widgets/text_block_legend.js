@@ -1,9 +1,11 @@
 // Above a text that comes from many places: how much comes from where, as a bar and as a list of the places.
 // An entry of the list, once pressed, shows its stretches of the text.
 
+import { element } from "../streamlit_patches/shared.js";
+
 const listed = new WeakMap();
 
-function legend(root, body, entries) {
+export function legend(root, body, entries) {
   const box = root.querySelector(".text-block-legend");
   box.hidden = !entries.length;
   const signature = JSON.stringify(entries);
@@ -46,13 +48,13 @@ function point(root, body, chosen, { scroll = true } = {}) {
   root.querySelectorAll(".text-block-source").forEach((button, at) => {
     button.setAttribute("aria-pressed", at === chosen);
   });
-  mark(root, body);
+  markChosen(root, body);
   const first = body.querySelector(".text-block-part.chosen");
   if (first && scroll) body.scrollTop = first.offsetTop - body.offsetTop - 28;
 }
 
 // Again after the text was replaced.
-function mark(root, body) {
+export function markChosen(root, body) {
   const { chosen } = root.dataset;
   body.classList.toggle("pointed", chosen !== undefined);
   for (const part of body.children) part.classList.toggle("chosen", part.dataset.source === chosen);

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conductor.text.formatting import counted
-from conductor.text.word_diff import Grain, Piece, TextDiff, compare_texts
+from conductor.text.formatting import quantity
+from conductor.text.word_diff import DiffPiece, Grain, TextDiff, compare_texts
 from pages.components.widgets.text_block import Stretch, Tone, text_block
 
 _TONES: dict[str, Tone] = {"same": "", "removed": "removed", "added": "added"}
@@ -71,18 +71,18 @@ def _in_common(share: float) -> str:
     return f"{min(max(round(share * 100), 1), 99)}% in common" if share else "nothing in common"
 
 
-def stretches(pieces: Sequence[Piece], *, context: int | None = None) -> list[Stretch]:
+def stretches(pieces: Sequence[DiffPiece], *, context: int | None = None) -> list[Stretch]:
     """The pieces as tinted stretches; see `text_diff` for `context`."""
-    found: list[Stretch] = []
+    parts: list[Stretch] = []
     for at, piece in enumerate(pieces):
         if piece.kind == "same" and context is not None and len(pieces) > 1:
             before = context if at > 0 else 0
             after = context if at < len(pieces) - 1 else 0
-            found += _shortened(piece.text, before=before, after=after)
+            parts += _shortened(piece.text, before=before, after=after)
         else:
             title = "" if piece.kind == "same" else piece.kind.capitalize()
-            found.append(Stretch(piece.text, _TONES[piece.kind], title))
-    return found
+            parts.append(Stretch(piece.text, _TONES[piece.kind], title))
+    return parts
 
 
 def _shortened(text: str, *, before: int, after: int) -> list[Stretch]:
@@ -90,6 +90,6 @@ def _shortened(text: str, *, before: int, after: int) -> list[Stretch]:
     left_out = len(text) - before - after
     if left_out < 80:
         return [Stretch(text)]
-    gap = Stretch(f" [… {counted(left_out, 'character')} the same …] ", "quiet")
+    gap = Stretch(f" [… {quantity(left_out, 'character')} the same …] ", "quiet")
     ends = (Stretch(text[:before]), gap, Stretch(text[len(text) - after :]))
     return [stretch for stretch in ends if stretch.text]

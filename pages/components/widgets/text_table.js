@@ -1,13 +1,15 @@
 // A table of untrusted texts: every character goes through textContent, never through HTML.
 
-const shown = new WeakMap();
+import { element } from "../streamlit_patches/shared.js";
+
+const signatures = new WeakMap();
 
 export default function (component) {
   const { data, parentElement } = component;
   const root = parentElement.querySelector(".text-table");
   const signature = JSON.stringify(data);
-  if (shown.get(root) === signature) return;               // a poll without news must not lose a selection
-  shown.set(root, signature);
+  if (signatures.get(root) === signature) return;          // a poll without news must not lose a selection
+  signatures.set(root, signature);
   root.setAttribute("aria-label", data.label);
   root.classList.toggle("narrow", data.narrow);
   const head = element("thead", {}, element("tr", {}, element("td"), ...data.columns.map((name) => element("th", { scope: "col", dir: "auto" }, name))));

@@ -8,15 +8,19 @@ from typing import Any
 
 import streamlit as st
 
-from conductor.drawing.layout import Direction, layouts, pane_layouts
+from conductor.drawing.layout import Direction, layouts
 from conductor.drawing.network import draw
 from conductor.runs.state import RunState
 from conductor.workflow.model import Workflow
 from pages.components.graph import workflow_graph
+from pages.components.streamlit_patches.component import trigger_value
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import card_contents
+from pages.components.view_models.workflow.drawing import drawing_of, partial_network
+from pages.components.view_models.workflow.worker_legend import worker_legend
 from pages.components.workbench.editor import Editor
+from pages.components.workbench.planning.so_far import plan_so_far
 from pages.components.workbench.step.nested_path import Inside, with_kept_inside
 from studio.workbench import Workbench
 
@@ -24,11 +28,12 @@ _DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
 
 def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """The workflow's graph; selecting redraws the inspector only, editing the whole page.
+    """The workflow's graph, or the plan as far as it is written; selecting redraws the inspector only,
+    editing the whole page.
 
-    For those who watch, nothing in it can be edited; presented, its letters are large.
+    An audience can edit nothing in it; presented, its letters are large.
     """
-    if view.head is None:
+    if _partial(bench, tab, view) or view.head is None:
         return
     workflow = view.head.workflow
     key = f"graph-{view.session.id}"
@@ -37,29 +42,31 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
     def selected() -> None:
         tab.selected = st.session_state[key].selected["step"]
-        tab.found = None
+        tab.search_match = None
         tab.redraw(tab.shows_selection)
 
     def edited() -> None:
-        asked = st.session_state[key].edit
-        if asked and not view.locked and not tab.watched:
-            editor.from_graph(asked)
+        edit = trigger_value(key, "edit")
+        if edit and not view.locked and not tab.watched:
+            editor.from_graph(edit)
         tab.ask_redraw()
 
     def opened() -> None:
         if not tab.watched:
-            inside.asked(st.session_state[key].inside, above=())
+            inside.carry_out(trigger_value(key, "inside"), above=())
         tab.ask_redraw()
 
     def turned() -> None:
-        if (turn := st.session_state[key].turn) in _DIRECTIONS:
+        if (turn := trigger_value(key, "turn")) in _DIRECTIONS:
             tab.direction = turn
         tab.ask_redraw()
 
-    pictures = pane_layouts(workflow, direction=tab.direction)
-    shown = card_contents(
+    tab.drawing = drawing_of(workflow, session=view.session.id, direction=tab.direction, before=tab.drawing)
+    pictures = tab.drawing.pictures
+    run = with_kept_inside(bench, view.state)
+    contents = card_contents(
         workflow,
-        run=with_kept_inside(bench, view.state),
+        run=run,
         radius=view.radius,
         cards=bench.pool.cards,
         now=time.time(),
@@ -67,7 +74,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
         notes={} if tab.presents else bench.notes.counts(view.session.id, workflow),
     )
     result = workflow_graph(
-        draw(workflow, shown, pictures),
+        draw(workflow, contents, pictures),
         pictures,
         key=key,
         direction=tab.direction,
@@ -78,6 +85,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
         editable=not tab.watched,
         large=tab.presents,
         inspector="inspector",
+        legend=worker_legend(workflow, contents, run),
         opened=inside.way[0].step if inside.way else None,
         revision=view.head.id,
         on_select=selected,
@@ -87,6 +95,34 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
     )
     if not tab.selection_known:
         tab.adopt_selection((result.selected or {}).get("step"))
+
+
+def _partial(bench: Workbench, tab: TabState, view: SessionView) -> bool:
+    """Draw the plan that is being written, from its first step on; the last drawing stays until its workflow
+    is there.
+    """
+    session, plan = view.session.id, plan_so_far(bench, view)
+    if plan.steps:
+        tab.drawing = drawing_of(plan, session=session, direction=tab.direction, before=tab.drawing)
+    drawing = tab.drawing
+    if drawing is None or drawing.session != session or drawing.plan is None:
+        return False
+    if not plan.steps and (view.head is not None or view.planning is not None):
+        return False
+    workflow_graph(
+        partial_network(drawing, drawing.plan),
+        drawing.pictures,
+        key=f"graph-{session}",
+        direction=drawing.direction,
+        selected=None,
+        selection_revision=tab.selection_revision,
+        locked=True,
+        inspector="inspector",
+        editable=False,
+        large=tab.presents,
+        grows=True,
+    )
+    return True
 
 
 def still_graph(
@@ -105,9 +141,9 @@ def still_graph(
     `workflow_graph`.
     """
     pictures = layouts(workflow, direction=tab.direction)
-    shown = card_contents(workflow, run=run, radius=None, cards=bench.pool.cards, now=time.time())
+    contents = card_contents(workflow, run=run, radius=None, cards=bench.pool.cards, now=time.time())
     return workflow_graph(
-        draw(workflow, shown, pictures),
+        draw(workflow, contents, pictures),
         pictures,
         key=key,
         direction=tab.direction,
@@ -115,6 +151,7 @@ def still_graph(
         selection_revision=0,
         locked=True,
         inspector=inspector,
+        legend=worker_legend(workflow, contents, run),
         reveal=reveal,
         on_inside=on_inside,
     )

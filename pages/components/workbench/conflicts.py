@@ -9,12 +9,12 @@ from collections.abc import Callable
 import streamlit as st
 
 from conductor.errors import EditConflict
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.merge import Rebased, rebase
 from pages.components.tab.account import author
 from pages.components.tab.edit_memory import EditAside
-from pages.components.tab.fields import Shown
+from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.revision_text import Meanwhile, meanwhile, news, origin_text
 from pages.components.view_models.session import SessionView
@@ -36,7 +36,7 @@ _TEXTS = 2
 
 
 def conflicts(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw the oldest edit of this tab that waits for a decision; nothing where none does."""
+    """Draw the oldest edit of this tab that waits for a decision, if there is one."""
     waiting = tab.edits_aside(view.session.id)
     if not waiting or view.head is None:
         return
@@ -83,12 +83,12 @@ def _headline(merged: Rebased, head: Revision) -> str:
 def _changed_by(way: Meanwhile, head: Revision) -> None:
     """Who changed what since the edit's revision was drawn."""
     facts = []
-    if way.made:
-        last = way.made[-1]
+    if way.new:
+        last = way.new[-1]
         st.markdown(f"**Meanwhile:** {plain(last.note or 'another workflow')}")
         facts.append(origin_text(last))
-        if len(way.made) > 1:
-            facts.append(f"{counted(len(way.made) - 1, 'revision')} before it")
+        if len(way.new) > 1:
+            facts.append(f"{quantity(len(way.new) - 1, 'revision')} before it")
     else:
         st.markdown(f"**Meanwhile:** back to revision {head.number}")
     if way.undone:
@@ -99,13 +99,13 @@ def _changed_by(way: Meanwhile, head: Revision) -> None:
 
 def _changes(diff: PlanDiff, *, key: str) -> None:
     lines = change_lines(diff)
-    shown = [f"- {plain(line, limit=300)}" for line in lines[:_MOST]]
+    bullets = [f"- {plain(line, limit=300)}" for line in lines[:_MOST]]
     texts = [pair for pair in diff.pairs if "instruction" in pair.changes]
     left_out = max(0, len(lines) - _MOST) + max(0, len(texts) - _TEXTS)
     if left_out:
-        shown.append(f"- and {counted(left_out, 'more change')}")
-    if shown:
-        st.markdown("\n".join(shown))
+        bullets.append(f"- and {quantity(left_out, 'more change')}")
+    if bullets:
+        st.markdown("\n".join(bullets))
     for pair in texts[:_TEXTS]:
         text_diff(
             diff.old.steps[pair.old].instruction,
@@ -136,18 +136,18 @@ def _decisions(
         """
         if edit not in tab.edits_aside(edit.session):
             return
-        seen = Shown(tab, head, place="page").seen
+        seen = PagePart(tab, head, place="page").seen
         try:
             if seen is not None and seen.revision != head.id:
                 raise EditConflict
-            made = keep()
+            revision = keep()
         except EditConflict:
             tab.notify("error", _CHANGED_AGAIN, place="conflict")
             return
         if leads:
-            tab.note_own(made.id)
+            tab.note_own(revision.id)
         else:
-            branched = f"Kept as revision {made.number}, a branch of revision {edit.edited.number}."
+            branched = f"Kept as revision {revision.number}, a branch of revision {edit.edited.number}."
             tab.notify("info", branched, place="run")
         tab.settle(edit)
 

@@ -9,12 +9,14 @@ import streamlit as st
 from conductor.errors import ConductorError
 from conductor.evaluation.forecast import Forecast
 from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.report.remarks import power_of_trial
 from conductor.evaluation.trials import MARGIN
-from conductor.text.formatting import counted
-from conductor.values.budget import Budget
+from conductor.text.formatting import quantity
+from conductor.values.budget import NO_BUDGET, Budget
 from pages.components.tab.services import services
 from pages.components.tab.state import plain
 from pages.components.widgets.budget_fields import budget_fields
+from pages.components.widgets.labels import distinct_labels
 from studio.evaluation.on_data import DataChoice, add_on_data, data_choices, forecast_on
 from studio.workbench import Workbench
 
@@ -25,20 +27,23 @@ def start_on_data(
     bench: Workbench, session: str, plans: Sequence[FixedPlan], *, trial: bool, key: str
 ) -> None:
     """Draw the choice of data and budget, what it will take, and the button that begins and opens it."""
-    choices = data_choices(bench)
+    choices = {_id(choice): choice for choice in data_choices(bench)}
+    titles = {id: choice.title for id, choice in choices.items()}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{key}-choice"):
-        chosen = st.selectbox(
-            "Data", range(len(choices)), key=f"{key}-data", format_func=lambda at: plain(choices[at].title)
-        )
+        data = st.selectbox("Data", list(choices), key=f"{key}-data", format_func=distinct_labels(titles))
+        chosen = choices[data]
         margin = _margin(key) if trial else None
-        budget = _budget(choices[chosen], key)
+        budget = _budget(chosen, key)
         started = st.button("Start", key=f"{key}-start", icon=":material/play_arrow:", type="primary")
     try:
         if started:
-            record = add_on_data(bench, choices[chosen], plans, margin=margin, budget=budget)
+            record = add_on_data(bench, chosen, plans, margin=margin, budget=budget)
             services().evaluations.begin(record.id)
         else:
-            st.caption(plain(_words(forecast_on(bench, choices[chosen], plans, session))))
+            expected = forecast_on(bench, chosen, plans, session, trial=trial)
+            repeats = 1 if chosen.earlier is None else chosen.earlier.spec.repeats
+            power = "" if margin is None else power_of_trial(expected.held_out // repeats, margin)
+            st.caption(plain(f"{_words(expected)} {power}".strip(), limit=1000))
             return
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/error:")
@@ -46,12 +51,14 @@ def start_on_data(
     st.switch_page(EVALUATION_PAGE, query_params={"evaluation": record.id})
 
 
+def _id(choice: DataChoice) -> str:
+    return choice.name if choice.earlier is None else choice.earlier.id
+
+
 def _budget(choice: DataChoice, key: str) -> Budget:
     """What it may spend; of the questions of an earlier evaluation first what that one might."""
-    earlier = choice.earlier
-    if earlier is None:
-        return budget_fields(f"{key}-{choice.name}")
-    return budget_fields(f"{key}-{earlier.id}", given=earlier.spec.settings.budget)
+    budget = NO_BUDGET if choice.earlier is None else choice.earlier.spec.settings.budget
+    return budget_fields(f"{key}-{_id(choice)}", initial=budget)
 
 
 def _margin(key: str) -> float:
@@ -69,8 +76,8 @@ def _margin(key: str) -> float:
     return points / 100
 
 
-def _words(found: Forecast) -> str:
-    calls = f"At most {counted(found.new, 'call')}" if found.new else "No call of a model"
-    shared = f"{found.reused:,} more are shared" if found.reused else ""
-    judged = f"beside {counted(found.judged, 'call')} of the judge" if found.judged else ""
-    return ", ".join(filter(None, [calls, shared, *found.estimate.words, judged])) + "."
+def _words(forecast: Forecast) -> str:
+    calls = f"At most {quantity(forecast.new, 'call')}" if forecast.new else "No call of a model"
+    shared = f"{forecast.reused:,} more are shared" if forecast.reused else ""
+    judged = f"beside {quantity(forecast.judged, 'call')} of the judge" if forecast.judged else ""
+    return ", ".join(filter(None, [calls, shared, *forecast.estimate.words, judged])) + "."

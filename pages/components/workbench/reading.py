@@ -1,4 +1,4 @@
-"""The pane beside the graph: the answer, the selected step, or what is written just now. For those who watch,
+"""The pane beside the graph: the answer, the selected step, or what is written just now. For an audience
 it has nothing that changes them.
 
 The server draws all three; which one is seen is decided in the browser, at once.
@@ -21,14 +21,14 @@ from pages.components.workbench.following.live import budget_meter, live_plannin
 from pages.components.workbench.following.live_refresh import CurrentView
 from pages.components.workbench.following.notification import notification
 from pages.components.workbench.outcome.answer import earlier_rounds, outcome
-from pages.components.workbench.planning.plan import no_plan, plan_panel, why_this_plan
+from pages.components.workbench.planning.plan import attempts, no_plan, plan_panel, why_this_plan
 from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.step.inspector import inspector, preview_steps
 from pages.components.workbench.step.notes import loose_notes
-from pages.components.workbench.step.watched import watched_step
+from pages.components.workbench.step.watched_step import watched_step
 from studio.workbench import Workbench
 
-_BEGUN = 60
+_BEGINNING = 60
 """Characters from which on a running step's words fill the pane of an audience."""
 
 
@@ -52,7 +52,7 @@ def _step(bench: Workbench, tab: TabState, view: SessionView) -> None:
         # What is shown first before an audience does not depend on what was read before.
         session=f"{view.session.id}{' presented' if tab.presents else ''}",
         phase=_phase(view),
-        begun=0 if view.run is None else view.run.started_at,
+        started_at=0 if view.run is None else view.run.started_at,
         step=tab.selected,
         selection=tab.selection_revision,
         part=tab.part,
@@ -83,7 +83,7 @@ def _answer(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     if tab.presents:
         return
     earlier_rounds(bench, tab, view.session.id)
-    if view.plan is not None:
+    if view.plan is not None and view.head is not None:
         (why_this_plan if ran else plan_panel)(view.plan, view.planned)
     loose_notes(bench, tab, view)
     conversation_view(view.session)
@@ -95,7 +95,9 @@ def _live(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     """What is written just now."""
     view = current.of_page
     if view.busy and not view.live:
-        live_planning(bench, current, stop=False)
+        live_planning(bench, current, stop=view.head is None and not tab.watched)
+        if view.head is None and not tab.watched:
+            attempts(bench.store.plans.of_session(view.session.id), of=view.latest_plan, elsewhere=None)
     elif view.live:
         current.fragment("live", _presented if tab.presents else _running, follows="live")
     else:
@@ -119,7 +121,7 @@ def _presented(view: SessionView) -> None:
     running = [step for step in state.steps if step.status == "running"]
     streaming(view, height={1: 380, 2: 170}.get(len(running), 100), steady=len(running) > 1)
     # A step that has begun to write is what is looked at.
-    if any(len(step.text) > _BEGUN for step in running):
+    if any(len(step.text) > _BEGINNING for step in running):
         return
     ended = [at for at, step in enumerate(state.steps) if step.text and step.finished_at is not None]
     if ended:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from io import BytesIO
+
 import streamlit as st
 
-from conductor.errors import ConductorError
+from conductor.errors import ConductorError, FormatError, StorageError
 from pages.components.sessions.forked_from import fork_source
+from pages.components.sessions.import_export import IMPORTED, MAX_MEGABYTES
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import STATE_ICONS, state_label
+from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
 from pages.components.workbench.question.composer import chosen_settings
+from storage import Session, SessionSummary
+from studio.session_file import holds_sessions, import_sessions
 from studio.workbench import RECENT, Workbench
 
 
-def sidebar(bench: Workbench, tab: TabState) -> None:
+def sidebar(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
     """Draw it; buttons act through callbacks, before the page is drawn."""
     with st.sidebar:
         with st.container(horizontal=True, gap="small"):
@@ -31,7 +38,7 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
         tab.show_notice("import")
         fork_source(bench, tab)
         _recent(bench, tab)
-        _used_today(bench)
+        _used_today(bench, after=0.0 if view is None else view.session.updated_at)
 
 
 def _importer(bench: Workbench, tab: TabState) -> None:
@@ -42,13 +49,8 @@ def _importer(bench: Workbench, tab: TabState) -> None:
         upload = st.session_state.get(key)
         if upload is None:
             return
-        settings = chosen_settings(bench, tab)
         try:
-            session = bench.editing.import_plan(
-                upload.getvalue(), fallback=st.session_state.get("import-query")
-            )
-            if settings is not None:
-                bench.store.sessions.set_settings(session.id, settings)
+            session = _imported(bench, tab, upload)
         except ConductorError as error:
             tab.notify("error", f"{upload.name} was not imported: {error}", place="import")
         else:
@@ -56,42 +58,63 @@ def _importer(bench: Workbench, tab: TabState) -> None:
         st.session_state["uploads"] += 1
 
     # With a new key after each upload the popover is closed and the same file can be chosen again.
-    with st.popover("Import JSON", icon=":material/upload:", width="stretch", key=f"import-{uploads}"):
-        st.caption("A workflow file that was exported here or by the command line.")
-        st.text_input("Question, where the file has none", key="import-query")
+    with st.popover("Import", icon=":material/upload:", width="stretch", key=f"import-{uploads}"):
+        st.caption("A run in one file, a session or a workflow, exported here or by the command line.")
+        st.text_input("Question, where a workflow has none", key="import-query")
         st.file_uploader(
-            "Workflow file",
-            type="json",
+            "File",
+            type=IMPORTED,
             key=key,
             label_visibility="collapsed",
+            max_upload_size=MAX_MEGABYTES,
             on_change=imported,
         )
+
+
+def _imported(bench: Workbench, tab: TabState, file: BytesIO) -> Session:
+    """The first session of the file, or a new one with its workflow."""
+    if holds_sessions(file):
+        for session in import_sessions(bench.store, file):
+            return session
+        raise FormatError("The file holds no session; choose another one.")
+    settings = chosen_settings(bench, tab)
+    session = bench.editing.import_plan(file.getvalue(), fallback=st.session_state.get("import-query"))
+    if settings is not None:
+        bench.store.sessions.set_settings(session.id, settings)
+    return session
 
 
 def _recent(bench: Workbench, tab: TabState) -> None:
     bench.store.processes.retry_unwritten()
     sessions = bench.store.sessions.listed(limit=RECENT)
-    if not sessions:
+    rows: list[tuple[Session | SessionSummary, str, str]] = [
+        (session, STATE_ICONS[session.state], f"{state_label(session.state)}: ") for session in sessions
+    ]
+    if tab.session is not None and all(session.id != tab.session for session in sessions):
+        # An unknown one is reported by the page.
+        with suppress(StorageError):
+            rows.append((bench.store.sessions.find(tab.session), ":material/more_horiz:", ""))
+    if not rows:
         return
     st.caption("Recent sessions")
     with st.container(key="recent", gap=None):
-        for session in sessions:
+        for session, icon, state in rows:
             st.button(
                 plain(session.title, limit=60),
                 key=f"recent-{session.id}",
-                icon=STATE_ICONS[session.state],
+                icon=icon,
                 type="secondary" if session.id == tab.session else "tertiary",
                 width="stretch",
                 wrap=False,
-                help=f"{state_label(session.state)}: {plain(session.query, limit=200)}",
+                help=f"{state}{plain(session.query, limit=200)}",
                 on_click=tab.open,
                 args=(session.id,),
             )
 
 
-def _used_today(bench: Workbench) -> None:
+def _used_today(bench: Workbench, *, after: float) -> None:
     """What was used since midnight; nothing where no model was called."""
-    used = bench.used_today.total().known_words
+    used = bench.used_today.total(after=after).known_words
     if used:
         with st.container(key="used-today"):
             st.caption(plain(f"Today, with planning: {', '.join(used)}"))

@@ -43,8 +43,8 @@ def of_session(connection: Connection, session: str) -> tuple[ChangeRecord, ...]
 
 def decide(connection: Connection, id: str, decision: Decision, *, chosen: str | None = None) -> ChangeRecord:
     """Store what a person did with the answer. Raises `StorageError` where that was decided before."""
-    found = find(connection, id)
-    if found.decision is not None:
+    change = find(connection, id)
+    if change.decision is not None:
         raise StorageError("This change was decided before; ask for another one.")
     own = CHANGE_REQUESTS.c.id == id
     connection.execute(CHANGE_REQUESTS.update().where(own).values(decision=decision, chosen=chosen))
@@ -54,13 +54,13 @@ def decide(connection: Connection, id: str, decision: Decision, *, chosen: str |
 def revised(connection: Connection) -> Iterator[Revised]:
     """What was decided, oldest first, in all sessions that are not deleted."""
     there = select(SESSIONS.c.id).where(SESSIONS.c.deleted_at.is_(None))
-    found = _CHANGES.select(
+    records = _CHANGES.select(
         connection,
         CHANGE_REQUESTS.c.decision.is_not(None),
         CHANGE_REQUESTS.c.session.in_(there),
         by=CHANGE_REQUESTS.c.created_at,
     )
-    for record in found:
+    for record in records:
         assert record.plan is not None, "only an answer is decided on"
         assert record.decision is not None, "asked for"
         plan = plans.find(connection, record.plan)

@@ -34,7 +34,7 @@ _Plan = tuple[str | None, Workflow]
 class _Change:
     """A change, represented by one `revision`; `touched_at` is when it was made or last finished a run.
 
-    `planned` is the revision that holds the Conductor's plan; the runs are those whose answers count.
+    `planned` is the revision that holds the Conductor's plan; the answers of the runs count.
     """
 
     session: str
@@ -136,7 +136,7 @@ class _Run(NamedTuple):
 
 def _whole_runs(connection: Connection, session: str) -> Iterator[_Run]:
     """Finished runs of all steps, without trials: those that a person has rated first, then the newest."""
-    begun = JsonMembers(connection, EVENTS.c.event)
+    members = JsonMembers(connection, EVENTS.c.event)
     query = (
         select(RUNS.c.id, RUNS.c.revision, RUNS.c.started_at)
         .select_from(
@@ -145,7 +145,7 @@ def _whole_runs(connection: Connection, session: str) -> Iterator[_Run]:
             )
         )
         .where(RUNS.c.session == session, RUNS.c.status == "finished", RUNS.c.experiment.is_(None))
-        .where(begun.text("type") == "run_started", begun.text("covers").is_(None))
+        .where(members.text("type") == "run_started", members.text("covers").is_(None))
         .order_by(case((RATINGS.c.thumbs.is_(None), 1), else_=0), RUNS.c.number.desc())
     )
     for run in connection.execute(query):
@@ -275,5 +275,5 @@ def rate(connection: Connection, now: float, run: str, thumbs: Thumbs | None) ->
 
 def rating(connection: Connection, run: str) -> Thumbs | None:
     """A person's rating of a run's answer, None without one."""
-    found: Thumbs | None = connection.scalar(select(RATINGS.c.thumbs).where(RATINGS.c.run == run))
-    return found
+    thumbs: Thumbs | None = connection.scalar(select(RATINGS.c.thumbs).where(RATINGS.c.run == run))
+    return thumbs

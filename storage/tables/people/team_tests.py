@@ -36,7 +36,7 @@ def add(connection: Connection, now: float, test: TeamTest) -> TeamTest:
 
 
 def of_set(connection: Connection, data_set: str) -> tuple[TeamTest, ...]:
-    """The set's tests, oldest first; none where there is no such set."""
+    """The set's tests, oldest first, or none if there is no such set."""
     return _TESTS.select(connection, TEAM_TESTS.c.data_set == data_set, by=TEAM_TESTS.c.created_at)
 
 

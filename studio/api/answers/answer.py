@@ -22,7 +22,7 @@ from conductor.runs.events import (
 from conductor.runs.request import RequestState
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import FinishReason
-from studio.api.answers.calls import GivenCalls
+from studio.api.answers.tool_calls import GivenCalls
 
 
 class Answer:
@@ -47,7 +47,7 @@ class Answer:
         self._written: list[str] = []
         self._blank = True
         self.text_at: int | None = None
-        """How many calls had begun before the text was given out, None where none was."""
+        """How many calls began before the text was given out, or None without text."""
 
     def add(self, event: Event) -> str:
         """The text that the event adds to what is given out."""
@@ -104,7 +104,7 @@ class Answer:
     @property
     def finish_reason(self) -> FinishReason:
         output = self.state.output
-        if output is None or (self._stops.found and not output.tool_calls):
+        if output is None or (self._stops.has_stopped and not output.tool_calls):
             return "stop"
         return output.finish_reason
 
@@ -151,26 +151,26 @@ class Answer:
 
 
 class StopSequences:
-    """Passes a text on piece by piece, up to the first of the `stops`, none of which is empty.
+    """Passes a text on piece by piece, up to the first of the `stops`, which are not empty.
 
-    Text that could be the beginning of one is held back until that is decided. `found`: it ended at one.
+    Text that could be the beginning of one is held back until that is decided. `has_stopped`: ended at one.
     """
 
     def __init__(self, stops: Sequence[str] = ()) -> None:
-        self.found = False
+        self.has_stopped = False
         self._stops = tuple(stops)
         self._held = ""
 
     def feed(self, text: str) -> str:
         """The text to pass on after the next piece."""
-        if self.found:
+        if self.has_stopped:
             return ""
         text = self._held + text
         certain = len(text) - max((_overlap(text, stop) for stop in self._stops), default=0)
         place = self._place(text)
         # A complete stop does not count yet where another one may have begun before it.
         if place is not None and place <= certain:
-            self.found, self._held = True, ""
+            self.has_stopped, self._held = True, ""
             return text[:place]
         self._held = text[certain:]
         return text[:certain]
@@ -179,7 +179,7 @@ class StopSequences:
         """The text that was held back, once no more comes."""
         held, self._held = self._held, ""
         place = self._place(held)
-        self.found = self.found or place is not None
+        self.has_stopped = self.has_stopped or place is not None
         return held[:place]
 
     def _place(self, text: str) -> int | None:
@@ -196,14 +196,14 @@ class GivenTokens:
         self._came = 0
         self._held: deque[TokenLogprob] = deque()
         self._room = 0
-        self._given: list[TokenLogprob] = []
-        self._taken = 0
+        self._tokens: list[TokenLogprob] = []
+        self._position = 0
 
     def add(self, tokens: Sequence[TokenLogprob]) -> None:
         """The next tokens."""
         self._came += len(tokens)
         for token in tokens:
-            if not self._stops.found:
+            if not self._stops.has_stopped:
                 self._held.append(token)
                 self._give(self._stops.feed(token.token))
 
@@ -218,13 +218,13 @@ class GivenTokens:
 
     def take(self) -> list[TokenLogprob]:
         """Those since the last time, for the pieces of a stream."""
-        waiting = self._given[self._taken :]
-        self._taken = len(self._given)
+        waiting = self._tokens[self._position :]
+        self._position = len(self._tokens)
         return waiting
 
     @property
     def whole(self) -> list[TokenLogprob]:
-        return self._given
+        return self._tokens
 
     def _give(self, text: str) -> None:
         """Give out the tokens that are in the text so far, `text` included, as a whole."""
@@ -232,7 +232,7 @@ class GivenTokens:
         while self._held and len(self._held[0].token) <= self._room:
             token = self._held.popleft()
             self._room -= len(token.token)
-            self._given.append(token)
+            self._tokens.append(token)
 
 
 def _overlap(text: str, stop: str) -> int:

@@ -40,11 +40,15 @@ class AnsweredRun(Protocol):
 
     @property
     def url(self) -> str | None:
-        """Where the session is in the app, None where that is unknown."""
+        """Where the session is in the app, or None."""
 
     @property
     def failure(self) -> Exception | None:
-        """Once it is over: what ended it early, None where its events contain the reason."""
+        """Once it is over: what ended it early, None if its events contain the reason or it was stopped."""
+
+    @property
+    def stopped(self) -> bool:
+        """Once it is over: whether a stop broke it off. Of one that a run heeded, that run's end has it."""
 
     def progress(self) -> AsyncGenerator[tuple[Event, str], None]:
         """Each event with the text that it adds to the answer."""

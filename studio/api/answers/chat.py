@@ -17,7 +17,7 @@ from studio.api.answers.failure import no_answer
 from studio.api.answers.response_run import ResponseRun
 from studio.api.answers.run_metadata import Shape, chat_usage, choices_metadata
 from studio.api.answers.streaming import DONE, comment, data, progress_line
-from studio.api.requests.chat import ChatRequest
+from studio.api.requests.chat_request import ChatRequest
 from studio.api.stored.visible import COMPLETION
 
 
@@ -45,10 +45,10 @@ def completion(request: ChatRequest, choices: Choices) -> Shape:
         if error := no_answer(run, query_parameter=request.query_parameter):
             raise error
         run.answer.end()
-    kept = {"metadata": request.metadata or {}} if request.store else {}
+    metadata = {"metadata": request.metadata or {}} if request.store else {}
     return {
         **_head(request, choices.runs[0], kind="chat.completion"),
-        **kept,
+        **metadata,
         "choices": [_choice(at, run.answer) for at, run in enumerate(choices.runs)],
         "usage": chat_usage(*(run.answer for run in choices.runs)),
         "conductor": choices_metadata(request, choices),

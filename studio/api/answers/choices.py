@@ -16,8 +16,8 @@ from conductor.runs.scope import RunScope
 from conductor.values.budget import Budget, Crossing, Limit
 from storage.records import RequestSession, Revision
 from studio.api.answers.failure import over_budget
-from studio.api.answers.response_run import ResponseRun, Resumption
-from studio.api.errors import NO_RETRY, api_error
+from studio.api.answers.response_run import Rerun, ResponseRun
+from studio.api.error_answers import NO_RETRY, api_error
 from studio.workbench import Workbench
 
 
@@ -81,9 +81,9 @@ class Choices:
         first = self.runs[0]
         try:
             left = self._left(first.request.settings.budget)
-            again = await first.runs.backend.call(_again, first)
+            again = await first.runs.backend.call(_final_step_resumption, first)
             return await first.runs.start(
-                _once(first.request, again.revision, left),
+                _one_round_request(first.request, again.revision, left),
                 RequestSession(token=first.principal.token),
                 first.principal,
                 pool=first.pool,
@@ -98,10 +98,10 @@ class Choices:
 
     def _left(self, budget: Budget) -> Budget:
         """What the runs so far leave of the budget. Raises `ApiError` where that is nothing."""
-        known, state = self.state.known_usage, self.state
+        usage, state = self.state.known_usage, self.state
         used: dict[Limit, float] = {
-            "tokens": known.total or 0,
-            "cost": known.cost or 0.0,
+            "tokens": usage.total or 0,
+            "cost": usage.cost or 0.0,
             "seconds": self.runs[0].seconds,
             "calls": state.calls,
         }
@@ -114,7 +114,7 @@ class Choices:
         return budget.model_copy(update=left)
 
 
-def _again(bench: Workbench, first: ResponseRun) -> Resumption:
+def _final_step_resumption(bench: Workbench, first: ResponseRun) -> Rerun:
     """The final step of the run whose answer counts, on the outputs of its other steps."""
     run = first.answer.state.run
     assert run is not None
@@ -122,9 +122,9 @@ def _again(bench: Workbench, first: ResponseRun) -> Resumption:
     revision = bench.store.revisions.find(bench.store.runs.find(run.run).revision)
     final = revision.workflow.final
     outputs = {at: step.output for at, step in enumerate(run.steps) if step.output is not None}
-    return Resumption(revision, RunScope(kind="only", step=final, passes=(final,)), outputs)
+    return Rerun(revision, RunScope(kind="only", step=final, passes=(final,)), outputs)
 
 
-def _once(request: RunRequest, revision: Revision, budget: Budget) -> RunRequest:
+def _one_round_request(request: RunRequest, revision: Revision, budget: Budget) -> RunRequest:
     settings = request.settings.model_copy(update={"rounds": 1, "budget": budget})
     return replace(request, workflow=revision.workflow, finish=None, settings=settings)

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
 from conductor.runs.events import Event, RunFinished
+from conductor.runs.state import RunStatus
 from conductor.workers.pool.pool import Pool
 from storage.records import RunRecord
 from storage.store import SessionStore
 from studio.api.answers.answer import Answer
 from studio.api.backend import Backend
-from studio.api.errors import failed_run, unsupported
+from studio.api.error_answers import failed_run, unsupported
 from studio.api.stored import visible
 from studio.api.stored.visible import StoredResponse
 from studio.workbench import Workbench
@@ -31,6 +32,9 @@ LOOK_SECONDS = 0.1
 STOP_SECONDS = 10.0
 """How long a stop is waited for: the run's process notices it within a second."""
 
+_NO_ANSWER: Collection[RunStatus] = ("failed", "cancelled", "over_budget", "paused")
+"""How a run ends without an answer, so that no other round follows it."""
+
 QUIET_SECONDS = 1.0
 """After how long without an event it is checked that the process of the run lives."""
 
@@ -39,7 +43,7 @@ QUIET_SECONDS = 1.0
 class FollowedRun:
     """An `AnsweredRun`, read from the store. It goes on whether it is read or not."""
 
-    found: StoredResponse
+    stored_response: StoredResponse
     pool: Pool
     _backend: Backend
     _app: str | None
@@ -52,27 +56,27 @@ class FollowedRun:
     _last: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        begun = self.found.begun
-        if begun is None:
+        origin = self.stored_response.origin
+        if origin is None:
             raise unsupported("stream", "an earlier version answered, which stored no stream.")
-        self._before, self._rounds_at_most = begun.run_before, begun.rounds
-        self.answer = Answer(rounds=begun.rounds, live=begun.live, verbatim=begun.verbatim)
+        self._before, self._rounds_at_most = origin.run_before, origin.rounds
+        self.answer = Answer(rounds=origin.rounds, live=origin.live, verbatim=origin.verbatim)
 
     @property
     def session(self) -> str:
-        return self.found.session
+        return self.stored_response.session
 
     @property
     def answer_id(self) -> str:
-        return visible.answer_id(self.session, self.found.answer)
+        return visible.answer_id(self.session, self.stored_response.answer)
 
     @property
     def continued(self) -> bool:
-        return bool(self.found.answer)
+        return bool(self.stored_response.answer)
 
     @property
     def started_at(self) -> float:
-        return float(self.found.shape["created_at"])
+        return float(self.stored_response.shape["created_at"])
 
     @property
     def seconds(self) -> float:
@@ -84,8 +88,17 @@ class FollowedRun:
 
     @property
     def failure(self) -> Exception | None:
-        """See `AnsweredRun.failure`; where the run's process stored no response, it died."""
-        return None if self._last is not None else interrupted()
+        """See `AnsweredRun.failure`; where the run's process stored no response, it died, perhaps after the
+        end of its run.
+        """
+        runs = self.answer.state.runs
+        ended = bool(runs) and runs[-1].status in _NO_ANSWER
+        return None if self._last is not None or ended else interrupted()
+
+    @property
+    def stopped(self) -> bool:
+        """See `AnsweredRun.stopped`: then its process stored the response."""
+        return False
 
     async def progress(self) -> AsyncGenerator[tuple[Event, str], None]:
         """See `AnsweredRun.progress`. It ends where the response is stored, or its process has died."""
@@ -117,10 +130,11 @@ class FollowedRun:
 
     def _ask_to_stop(self, bench: Workbench) -> bool:
         """Ask once more: a plan may have become a run meanwhile. Whether it is over."""
-        now = visible.again(bench.store, self.found)
+        now = visible.again(bench.store, self.stored_response)
         if now.ended or visible.is_abandoned(bench.store, now):
             return True
-        bench.running.stop(self.session)
+        # Not a run that waits at a gate: its response is about to be stored as it ended.
+        bench.running.stop_work(self.session)
         return False
 
     async def store(self, response: dict[str, Any]) -> dict[str, Any]:
@@ -133,38 +147,38 @@ class FollowedRun:
 
     def _look(self, store: SessionStore, *, alive: bool) -> tuple[bool, list[Event]]:
         """Whether it is over, and the new events; `alive`: its process lived a moment ago."""
-        now = visible.again(store, self.found)
+        now = visible.again(store, self.stored_response)
         if now.ended:
             self._last = dict(now.shape)
         over = now.ended or (not alive and visible.is_abandoned(store, now))
         return over, list(self._new_events(store))
 
     def _new_events(self, store: SessionStore) -> list[Event]:
-        found: list[Event] = []
+        new_events: list[Event] = []
         for run in self._rounds(store):
             if run.id in self._over:
                 continue
             if run.id != self._run:
                 self._run, self._seq = run.id, -1
             events = store.runs.events(run.id, after=self._seq)
-            found += events
+            new_events += events
             self._seq = events[-1].seq if events else self._seq
             if not events or not isinstance(events[-1], RunFinished):
                 break
             self._over.add(run.id)
-        return found
+        return new_events
 
     def _rounds(self, store: SessionStore) -> list[RunRecord]:
         """The response's own runs, oldest first: what people run afterwards begins another round 1, or is a
         round behind the last one.
         """
-        found: list[RunRecord] = []
+        rounds: list[RunRecord] = []
         newest = takewhile(lambda run: run.id != self._before, store.runs.of_session(self.session))
         for run in reversed(list(newest)):
-            if run.round > self._rounds_at_most or (found and run.round != found[-1].round + 1):
+            if run.round > self._rounds_at_most or (rounds and run.round != rounds[-1].round + 1):
                 break
-            found.append(run)
-        return found
+            rounds.append(run)
+        return rounds
 
 
 def interrupted() -> Exception:

@@ -18,7 +18,7 @@ Event = Callable[..., bytes]
 
 def output(run: AnsweredRun, *, status: str) -> list[Shape]:
     """All items of a whole answer."""
-    items = [_call(run, at, made, status="completed") for at, made in enumerate(run.answer.calls.whole)]
+    items = [_call(run, at, call, status="completed") for at, call in enumerate(run.answer.calls.whole)]
     text_at = run.answer.text_at
     if text_at is not None or not items:
         items.insert(text_at or 0, _message(run, status=status))
@@ -50,7 +50,7 @@ class OutputStream:
         """The end of each item, whose answer has ended."""
         if not self._opened:
             yield self._open_text()
-        if self._text is not None and (rest := self._taken()):
+        if self._text is not None and (rest := self._token_shapes()):
             yield self._event("response.output_text.delta", **self._place, delta="", logprobs=rest)
         for at, item in enumerate(output(self._run, status=status)):
             if item["type"] == "function_call":
@@ -76,10 +76,10 @@ class OutputStream:
     def _text_piece(self, text: str) -> bytes:
         opened = self._open_text() if self._text is None else b""
         return opened + self._event(
-            "response.output_text.delta", **self._place, delta=text, logprobs=self._taken()
+            "response.output_text.delta", **self._place, delta=text, logprobs=self._token_shapes()
         )
 
-    def _taken(self) -> list[Shape]:
+    def _token_shapes(self) -> list[Shape]:
         return [token.wire for token in self._run.answer.tokens.take()]
 
     def _open_text(self) -> bytes:
@@ -92,8 +92,8 @@ class OutputStream:
         at, function = piece["index"], piece["function"]
         opened = b""
         if at == len(self._calls):
-            begun = {"id": piece["id"], "function": {"name": function["name"], "arguments": ""}}
-            item = _call(self._run, at, begun, status="in_progress")
+            call = {"id": piece["id"], "function": {"name": function["name"], "arguments": ""}}
+            item = _call(self._run, at, call, status="in_progress")
             self._calls.append({"item_id": item["id"], "output_index": self._opened})
             opened = self._added(item)
         text = function["arguments"]
@@ -125,13 +125,13 @@ def _message(run: AnsweredRun, *, status: str) -> Shape:
     }
 
 
-def _call(run: AnsweredRun, at: int, made: dict[str, Any], *, status: str) -> Shape:
-    """`made` is the call as a message of a chat completion has it."""
+def _call(run: AnsweredRun, at: int, call: dict[str, Any], *, status: str) -> Shape:
+    """`call` is a `tool_calls` entry of a chat completion's message."""
     return {
         "type": "function_call",
         "id": f"fc_{run.answer_id}_{at}",
-        "call_id": made["id"],
-        "name": made["function"]["name"],
-        "arguments": made["function"]["arguments"],
+        "call_id": call["id"],
+        "name": call["function"]["name"],
+        "arguments": call["function"]["arguments"],
         "status": status,
     }

@@ -13,17 +13,17 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, wraps
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 from weakref import WeakSet
 
 from conductor.errors import ConductorError, SessionBusy, WorkflowError
-from conductor.planner.planner import MAX_QUERY, check_query
+from conductor.planner.planner import check_query
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
 from conductor.runs.scope import EDITED, RunScope
-from conductor.values.conversation import MAX_CONVERSATION
+from conductor.values.conversation import MAX_CONVERSATION, MAX_QUERY
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
 from storage.database.encoding import plain
@@ -32,9 +32,10 @@ from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 from studio.api.backend import Backend
-from studio.api.errors import NO_RETRY, server_stopping, stopped_with_server
-from studio.api.stored.visible import Begun, answer_id, set_aside
+from studio.api.error_answers import NO_RETRY, server_stopping, stopped_with_server
+from studio.api.stored.visible import ResponseOrigin, answer_id, set_aside
 from studio.api.webhook import Webhooks
+from studio.sessions.activity import Activity
 from studio.workbench import Workbench
 
 _log = logging.getLogger(__name__)
@@ -45,12 +46,37 @@ SETTLE_SECONDS = 2.0
 """How long the work behind the last answers of a server may take."""
 
 
-class Resumption(NamedTuple):
+class Rerun(NamedTuple):
     """A workflow that runs once more in its session: see `SessionRunner.begin_run`."""
 
     revision: Revision
     scope: RunScope = EDITED
     preloaded: Mapping[int, Output] = {}
+
+
+P = ParamSpec("P")
+_Start = Callable[Concatenate["ResponseRuns", P], Coroutine[Any, Any, "ResponseRun"]]
+
+
+def _left_if_cancelled(start: _Start[P]) -> _Start[P]:
+    """A start that goes on where its request is cancelled meanwhile; its run is left as soon as it began."""
+
+    def leave(starting: asyncio.Task[ResponseRun]) -> None:
+        if not starting.cancelled() and starting.exception() is None:
+            starting.result().leave()
+
+    @wraps(start)
+    async def starts(self: ResponseRuns, /, *args: P.args, **kwargs: P.kwargs) -> ResponseRun:
+        starting = asyncio.create_task(start(self, *args, **kwargs))
+        self.starts.add(starting)
+        starting.add_done_callback(self.starts.discard)
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(leave)
+            raise
+
+    return starts
 
 
 class ResponseRuns:
@@ -62,9 +88,11 @@ class ResponseRuns:
         self.webhooks = webhooks
         self._running: WeakSet[ResponseRun] = WeakSet()
         self._stopping = False
+        self.starts: set[asyncio.Task[ResponseRun]] = set()
         # Work that outlives the request that caused it.
         self._follow_ups: set[asyncio.Task[None]] = set()
 
+    @_left_if_cancelled
     async def start(
         self,
         request: RunRequest,
@@ -77,7 +105,7 @@ class ResponseRuns:
         opening: dict[str, Any] | None = None,
         events: bool = False,
         background: bool = False,
-        resumes: Resumption | None = None,
+        resumes: Rerun | None = None,
         answer: str | None = None,
         then_run: bool = True,
     ) -> ResponseRun:
@@ -105,7 +133,7 @@ class ResponseRuns:
         verbatim = request.conversation.verbatim
         if answer is None:
             answer = "" if stored_as.continues is None else token_hex(_ANSWER_BYTES)
-        begun = Begun(
+        origin = ResponseOrigin(
             rounds=rounds,
             live=request.sent_on,
             verbatim=verbatim,
@@ -114,8 +142,9 @@ class ResponseRuns:
             following=len(request.conversation.following),
         )
         begin = partial(_begin, then_run=then_run) if resumes is None else partial(_resume, resumes)
-        started = await self.backend.call(begin, request, stored_as, listen=put, opening=opening, begun=begun)
-        started.ended.add_done_callback(lambda _: put(None))
+        started = await self.backend.call(
+            begin, request, stored_as, listen=put, opening=opening, origin=origin
+        )
         run = ResponseRun(
             self,
             started.session,
@@ -123,14 +152,15 @@ class ResponseRuns:
             principal,
             pool,
             queue,
-            started.ended,
+            started.activity,
             request=request,
             stored=stored_as.keep,
             app=app,
             continued=stored_as.continues is not None,
-            begun=started.begun,
+            origin=started.origin,
             background=background,
         )
+        run.ended.add_done_callback(lambda _: put(None))
         if opening is not None:
             run.started_at = opening["created_at"]
         self._running.add(run)
@@ -168,22 +198,28 @@ class ResponseRuns:
         """Whether work is left behind the answers."""
         return bool(self._follow_ups)
 
+    def _left(self) -> set[asyncio.Future[Any]]:
+        unfinished = (run.wound_up for run in self._running if not run.wound_up.done())
+        return {*self.starts, *self._follow_ups, *unfinished}
+
     async def settle(self) -> None:
-        """Wait until no work is left behind the answers, for `SETTLE_SECONDS` at most; end the webhooks."""
+        """Wait until nothing begins, every run is wound up and no work is left behind the answers, for
+        `SETTLE_SECONDS` at most; end the webhooks.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
-                while self._follow_ups:
-                    await asyncio.wait(self._follow_ups)
+                while left := self._left():
+                    await asyncio.wait(left)
         if self.webhooks is not None:
             await self.webhooks.stop()
 
 
 class _Started(NamedTuple):
-    """A session whose activity has begun; `written`: once it is durable, None where it is."""
+    """A session whose activity has begun; `written`: the write of it, or None once it is durable."""
 
     session: str
-    ended: Future[None]
-    begun: Begun
+    activity: Activity
+    origin: ResponseOrigin
     written: Future[None] | None = None
 
 
@@ -194,7 +230,7 @@ def _begin(
     *,
     listen: Callable[[Event], None],
     opening: dict[str, Any] | None,
-    begun: Begun,
+    origin: ResponseOrigin,
     then_run: bool,
 ) -> _Started:
     # Messages that a worker gets as they came share one limit, whichever of them is the question.
@@ -202,17 +238,17 @@ def _begin(
     # As the store will have it.
     request = replace(request, query=plain(check_query(request.query, most=most)))
     if opening is not None and stored_as.keep:
-        begun = begun.model_copy(update={"owner": bench.store.processes.owner})
-        stored_as = stored_as.model_copy(update={"response": begun.beside(opening)})
+        origin = origin.model_copy(update={"owner": bench.store.processes.owner})
+        stored_as = stored_as.model_copy(update={"response": origin.beside(opening)})
     written: Future[None] | None = None
     if stored_as.continues is None:
         session, written = bench.runner.begin_session(request, stored_as, listen=listen, then_run=then_run)
     else:
         with _not_busy("The session of these calls"):
-            session, begun = _continue(bench, request, stored_as, listen=listen, begun=begun)
+            session, origin = _continue(bench, request, stored_as, listen=listen, origin=origin)
         if opening is not None:
-            bench.store.requests.keep_response(session, begun.beside(opening))
-    return _Started(session, _going(bench, session), begun, written)
+            bench.store.requests.keep_response(session, origin.beside(opening))
+    return _Started(session, _going(bench, session), origin, written)
 
 
 def _continue(
@@ -221,8 +257,8 @@ def _continue(
     stored_as: RequestSession,
     *,
     listen: Callable[[Event], None],
-    begun: Begun,
-) -> tuple[str, Begun]:
+    origin: ResponseOrigin,
+) -> tuple[str, ResponseOrigin]:
     """Go on in a session, whose newest response is an earlier one from now on."""
     assert stored_as.continues is not None
     session = bench.store.revisions.find(stored_as.continues).session
@@ -231,18 +267,18 @@ def _continue(
     bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
     set_aside(bench.store, session, followed=followed)
     before = None if latest is None else latest.id
-    return session, begun.model_copy(update={"run_before": before})
+    return session, origin.model_copy(update={"run_before": before})
 
 
 def _resume(
-    resumes: Resumption,
+    resumes: Rerun,
     bench: Workbench,
     request: RunRequest,
     stored_as: RequestSession,  # noqa: ARG001 - as `_begin`
     *,
     listen: Callable[[Event], None],
     opening: dict[str, Any] | None,
-    begun: Begun,
+    origin: ResponseOrigin,
 ) -> _Started:
     session = resumes.revision.session
     with _not_busy("The session of this response"):
@@ -250,15 +286,15 @@ def _resume(
         bench.runner.begin_run(session, request, listen=listen, **resumes._asdict())
     if opening is not None:
         before = None if latest is None else latest.id
-        begun = begun.model_copy(update={"owner": bench.store.processes.owner, "run_before": before})
-        bench.store.requests.keep_response(session, begun.beside(opening))
-    return _Started(session, _going(bench, session), begun)
+        origin = origin.model_copy(update={"owner": bench.store.processes.owner, "run_before": before})
+        bench.store.requests.keep_response(session, origin.beside(opening))
+    return _Started(session, _going(bench, session), origin)
 
 
-def _going(bench: Workbench, session: str) -> Future[None]:
-    ended = bench.activities.going(session)
-    assert ended is not None, "just started"
-    return ended
+def _going(bench: Workbench, session: str) -> Activity:
+    activity = bench.activities.activity(session)
+    assert activity is not None, "just started"
+    return activity
 
 
 @contextmanager
@@ -285,7 +321,7 @@ async def _logged(work: Coroutine[Any, Any, None]) -> None:
 @dataclass(eq=False)
 class ResponseRun:
     """A request that runs in its session; `answer` is what came so far, from the `pool` as it was at the
-    start. `stored`: the session stays afterwards. `app` is the address of the app, None where it has none.
+    start. `stored`: the session stays afterwards. `app` is the address of the app, None if it has none.
     `continued`: the session is that of an earlier request, whose calls of tools this one has the results of.
     """
 
@@ -295,14 +331,14 @@ class ResponseRun:
     principal: Principal
     pool: Pool
     _queue: asyncio.Queue[Event | None]
-    ended: Future[None]
+    _activity: Activity
     request: RunRequest
     stored: bool
     app: str | None
     continued: bool = False
     started_at: float = field(default_factory=time.time)
     _started: float = field(default_factory=time.monotonic)
-    begun: Begun = Begun()
+    origin: ResponseOrigin = ResponseOrigin()
     """What is stored beside its response."""
     background: bool = False
     """Whether it goes on without a client."""
@@ -312,10 +348,12 @@ class ResponseRun:
     _left: bool = False
     _answered: bool = False
     _interruption: ConductorError | None = None
+    wound_up: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """Done once it was left, has ended, and what it leaves is stored."""
 
     @property
     def answer_id(self) -> str:
-        return answer_id(self.session, self.begun.answer)
+        return answer_id(self.session, self.origin.answer)
 
     @property
     def seconds(self) -> float:
@@ -327,12 +365,25 @@ class ResponseRun:
         return f"{self.app}/?session={self.session}" if self.app is not None and self.stored else None
 
     @property
+    def ended(self) -> Future[None]:
+        """Done once all of its work has ended."""
+        assert self._activity.work is not None, "it has begun"
+        return self._activity.work
+
+    @property
     def failure(self) -> Exception | None:
-        """Once it is over: what ended it early, None where its events contain the reason."""
-        if self._interruption is not None or not self.ended.done() or self.ended.cancelled():
+        """Once it is over: what ended it early, None if its events contain the reason or it was stopped."""
+        if self._interruption is not None or self.stopped or not self.ended.done():
             return self._interruption
         error = self.ended.exception()
         return error if isinstance(error, Exception) and not isinstance(error, CancelledError) else None
+
+    @property
+    def stopped(self) -> bool:
+        """Once it is over: whether a stop broke it off. Of one that a run heeded, that run's end has it."""
+        if not self.ended.done() or self._interruption is not None:
+            return False
+        return self.ended.cancelled() or (self._activity.stopped and self.ended.exception() is not None)
 
     async def progress(self) -> AsyncGenerator[tuple[Event, str], None]:
         """Each event with the text that it adds to the answer. The usage is recorded before the end.
@@ -364,21 +415,26 @@ class ResponseRun:
         A response that cannot be stored is sent all the same; the log has the reason.
         """
         self._answered = True
+        if self.stored:
+            body = self.origin.beside(response)
+            try:
+                await self.runs.backend.look_up(
+                    lambda store: store.requests.keep_response(self.session, body)
+                )
+            except ConductorError:
+                _log.exception("the response of the session %s was not stored", self.session)
         if self.background and self.runs.webhooks is not None:
+            # Behind that, so that a receiver that asks for it finds it.
             self.runs.webhooks.send(response)
-        if not self.stored:
-            return response
-        body = self.begun.beside(response)
-        try:
-            await self.runs.backend.look_up(lambda store: store.requests.keep_response(self.session, body))
-        except ConductorError:
-            _log.exception("the response of the session %s was not stored", self.session)
         return response
 
     async def interrupt(self, reason: ConductorError) -> None:
-        """Stop it while the client still reads; where it then has no answer, `failure` is the reason."""
+        """Stop it while the client still reads; where it then has no answer, `failure` is the reason, unless
+        it was stopped before.
+        """
         if not self._over and (self.background or not self._left):
-            self._interruption = reason
+            if not self._activity.stopped:
+                self._interruption = reason
             await self._stop()
 
     def leave(self) -> None:
@@ -391,7 +447,10 @@ class ResponseRun:
         """As `leave`; returns once it has ended and what it leaves is stored."""
         if not self._left:
             self._left = True
-            await self._wind_up()
+            try:
+                await self._wind_up()
+            finally:
+                self.wound_up.set_result(None)
 
     async def _stop(self) -> None:
         """Stop it with all calls that it makes; it is over within a second."""

@@ -20,7 +20,7 @@ from studio.api.answers.failure import PAUSED, no_answer
 from studio.api.answers.response_items import OutputStream, output
 from studio.api.answers.run_metadata import Shape, response_usage, run_metadata
 from studio.api.answers.streaming import comment, data, progress_line
-from studio.api.requests.responses import ResponsesRequest
+from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.stored.visible import IN_PROGRESS, RESPONSE, WAITS
 
 _ECHOED = (
@@ -50,7 +50,7 @@ class DeletedResponse(BaseModel):
 
 
 async def response(request: ResponsesRequest, run: AnsweredRun) -> Shape:
-    """The whole answer of a run that is over, which is stored. Raises `ApiError` where there is none, unless
+    """The whole answer of a run that is over, which is stored. Raises `ApiError` without one, unless
     the run waits at a gate.
     """
     ended = await outcome(request, run)
@@ -68,7 +68,7 @@ async def outcome(request: ResponsesRequest, run: AnsweredRun) -> Shape:
     return await run.store(_ended(request, run))
 
 
-def begun(request: ResponsesRequest, *, started_at: float) -> Shape:
+def opening_shape(request: ResponsesRequest, *, started_at: float) -> Shape:
     """A response that begins at that time, in Unix seconds, as far as it is known without its session."""
     shape = _opening(request, id="", started_at=started_at, status=IN_PROGRESS)
     del shape["id"]
@@ -83,16 +83,14 @@ def under_way(request: ResponsesRequest, run: AnsweredRun) -> Shape:
 
 def request_of(shape: Mapping[str, Any]) -> ResponsesRequest:
     """The request of a stored response, as far as the response has it: without its input."""
-    kept = {name: shape[name] for name in _ECHOED if shape.get(name) is not None}
-    return ResponsesRequest.model_validate_json(json.dumps({**kept, "input": ""}))
+    fields = {name: shape[name] for name in _ECHOED if shape.get(name) is not None}
+    return ResponsesRequest.model_validate_json(json.dumps({**fields, "input": ""}))
 
 
 async def events(
     request: ResponsesRequest, run: AnsweredRun, *, after: int = -1
 ) -> AsyncGenerator[bytes, None]:
-    """OpenAI's events in their order, with comments on the run's progress; those whose number is greater than
-    `after`.
-    """
+    """OpenAI's events in their order, with comments on the run's progress, from number `after` + 1 on."""
     numbers = count()
 
     def event(kind: str, **fields: Any) -> bytes:
@@ -158,17 +156,17 @@ def _failed(request: ResponsesRequest, run: AnsweredRun, error: ApiError) -> Sha
 
 def _format(request: ResponsesRequest) -> Shape:
     """The form of the answer, as it was asked for."""
-    asked = None if request.text is None else request.text.format
-    if asked is None or asked.type != "json_schema":
-        return {"type": "text" if asked is None else asked.type}
-    named = {"name": asked.name, "description": asked.description, "strict": asked.strict}
-    return {"type": asked.type, **named, "schema": asked.schema_}
+    form = None if request.text is None else request.text.format
+    if form is None or form.type != "json_schema":
+        return {"type": "text" if form is None else form.type}
+    named = {"name": form.name, "description": form.description, "strict": form.strict}
+    return {"type": form.type, **named, "schema": form.schema_}
 
 
 def _parallel(request: ResponsesRequest) -> bool:
     """Whether several tools may be called at once, as they may where the request leaves it open."""
-    asked = request.parallel_tool_calls
-    return bool(request.tools) if asked is None else asked
+    choice = request.parallel_tool_calls
+    return bool(request.tools) if choice is None else choice
 
 
 def _choice(request: ResponsesRequest) -> str | Shape:

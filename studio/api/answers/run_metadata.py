@@ -11,7 +11,6 @@ from conductor.runs.step_state import StepState
 from conductor.values.messages import FINE_SAMPLING, NOTHING_USED, Usage
 from conductor.values.output import Output
 from conductor.values.provenance import LIKELY_CHARACTERS
-from conductor.workers.offline.questions.nearby import offered
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.file import Origin, write_plan
 from conductor.workflow.model import Step
@@ -34,12 +33,11 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
         "continued": ended.continued,
         "run": None if run is None else run.run,
         "url": ended.url,
-        "label": ended.pool.label,
+        "label": _label(run, ended.pool),
         "rounds": len(answer.state.runs),
         "workflow": None if run is None else _workflow(run, ended.pool, origin=origin),
         "steps": [] if run is None else _steps(run),
         "answered": run is not None and run.answered,
-        "nearby": [] if run is None else offered(run),
         "answer_step": None if run is None else run.answer_step,
         "waits_before": [] if run is None else list(run.held),
         "warning": warning_of(answer),
@@ -47,10 +45,15 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
         "tokens": usage.total,
         "cost": usage.cost,
         "known": _used(answer.state.known_usage),
-        "counted": _counted(answer) is not None,
+        "counted": _token_estimate(answer) is not None,
         "seconds": round(ended.seconds, 3),
         "without_effect": [*request.ignored, *_without_effect(request, ended)],
     }
+
+
+def _label(run: RunState | None, pool: Pool) -> str | None:
+    """The label of the workers that answered, or may answer."""
+    return pool.label if run is None or run.workflow is None else pool.label_of(run.workflow.workers())
 
 
 def choices_metadata(request: ApiRequest, choices: Choices) -> Shape:
@@ -79,17 +82,21 @@ def _choice(answer: Answer) -> Shape:
 
 def _without_effect(request: ApiRequest, ended: AnsweredRun) -> list[str]:
     """The parameters that had none on what ran: fine ones where a worker computes its answer, names of
-    speakers where more than a worker alone answers, and log probabilities that its endpoint did not give.
+    speakers where more than a worker alone answers, and what its endpoint refused or did not give.
     """
-    asked, run = request.question, ended.answer.state.run
+    question, run = request.question, ended.answer.state.run
     worker = None if run is None or run.workflow is None else run.workflow.steps[run.workflow.final].worker
     card = None if worker is None else ended.pool.cards.get(worker)
+    output = ended.answer.state.output
     lost = FINE_SAMPLING if card is not None and not card.takes_sampling else ()
     named = ["messages.name"] if request.names_speakers and not ended.answer.verbatim else []
-    output = ended.answer.state.output
-    missing = asked.logprobs is not None and output is not None and output.text and not output.logprobs
-    tokens = [asked.logprobs_parameter, *(["top_logprobs"] if asked.logprobs else [])] if missing else []
-    return [*(name for name in lost if getattr(request, name, None) is not None), *named, *tokens]
+    refused = () if output is None else output.left_out
+    missing = question.logprobs is not None and output is not None and output.text and not output.logprobs
+    tokens = (
+        [question.logprobs_parameter, *(["top_logprobs"] if question.logprobs else [])] if missing else []
+    )
+    ignored = [name for name in (*lost, *refused) if getattr(request, name, None) is not None]
+    return [*ignored, *named, *tokens]
 
 
 _ENDS: Mapping[RunStatus, str] = {
@@ -117,7 +124,9 @@ def warning_of(answer: Answer) -> str | None:
 def _workflow(run: RunState, pool: Pool, *, origin: Origin) -> Shape | None:
     if run.workflow is None:
         return None
-    written = write_plan(run.workflow, query=run.query, origin=origin, workers=pool.names, label=pool.label)
+    # Of the pool, no other names: the token may be for these workers only.
+    named = run.workflow.workers()
+    written = write_plan(run.workflow, query=run.query, origin=origin, workers=named, label=pool.label)
     shape: Shape = json.loads(written)
     return shape
 
@@ -136,7 +145,7 @@ def _step(at: int, own: Step, done: StepState) -> Shape:
         "kind": done.worker_kind,
         "status": done.status,
         "answered": done.status == "finished",
-        "reused": done.reused or done.kept is not None,
+        "reused": done.reused or done.kept_because is not None,
         "usage": _used(done.usage if done.started_at is not None else NOTHING_USED),
         "seconds": None if done.seconds is None else round(done.seconds, 3),
         "message": done.message,
@@ -155,7 +164,7 @@ def _used(usage: Usage) -> Shape:
 
 
 def orchestration(answer: Answer) -> tuple[int, int] | None:
-    """The tokens read and written by all calls but the one that gave the answer; None where unknown."""
+    """The tokens read and written by all calls but the one that gave the answer; None if unknown."""
     usage, own = answer.state.usage, _own(answer.state.output, answer.state.run)
     read, written = usage.prompt_tokens, usage.completion_tokens
     if read is None or written is None or own.prompt_tokens is None or own.completion_tokens is None:
@@ -171,26 +180,26 @@ def _own(output: Output | None, run: RunState | None) -> Usage:
 
 
 def chat_usage(*answers: Answer) -> Shape | None:
-    """`usage` of a chat completion with these answers; None where that of one is unknown."""
-    known = [used for answer in answers if (used := _chat_usage(answer)) is not None]
-    if len(known) < len(answers):
+    """`usage` of a chat completion with these answers; None if that of one is unknown."""
+    usages = [used for answer in answers if (used := _chat_usage(answer)) is not None]
+    if len(usages) < len(answers):
         return None
-    read, written = (sum(used[name] for used in known) for name in ("prompt_tokens", "completion_tokens"))
+    read, written = (sum(used[name] for used in usages) for name in ("prompt_tokens", "completion_tokens"))
     apart = [
-        sum(used[f"{name}_tokens_details"]["orchestration_tokens"] for used in known)
+        sum(used[f"{name}_tokens_details"]["orchestration_tokens"] for used in usages)
         for name in ("prompt", "completion")
     ]
     return _shape(read, written, apart=(apart[0], apart[1]))
 
 
 def _chat_usage(answer: Answer) -> Shape | None:
-    """Of one answer: all calls together; None where a call's usage is unknown, or none ended.
+    """Of one answer: all calls together; None if a call's usage is unknown, or none ended.
 
-    Where experts alone answered, which call no model, it is what was counted of the question and the answer.
+    Where workers that call no model alone answered, it is what was counted of the question and the answer.
     OpenAI's clients accept null there, and calculate with the numbers where there is an object.
     """
-    if counted := _counted(answer):
-        read, written = counted
+    if counts := _token_estimate(answer):
+        read, written = counts
         return _shape(read, written, apart=(0, 0))
     usage, apart = answer.state.usage, orchestration(answer)
     if usage.total is None or apart is None or not answer.state.calls:
@@ -210,16 +219,18 @@ def _shape(read: int, written: int, *, apart: tuple[int, int]) -> Shape:
     }
 
 
-def _counted(answer: Answer) -> tuple[int, int] | None:
-    """The tokens of the question and of the answer by their lengths, where built-in experts alone worked.
+def _token_estimate(answer: Answer) -> tuple[int, int] | None:
+    """The tokens of the question and of the answer by their lengths, where no model was called.
 
-    None where a model was called, and where an output was there before.
+    None as well if an output was there before.
     """
     run = answer.state.run
     if run is None or run.answer is None or answer.state.calls:
         return None
     worked = [step for step in run.steps if step.output is not None]
-    if not worked or any(step.worker_kind != "offline" or step.reused or step.kept for step in worked):
+    if not worked or any(
+        step.worker_kind != "offline" or step.reused or step.kept_because for step in worked
+    ):
         return None
     read, written = (-(-len(text) // LIKELY_CHARACTERS) for text in (run.query, run.answer))
     return read, written

@@ -193,7 +193,7 @@ _STEP_EVENTS: dict[type[Event], str] = {
 
 
 def progress_line(event: Event, answer: Answer) -> str | None:
-    """A line on an event that was added to `answer`; None where it changes nothing worth a line.
+    """A line on an event that was added to `answer`; None if it changes nothing worth a line.
 
     Names of workers come from the pool, and cannot begin a line of their own.
     """

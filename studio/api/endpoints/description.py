@@ -8,11 +8,11 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from studio.api.errors import ErrorBody
-from studio.api.requests.chat import ChatRequest, MetadataChange
+from studio.api.error_answers import ErrorBody
+from studio.api.requests.chat_request import ChatRequest, MetadataChange
 from studio.api.requests.embeddings import EmbeddingsRequest
 from studio.api.requests.request import RequestBody
-from studio.api.requests.responses import ResponsesRequest
+from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.stored.lists import MAX_LIMIT, StoredList
 
 

@@ -14,9 +14,9 @@ from studio.api.answers import chat
 from studio.api.answers.run_metadata import Shape
 from studio.api.endpoints.description import answering, listing, returning
 from studio.api.endpoints.service import Authenticated, StoredId, service_of
-from studio.api.errors import Json
+from studio.api.error_answers import Json
 from studio.api.requests.body import read_json
-from studio.api.requests.chat import MetadataChange
+from studio.api.requests.chat_request import MetadataChange
 from studio.api.stored import visible
 from studio.api.stored.lists import Page, chat_message
 
@@ -33,21 +33,21 @@ async def list_chat_completions(http: Request, principal: Authenticated) -> Resp
     """List the chat completions that were stored because their requests asked for it, the oldest first."""
     page = Page.of(http.query_params.multi_items(), newest_first=False, filters=True)
 
-    def found(store: SessionStore) -> Shape:
+    def shape_of(store: SessionStore) -> Shape:
         every = visible.completions(
             store, token=principal.token, after=page.after, newest_first=page.newest_first
         )
         return page.list(dict(one.shape) for one in every if page.admits(one.shape))
 
-    return Json(await service_of(http).backend.look_up(found), headers=dict(principal.headers))
+    return Json(await service_of(http).backend.look_up(shape_of), headers=dict(principal.headers))
 
 
 @router.head("/chat/completions/{id}", include_in_schema=False)
 @router.get("/chat/completions/{id}", **returning("getChatCompletion", chat.ChatCompletion))
 async def retrieve_chat_completion(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """Return a stored chat completion as it was answered."""
-    found = await service_of(http).backend.look_up(visible.completion, id, token=principal.token)
-    return Json(found.shape, headers=dict(principal.headers))
+    completion = await service_of(http).backend.look_up(visible.completion, id, token=principal.token)
+    return Json(completion.shape, headers=dict(principal.headers))
 
 
 @router.post(
@@ -72,8 +72,8 @@ async def list_chat_completion_messages(http: Request, principal: Authenticated,
     """List the messages that a stored chat completion answers, the oldest first."""
     page = Page.of(http.query_params.multi_items(), newest_first=False)
     backend = service_of(http).backend
-    found = await backend.look_up(visible.completion, id, token=principal.token)
-    turns = await backend.look_up(visible.messages_of, found)
+    completion = await backend.look_up(visible.completion, id, token=principal.token)
+    turns = await backend.look_up(visible.messages_of, completion)
     items = [chat_message(turn, id=f"{id}-{at}") for at, turn in enumerate(turns)]
     return Json(page.list(page.behind(items)), headers=dict(principal.headers))
 

@@ -9,13 +9,13 @@ from starlette.responses import Response
 from storage.records import RequestSession
 from studio.api.answers import responses
 from studio.api.answers.followed_run import FollowedRun
-from studio.api.answers.response_run import Resumption
+from studio.api.answers.response_run import Rerun
 from studio.api.answers.streaming import EventStream
+from studio.api.endpoints.answering import answered
 from studio.api.endpoints.description import listing, returning
-from studio.api.endpoints.questions import answered
 from studio.api.endpoints.service import Authenticated, StoredId, service_of
-from studio.api.errors import Json
-from studio.api.requests.reading import Reading
+from studio.api.error_answers import Json
+from studio.api.requests.response_reading import ResponseReading
 from studio.api.requests.resumed_request import resumed_request
 from studio.api.stored import visible
 from studio.api.stored.lists import Page, input_items
@@ -27,18 +27,18 @@ router = APIRouter()
 @router.get("/responses/{id}", **returning("getResponse", responses.ResponseObject))
 async def retrieve_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """Return a stored response as it was answered, or follow one, whichever process makes it."""
-    reading = Reading.of(http.query_params.multi_items())
+    reading = ResponseReading.of(http.query_params.multi_items())
     service, headers = service_of(http), dict(principal.headers)
     backend = service.backend
-    found = await backend.look_up(visible.response, id, token=principal.token)
-    if found.ended and not reading.stream:
-        return Json(found.shape, headers=headers)
-    request = responses.request_of(found.shape)
-    run = FollowedRun(found, await backend.pool(), backend, service.app_at(http))
+    response = await backend.look_up(visible.response, id, token=principal.token)
+    if response.ended and not reading.stream:
+        return Json(response.shape, headers=headers)
+    request = responses.request_of(response.shape)
+    run = FollowedRun(response, await backend.pool(), backend, service.app_at(http))
     if reading.stream:
-        pieces = responses.events(request, run, after=reading.after(found))
+        pieces = responses.events(request, run, after=reading.after(response))
         return EventStream(pieces, headers=headers, on_end=lambda: None)
-    if await backend.look_up(visible.is_abandoned, found):
+    if await backend.look_up(visible.is_abandoned, response):
         await run.whole()
         return Json(await responses.outcome(request, run), headers=headers)
     return Json(responses.under_way(request, run), headers=headers)
@@ -48,9 +48,9 @@ async def retrieve_response(http: Request, principal: Authenticated, id: StoredI
 async def cancel_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """Stop a response that is under way, whichever process makes it; return it as it then is."""
     service = service_of(http)
-    found = await service.backend.look_up(visible.response, id, token=principal.token)
-    if not found.ended:
-        run = FollowedRun(found, await service.backend.pool(), service.backend, service.app_at(http))
+    response = await service.backend.look_up(visible.response, id, token=principal.token)
+    if not response.ended:
+        run = FollowedRun(response, await service.backend.pool(), service.backend, service.app_at(http))
         await run.stop()
     return await retrieve_response(http, principal, id)
 
@@ -64,19 +64,19 @@ async def resume_response(http: Request, principal: Authenticated, id: StoredId)
     step again.
     """
     service = service_of(http)
-    found = await service.backend.look_up(visible.response, id, token=principal.token)
-    request, pool = responses.request_of(found.shape), await service.backend.pool()
-    wanted, revision, scope = await resumed_request(found, principal, pool, service.backend)
+    response = await service.backend.look_up(visible.response, id, token=principal.token)
+    request, pool = responses.request_of(response.shape), await service.backend.pool()
+    work, revision, scope = await resumed_request(response, principal, pool, service.backend)
     run = await service.runs.start(
-        wanted,
+        work,
         RequestSession(token=principal.token),
         principal,
         pool=pool,
         app=service.app_at(http),
-        opening=responses.begun(request, started_at=found.shape["created_at"]),
+        opening=responses.opening_shape(request, started_at=response.shape["created_at"]),
         background=True,
-        resumes=Resumption(revision, scope),
-        answer=found.answer,
+        resumes=Rerun(revision, scope),
+        answer=response.answer,
     )
     return await answered(http, principal, request, run)
 
@@ -94,8 +94,8 @@ async def list_input_items(http: Request, principal: Authenticated, id: StoredId
     """List the messages, calls and results that a stored response answers, the newest first."""
     page = Page.of(http.query_params.multi_items(), newest_first=True)
     backend = service_of(http).backend
-    found = await backend.look_up(visible.response, id, token=principal.token)
-    turns = await backend.look_up(visible.messages_of, found)
+    response = await backend.look_up(visible.response, id, token=principal.token)
+    turns = await backend.look_up(visible.messages_of, response)
     own = id.removeprefix(visible.RESPONSE)
     items = [item for at, turn in enumerate(turns) for item in input_items(turn, id=f"{own}_in_{at}")]
     return Json(page.list(page.behind(items)), headers=dict(principal.headers))

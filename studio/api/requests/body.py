@@ -67,7 +67,7 @@ def _too_large(what: str) -> ApiError:
 
 
 def _declared_length(headers: Headers) -> int:
-    """The length in the headers, 0 where there is none; the server refuses what is no number."""
+    """The length in the headers, 0 without one; the server refuses what is no number."""
     length = headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdecimal() else 0
 

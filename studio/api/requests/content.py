@@ -12,14 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from conductor.text.file_text import MAX_FILE
+from conductor.files.file_text import MAX_FILE, FileReader
 from conductor.text.formatting import size
 from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.message_parts.images import Detail, Image
 from studio.access.errors import ApiError
 
-FILE_DATA = b'"file_data"'
-"""Stands in the body of a request that has a file."""
+_FILE_DATA = re.compile(rb'"file_data"|\\u00[567]')
 
 _DATA_URL = re.compile(r"data:[\w.+/-]{0,120}(;charset=[\w-]{1,40})?;base64,", re.IGNORECASE)
 
@@ -34,7 +33,7 @@ class ImageUrl:
 
 @dataclass(frozen=True, slots=True)
 class FileData:
-    """A file's name, None where the client gives none, and its content in base64, with or without `data:`."""
+    """A file's name, None if the client gives none, and its content in base64, with or without `data:`."""
 
     name: str | None
     data: str
@@ -57,10 +56,15 @@ class Content:
         return {"text": self.text, "images": self.images, "files": self.files}
 
 
-def content_of(parts: Iterable[tuple[str, Piece]]) -> Content:
+def may_have_files(body: bytes) -> bool:
+    """Whether a request's body may have a file's data, whose name JSON lets anybody write with escapes."""
+    return _FILE_DATA.search(body) is not None
+
+
+def content_of(parts: Iterable[tuple[str, Piece]], reader: FileReader) -> Content:
     """What a message's parts hold, each behind its parameter's name. Reading a PDF may take seconds.
 
-    Raises `ApiError` that names the part that is not taken.
+    Raises `ApiError` that names the part that is not taken, and as `FileReader.read`.
     """
     text = ""
     images: list[Image] = []
@@ -70,7 +74,7 @@ def content_of(parts: Iterable[tuple[str, Piece]]) -> Content:
             case ImageUrl():
                 images.append(_image(part, param, at=len(text)))
             case FileData():
-                files.append(_file(part, param))
+                files.append(_file(part, param, reader))
             case _:
                 text += part
     if not images:
@@ -90,9 +94,9 @@ def _image(part: ImageUrl, param: str, *, at: int) -> Image:
         raise ApiError(message, param=param, code="invalid_image") from None
 
 
-def _file(part: FileData, param: str) -> AttachedFile:
+def _file(part: FileData, param: str, reader: FileReader) -> AttachedFile:
     try:
-        return AttachedFile.of(part.name or "file", _decoded(part.data))
+        return AttachedFile.of(part.name or "file", _decoded(part.data), reader)
     except ValueError as fault:
         message = f"The file '{param}' is not taken: {fault}"
         raise ApiError(message, param=param, code="invalid_file") from None
@@ -100,8 +104,8 @@ def _file(part: FileData, param: str) -> AttachedFile:
 
 def _decoded(data: str) -> bytes:
     """Raises `ValueError` with the fault."""
-    found = _DATA_URL.match(data)
-    written = data[found.end() :] if found else data
+    header = _DATA_URL.match(data)
+    written = data[header.end() :] if header else data
     if len(written) > MAX_FILE * 4 // 3 + 4:
         raise ValueError(f"it is larger than {size(MAX_FILE)}; send a smaller one.")
     try:

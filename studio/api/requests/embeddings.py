@@ -15,11 +15,11 @@ from pydantic import BaseModel, Field
 from conductor.errors import WorkerError
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.embeddings import EmbeddingClient
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from studio.access.auth import Principal
-from studio.api.errors import failed_run, unsupported
+from studio.api.error_answers import failed_run, unsupported
 from studio.api.models import model_of, unknown_model
 from studio.api.requests.request import RequestBody
 
@@ -57,7 +57,7 @@ class EmbeddingList(BaseModel):
 
 
 def embedding_worker(request: EmbeddingsRequest, pool: Pool, principal: Principal) -> OpenAIWorker:
-    """The worker that has an endpoint. Raises `ApiError` where there is none for this token."""
+    """The worker that has an endpoint. Raises `ApiError` without one for this token."""
     model = model_of(request.model)
     card = pool.cards.get(model.id) if model.kind == "worker" else None
     if model.kind != "worker":

@@ -1,23 +1,24 @@
 """What the requests of both endpoints share: the types of parameters, how a body is read, and its errors.
 
-Nothing is ignored in silence: a parameter that a schema does not have is refused by its name. `chat` and
-`responses` have the endpoints' own parameters; `Question` is what they come down to.
+Nothing is ignored in silence: a parameter that a schema does not have is refused by its name, or listed where
+a client sends it back with an answer. `chat_request` and `responses_request` have the endpoints' own
+parameters; `Question` is what they come down to.
 """
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from conductor.planner.planner import MAX_WISH
+from conductor.text.bounded_value import BoundsError, json_value
 from conductor.values.conversation import Conversation
 from conductor.values.message_parts.response_format import MAX_SCHEMA, ResponseFormat
 from conductor.values.message_parts.token_logprobs import MAX_TOP_LOGPROBS
@@ -25,7 +26,7 @@ from conductor.values.message_parts.tools import ToolOffer
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import MAX_STEPS
 from studio.access.errors import ApiError
-from studio.api.errors import unsupported
+from studio.api.error_answers import unsupported
 
 MAX_MEMBERS = 256
 """Members that one object of a request may have, several times what any parameter takes."""
@@ -42,7 +43,12 @@ Unsupported: TypeAlias = None
 """A parameter that may only be null."""
 EmptyList: TypeAlias = tuple[()] | None
 """A parameter that may only be an empty list."""
-Tokens = Annotated[int, Field(ge=1)] | None
+Tokens = Annotated[
+    int,
+    # Languages with one kind of number write 100.0.
+    BeforeValidator(lambda count: int(count) if isinstance(count, float) and count.is_integer() else count),
+    Field(ge=1),
+]
 Effort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
 Metadata = Annotated[
     dict[Annotated[str, Field(min_length=1, max_length=64)], Annotated[str, Field(max_length=512)]],
@@ -57,13 +63,63 @@ FormDescription = Annotated[str, Field(max_length=2_000)]
 class RequestPart(BaseModel):
     """Part of a request's body. Unknown parameters are refused, and so is a number written as a string."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
+
+
+class EchoPart(RequestPart):
+    """Part of a conversation, with what clients send back with an answer or mark a message by: cache marks,
+    reasoning, ids, what a provider added. That has no effect, and `echoes` lists it.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Thoughts(EchoPart):
+    """What a model thought before an answer: the names are Anthropic's, Mistral's and OpenAI's."""
+
+    type: Literal["thinking", "redacted_thinking", "reasoning", "reasoning_content"]
+
+    @property
+    def text(self) -> str:
+        """No part of the message."""
+        return ""
+
+
+class Refusal(EchoPart):
+    """An earlier answer that refused, or its piece."""
+
+    type: Literal["refusal"]
+    refusal: str
+
+    @property
+    def text(self) -> str:
+        """The words that it refused with."""
+        return self.refusal
+
+
+MAX_ECHOES = 100
+"""Names that are listed of one request."""
+
+
+def echoes(part: object, place: str) -> Iterator[str]:
+    """What of a conversation has no effect, by parameters: `messages.reasoning_content`."""
+    if isinstance(part, tuple):
+        for each in part:
+            yield from echoes(each, place)
+    if isinstance(part, Thoughts):
+        yield f"{place}.{part.type}"
+    elif isinstance(part, RequestPart):
+        for name, value in (part.model_extra or {}).items():
+            if value not in (None, "", [], {}):
+                yield f"{place}.{name[:64]}"
+        for name in type(part).model_fields:
+            yield from echoes(getattr(part, name), f"{place}.{name}")
 
 
 class RequestBudget(RequestPart):
     """The most that the request may spend: tokens, US dollars, seconds and calls."""
 
-    tokens: Tokens = None
+    tokens: Tokens | None = None
     cost: Annotated[float, Field(gt=0)] | None = None
     seconds: Annotated[float, Field(gt=0)] | None = None
     calls: Annotated[int, Field(ge=1)] | None = None
@@ -156,13 +212,16 @@ class RequestBody(RequestPart):
         Raises `ApiError` that names the first parameter that cannot be honoured.
         """
         content = content.removeprefix(BOM_UTF8)
-        # pydantic reports what is not JSON.
-        with suppress(ValueError, RecursionError):
-            json.loads(content, object_pairs_hook=_check_members)
+        try:
+            json_value(content, object_pairs_hook=_object_of)
+        except BoundsError as error:
+            raise ApiError(f"The body cannot be read: {error}.", code="invalid_json") from None
+        except ValueError:
+            pass  # pydantic reports what is not JSON.
         try:
             request = cls.model_validate_json(content)
         except ValidationError as error:
-            raise _api_error(error, cls.reasons) from None
+            raise request_error(error, cls.reasons) from None
         request.check()
         return request
 
@@ -179,7 +238,10 @@ class ApiRequest(RequestBody, ABC):
     `without_logprobs` is the error of `top_logprobs` that stands alone.
     """
 
-    without_effect: ClassVar[Sequence[str]]
+    without_effect: ClassVar[Sequence[str]] = (
+        *("parallel_tool_calls", "max_tool_calls"),
+        *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"),
+    )
     without_logprobs: ClassVar[str]
     query_parameter: ClassVar[str]
     effort_parameter: ClassVar[str]
@@ -199,7 +261,7 @@ class ApiRequest(RequestBody, ABC):
     service_tier: Literal["auto", "default"] | None = None
     prompt_cache_key: str | None = None
     prompt_cache_retention: str | None = None
-    prompt_cache_options: Unsupported = None
+    prompt_cache_options: dict[str, Any] | None = None
     conductor: Steering | None = None
 
     def check(self) -> None:
@@ -236,13 +298,18 @@ class ApiRequest(RequestBody, ABC):
     @property
     def ignored(self) -> list[str]:
         """The parameters of this request that have no effect."""
-        return [name for name in self.without_effect if getattr(self, name) is not None]
+        names = [name for name in self.without_effect if getattr(self, name, None) is not None]
+        conversation = echoes(getattr(self, self.query_parameter), self.query_parameter)
+        tools = getattr(self, "tools", None)
+        if tools:
+            names = [name for name in names if name != "parallel_tool_calls"]
+        added = dict.fromkeys(chain(conversation, echoes(tools, "tools")))
+        return [*names, *islice(added, MAX_ECHOES)]
 
 
 COMMON_REASONS = {
     "moderation": "nothing is moderated here.",
     "service_tier": 'there is one tier; only "auto" and "default" mean anything.',
-    "prompt_cache_options": "no prompts are cached here.",
     "metadata": "it may have up to 16 names of at most 64 characters, each with a text of at most 512.",
     "stream_options.include_obfuscation": "nothing is added to the pieces of a stream.",
 }
@@ -251,8 +318,8 @@ COMMON_REASONS = {
 # -- errors ----------------------------------------------------------------------------------------
 
 
-def _check_members(pairs: Sequence[tuple[str, Any]]) -> None:
-    """Raise `ApiError` where an object has too many members, or two of one name.
+def _object_of(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The object. Raises `ApiError` where it has too many members, or two of one name.
 
     pydantic takes the last member of a name without a word, and makes an error of each unknown one.
     """
@@ -261,15 +328,17 @@ def _check_members(pairs: Sequence[tuple[str, Any]]) -> None:
             f"An object of this request has {len(pairs):,} members; the limit is {MAX_MEMBERS}.",
             code="invalid_value",
         )
-    names = Counter(name for name, _ in pairs)
-    if len(names) < len(pairs):
-        name = names.most_common(1)[0][0][:200]
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0][:200]
         raise ApiError(
             f"'{name}' stands twice in one object; take one out.", param=name, code="invalid_value"
         )
+    return members
 
 
-def _api_error(error: ValidationError, reasons: Mapping[str, str]) -> ApiError:
+def request_error(error: ValidationError, reasons: Mapping[str, str]) -> ApiError:
+    """The first fault that pydantic names, in the words of a request."""
     problems = error.errors(include_url=False, include_input=False)
     # Of the members of a union, the one that the value matches best explains most.
     problem = max(
@@ -298,7 +367,7 @@ def _api_error(error: ValidationError, reasons: Mapping[str, str]) -> ApiError:
 
 
 def _reason(names: Sequence[str], reasons: Mapping[str, str]) -> str | None:
-    """Why the parameter, or one that contains it, is not supported; None where the value is just wrong."""
+    """Why the parameter, or one that contains it, is not supported; None if the value is just wrong."""
     prefixes = (".".join(names[:length]) for length in range(len(names), 0, -1))
     return next((reasons[name] for name in prefixes if name in reasons), None)
 

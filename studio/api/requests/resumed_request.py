@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conductor.runs.request import RunRequest
-from conductor.runs.scope import EDITED, RunScope
+from conductor.runs.scope import RunScope
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Workflow
@@ -23,7 +23,7 @@ from studio.workbench import Workbench
 
 
 async def resumed_request(
-    found: StoredResponse, principal: Principal, pool: Pool, backend: Backend
+    response: StoredResponse, principal: Principal, pool: Pool, backend: Backend
 ) -> tuple[RunRequest, Revision, RunScope]:
     """What runs, within the limits of the token that asks, its workflow, and how much of that: where the run
     waits at gates, it passes them.
@@ -31,8 +31,8 @@ async def resumed_request(
     Raises `ApiError` where the response is under way or has its answer, where there is no workflow yet, and
     where this token may not use its workers.
     """
-    request, head, scope = await backend.call(_request, found)
-    # Those who follow it are sent the text as it is written.
+    request, head, scope = await backend.call(_request, response)
+    # Its followers are sent the text as it is written.
     limited = within_limits(request, head.workflow, principal, pool, of="this response", param="response_id")
     return replace(limited, sent_on=True), head, scope
 
@@ -46,15 +46,15 @@ def within_limits(
     may not use all of those `of` it.
     """
     cards = pool.cards
-    workflow.check_workers(cards)
     if not principal.may_run(workflow, cards):
         message = f"This token may not use all workers of {of}; ask with the one that began it."
         raise forbidden(message, param=param)
+    workflow.check_workers(cards)
     budget = narrower(request.settings.budget, principal.budget)
     settings = request.settings.model_copy(update={"budget": budget})
     if principal.workers is not None:
         settings = _without_others(settings, principal, pool)
-    return replace(request, settings=settings)
+    return replace(request, settings=settings, may_call=principal.reached(cards.values()))
 
 
 def _without_others(settings: Settings, principal: Principal, pool: Pool) -> Settings:
@@ -66,21 +66,20 @@ def _without_others(settings: Settings, principal: Principal, pool: Pool) -> Set
     )
 
 
-def _request(bench: Workbench, found: StoredResponse) -> tuple[RunRequest, Revision, RunScope]:
-    status = found.shape["status"]
-    if not found.ended and not visible.is_abandoned(bench.store, found):
+def _request(bench: Workbench, response: StoredResponse) -> tuple[RunRequest, Revision, RunScope]:
+    status = response.shape["status"]
+    if not response.ended and not visible.is_abandoned(bench.store, response):
         raise _conflict("It is under way; follow it with stream=true.", "response_in_progress")
-    waits = (found.shape["incomplete_details"] or {}).get("reason") == visible.WAITS
+    waits = (response.shape["incomplete_details"] or {}).get("reason") == visible.WAITS
     if status in ("completed", "incomplete") and not waits:
         raise _conflict("It has its answer.", "nothing_to_resume")
-    if visible.is_earlier(bench.store, found):
+    if visible.is_earlier(bench.store, response):
         raise _conflict("Another one of its session went on since; resume that.", "nothing_to_resume")
-    head = bench.store.revisions.head(found.session)
+    head = bench.store.revisions.head(response.session)
     if head is None:
         message = "It broke off before it had a workflow, so no step of it is finished; ask once more."
         raise _conflict(message, "nothing_to_resume")
-    scope = bench.running.way_on(found.session) if bench.running.waiting(found.session) else EDITED
-    return bench.request(found.session), head, scope
+    return bench.request(response.session), head, bench.running.next_scope(response.session)
 
 
 def _conflict(message: str, code: str) -> ApiError:

@@ -5,23 +5,20 @@ Pure but for the workflow that it reads from the backend. A request cannot excee
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from conductor.errors import FormatError, QueryError
+from conductor.errors import QueryError
 from conductor.planner.planner import check_wish
 from conductor.runs.request import RunRequest
 from conductor.values.budget import Budget
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
 from conductor.values.message_parts.attached_file import check_files
 from conductor.values.message_parts.images import check_images
-from conductor.values.messages import FINE_SAMPLING, Sampling
+from conductor.values.messages import Sampling
 from conductor.values.presets import MODES, Mode, Settings
 from conductor.workers.computed import is_computed
-from conductor.workers.endpoint.schema_check import check_schema
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.change_request import ChangeRequest
@@ -31,16 +28,14 @@ from storage.records import RequestSession, Revision
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
 from studio.api.backend import Backend
-from studio.api.errors import unsupported
+from studio.api.error_answers import unsupported
 from studio.api.models import Model, check_planner, model_of, unknown_model
+from studio.api.requests.final_step import check_any_takes, check_form, check_seen, finished, without_offer
 from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Effort, Question, RequestBudget, Steering
 from studio.api.stored import calls, visible
 
 STRAIGHT = "Answer the user."
 """The instruction of the one step of a worker's model; the worker itself does not get it."""
-
-_NO_FINE = dict.fromkeys(FINE_SAMPLING)
-_NO_OFFER = dict.fromkeys(("response_format", "tools", "logprobs"))
 
 _EFFORTS: Mapping[Effort, Mode] = {
     "minimal": "mini",
@@ -52,95 +47,162 @@ _EFFORTS: Mapping[Effort, Mode] = {
 }
 
 
+@dataclass(frozen=True)
+class RequestWorkers:
+    """The workers of a pool as a request may use them.
+
+    `own` are those that its token may use: a message names no other. `allowed` are those that it may plan
+    with, in the pool's or the request's order; None for all that are `offered` to a Conductor.
+    """
+
+    cards: Mapping[str, WorkerCard]
+    offered: Sequence[str]
+    own: Collection[str]
+    allowed: tuple[str, ...] | None
+
+    @property
+    def candidates(self) -> list[WorkerCard]:
+        """Those that may come to answer."""
+        return [self.cards[name] for name in self.allowed or self.offered]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A request as it is read: its question, the model that it names, and what it may use and sets."""
+
+    request: ApiRequest
+    question: Question
+    model: Model
+    workers: RequestWorkers
+    sampling: Sampling
+
+    @property
+    def alone(self) -> bool:
+        """A worker is asked by itself."""
+        return self.model.kind == "worker"
+
+    def finished(self, workflow: Workflow) -> Workflow:
+        """The workflow with what the request asks of its final step. Raises as `final_step.finished`."""
+        return finished(workflow, self.sampling, cards=self.workers.cards, question=self.question)
+
+
 async def run_request(
-    request: ApiRequest, asked: Question, principal: Principal, pool: Pool, backend: Backend
+    request: ApiRequest, question: Question, principal: Principal, pool: Pool, backend: Backend
 ) -> tuple[RunRequest, RequestSession]:
-    """What runs for the request, and how its session is stored. `asked` is its question, behind the messages
-    of an earlier response where it goes on from one.
+    """What runs for the request, and how its session is stored. `question` is behind the messages of an
+    earlier response where the request goes on from one.
 
     Raises `ApiError` naming the parameter that cannot be honoured.
     """
-    model, history = model_of(request.model), asked.history
-    if model.kind != "worker":
-        if asked.logprobs is not None:
-            reason = "an answer of several models has no log probabilities; ask a worker, as worker:NAME."
-            raise unsupported(asked.logprobs_parameter, reason)
-        asked = replace(asked, tools=asked.tools and asked.tools.allowed)
-    check_planner(model, pool)
-    _check_length(request, asked, model)
-    _check_images(request, history)
-    _check_files(request, history)
-    cards = pool.cards
-    workers = _allowed(request.steering, principal, {name: cards[name] for name in pool.names})
-    sampling = Sampling(
-        temperature=request.temperature,
-        max_tokens=asked.token_limit,
-        top_p=request.top_p,
-        seed=asked.seed,
-        frequency_penalty=asked.frequency_penalty,
-        presence_penalty=asked.presence_penalty,
-        response_format=asked.form,
-        tools=asked.tools,
-        logprobs=asked.logprobs,
-    )
-    await _check_form(asked)
-    waiting = await _waiting(request, model, asked, principal, backend)
-    workflow = (
-        waiting.workflow if waiting is not None else await _workflow(request, model, principal, backend)
-    )
-    change = None
-    if request.steering.change is not None:
-        change = _change(request.steering.change, None if waiting is not None else workflow, model)
-        _check_runs(model, change.workflow, cards=cards, allowed=workers)
-        workflow = None
-    if workflow is not None:
-        if model.kind == "worker":
-            history = history.model_copy(update={"verbatim": True})
-        _check_runs(model, workflow, cards=cards, allowed=workers)
-        if asked.answers > 1 and workflow.final in workflow.pins:
-            raise unsupported("n", "the output of the final step is pinned, so every answer is the same.")
-        if workflow.gates and request.store is False:
-            raise unsupported("store", "the workflow waits at a gate; what is not stored cannot go on.")
-        if waiting is None:
+    terms = _terms(request, question, principal, pool)
+    await check_form(terms.question)
+    subject = await _subject(terms, principal, backend)
+    settings = _settings(request, terms.model, terms.workers.allowed, principal)
+    workflow, change, continues = None, None, None
+    match subject:
+        case None:
+            _check_candidates(terms)
+        case ChangeRequest():
+            change, settings = subject, _change_settings(terms, subject, settings)
+        case Workflow():
             _check_unplanned(request)
-        if request.steering.workflow is None:
-            workflow = _without_offer(workflow)
-        workflow = finished(workflow, sampling, cards=cards, asked=asked)
-    else:
-        _check_seen(asked, [cards[name] for name in workers or pool.names])
-        _check_any_takes(sampling, [cards[name] for name in workers or pool.names], asked=asked)
-    if history.following and not history.verbatim:
+            workflow = _as_it_is(terms, subject)
+        case Revision():
+            continues, settings = subject, settings.model_copy(update={"rounds": 1})
+            workflow = _as_it_is(terms, subject.workflow)
+    history = terms.question.history
+    if terms.alone:
+        history = history.model_copy(update={"verbatim": True})
+    elif history.following:
         history = await backend.look_up(
-            calls.with_workers_ids, history, continues=waiting, token=principal.token
+            calls.with_workers_ids, history, continues=continues, token=principal.token
         )
-    settings = _settings(request, model, workers, principal)
-    if change is not None:
-        # A plan of more steps may keep as many.
-        most = max(settings.max_steps, len(change.workflow))
-        settings = settings.model_copy(update={"max_steps": most, "rounds": 1, "attempts": 1})
-    wanted = RunRequest(
-        query=asked.query,
+    work = RunRequest(
+        query=terms.question.query,
         conversation=history,
-        settings=settings if waiting is None else settings.model_copy(update={"rounds": 1}),
+        settings=settings,
         workflow=workflow,
         change=change,
-        finish=partial(finished, sampling=sampling, cards=cards, asked=asked),
-        tools=asked.tools,
+        finish=terms.finished,
+        tools=terms.question.tools,
         sent_on=bool(request.stream),
+        may_call=principal.reached(terms.workers.cards.values()),
     )
-    keep = request.store is not False
-    continues = None if waiting is None else waiting.id
-    return wanted, RequestSession(token=principal.token, tags=request.tags, keep=keep, continues=continues)
+    return work, RequestSession(
+        token=principal.token,
+        tags=request.tags,
+        keep=request.store is not False,
+        continues=None if continues is None else continues.id,
+    )
 
 
-def _check_length(request: ApiRequest, asked: Question, model: Model) -> None:
+def _terms(request: ApiRequest, question: Question, principal: Principal, pool: Pool) -> Terms:
+    model = model_of(request.model)
+    if model.kind != "worker":
+        if question.logprobs is not None:
+            reason = "an answer of several models has no log probabilities; ask a worker, as worker:NAME."
+            raise unsupported(question.logprobs_parameter, reason)
+        question = replace(question, tools=question.tools and question.tools.allowed)
+    check_planner(model, pool)
+    _check_length(request, question, model)
+    _check_images(request, question.history)
+    _check_files(request, question.history)
+    cards = pool.cards
+    workers = RequestWorkers(
+        cards=cards,
+        offered=pool.names,
+        own=[name for name, card in cards.items() if principal.may_use(card)],
+        allowed=_allowed(request.steering, principal, {name: cards[name] for name in pool.names}),
+    )
+    sampling = Sampling(
+        temperature=request.temperature,
+        max_tokens=question.token_limit,
+        top_p=request.top_p,
+        seed=question.seed,
+        frequency_penalty=question.frequency_penalty,
+        presence_penalty=question.presence_penalty,
+        response_format=question.form,
+        tools=question.tools,
+        logprobs=question.logprobs,
+    )
+    return Terms(request, question, model, workers, sampling)
+
+
+def _check_candidates(terms: Terms) -> None:
+    """Raise `ApiError` where no worker that a plan may use can give the answer."""
+    candidates = terms.workers.candidates
+    check_seen(terms.question, candidates)
+    check_any_takes(terms.sampling, candidates, question=terms.question)
+
+
+def _change_settings(terms: Terms, change: ChangeRequest, settings: Settings) -> Settings:
+    """The settings for a plan that changes a workflow: it may have as many steps."""
+    _check_runs(terms.model, change.workflow, terms.workers)
+    _check_candidates(terms)
+    most = max(settings.max_steps, len(change.workflow))
+    return settings.model_copy(update={"max_steps": most, "rounds": 1, "attempts": 1})
+
+
+def _as_it_is(terms: Terms, workflow: Workflow) -> Workflow:
+    """A workflow that is run without a plan, with what the request asks of its final step."""
+    _check_runs(terms.model, workflow, terms.workers)
+    if terms.question.answers > 1 and workflow.final in workflow.pins:
+        raise unsupported("n", "the output of the final step is pinned, so every answer is the same.")
+    if workflow.gates and terms.request.store is False:
+        raise unsupported("store", "the workflow waits at a gate; what is not stored cannot go on.")
+    if terms.request.steering.workflow is None:
+        workflow = without_offer(workflow)
+    return terms.finished(workflow)
+
+
+def _check_length(request: ApiRequest, question: Question, model: Model) -> None:
     """Raise `ApiError` where the messages before the question are too long.
 
     A worker alone gets the question as one more message: it counts with the others, without a separate
     limit. Messages of earlier responses count as well; no schema of a request limits those.
     """
-    history = asked.history
-    characters = history.characters + (len(asked.query) if model.kind == "worker" else 0)
+    history = question.history
+    characters = history.characters + (len(question.query) if model.kind == "worker" else 0)
     for number, most, what in (
         (characters, MAX_CONVERSATION, "characters"),
         (len(history.turns) + len(history.following), MAX_MESSAGES, "messages"),
@@ -168,86 +230,6 @@ def _check_files(request: ApiRequest, history: Conversation) -> None:
         raise ApiError(str(fault), param=request.query_parameter, code="files_too_large") from None
 
 
-def _check_seen(asked: Question, cards: Sequence[WorkerCard]) -> None:
-    """Raise `ApiError` where the question has images and none of these workers sees them."""
-    if not asked.history.pictures or any(card.vision for card in cards):
-        return
-    names = ", ".join(repr(card.name) for card in cards)
-    sees = f"the worker {names} does not see" if len(cards) == 1 else f"none of the workers {names} sees"
-    message = f"The messages have images, and {sees} them. Ask one that does: vision = true in the pool file."
-    raise ApiError(message, code="no_vision")
-
-
-def _without_offer(workflow: Workflow) -> Workflow:
-    """A stored workflow without what an earlier request offered and asked for: this one's client could do
-    nothing with it.
-    """
-    own = workflow.steps[workflow.final].sampling
-    bare = own.model_copy(update=_NO_OFFER)
-    return workflow if bare == own else workflow.with_sampling(workflow.final, bare)
-
-
-def finished(
-    workflow: Workflow, sampling: Sampling, *, cards: Mapping[str, WorkerCard], asked: Question
-) -> Workflow:
-    """The workflow as it runs. Raises `ApiError` as `with_sampling`, and where no step sees the images."""
-    _check_seen(asked, [cards[name] for name in workflow.workers()])
-    return with_sampling(workflow, sampling, cards=cards, asked=asked)
-
-
-def with_sampling(
-    workflow: Workflow, sampling: Sampling, *, cards: Mapping[str, WorkerCard], asked: Question
-) -> Workflow:
-    """The workflow whose final step has this sampling where it is set, else its own.
-
-    Raises `ApiError` where that step's worker takes none, or its output stands already and no worker is to
-    give it the form that is asked for.
-    """
-    if sampling.unset:
-        return workflow
-    final = workflow.steps[workflow.final]
-    if final.pin is not None and (asked.form is not None or asked.tools is not None):
-        param = "tools" if asked.form is None else asked.form_parameter
-        raise unsupported(param, "the output of the final step is pinned.")
-    _check_any_takes(sampling, [cards[final.worker]], asked=asked)
-    given = sampling if cards[final.worker].takes_sampling else sampling.model_copy(update=_NO_FINE)
-    return workflow.with_sampling(workflow.final, final.sampling.model_copy(update=given.given))
-
-
-def _check_any_takes(sampling: Sampling, cards: Sequence[WorkerCard], *, asked: Question) -> None:
-    """Raise `ApiError` where none of the workers that may answer takes what is set."""
-    who = (
-        f"the worker {cards[0].name!r}, which gives the answer,"
-        if len(cards) == 1
-        else "no worker that may answer"
-    )
-    offered = {
-        "response_format": asked.form_parameter,
-        "tools": "tools",
-        "logprobs": asked.logprobs_parameter,
-    }
-    for name, param in offered.items():
-        alone = Sampling(**{name: getattr(sampling, name)})
-        if all(card.refusal(alone) for card in cards):
-            raise unsupported(param, f"{cards[0].refusal(alone)}.")
-    plain = sampling.model_copy(update={**_NO_OFFER, **_NO_FINE})
-    if not plain.unset and not any(card.takes_sampling for card in cards):
-        param = "temperature" if sampling.temperature is not None else asked.limit_parameter
-        raise unsupported(param, f"{who} takes no sampling parameters.")
-
-
-async def _check_form(asked: Question) -> None:
-    """Raise `ApiError` where no answer could have the form that is asked for."""
-    if asked.form is None:
-        return
-    if asked.stops:
-        raise unsupported("stop", "an answer of JSON ends where its JSON does.")
-    try:
-        await asyncio.to_thread(check_schema, asked.form)
-    except FormatError as error:
-        raise ApiError(str(error), param=asked.form_parameter, code="invalid_schema") from None
-
-
 # -- workers ---------------------------------------------------------------------------------------
 
 
@@ -258,18 +240,19 @@ def _allowed(
     for param, names in (("workers", steering.workers or ()), ("exclude", steering.exclude)):
         for at, name in enumerate(names):
             if name not in cards:
-                message = f"The pool has no worker {name[:200]!r}; it has {', '.join(cards)}."
+                own = ", ".join(name for name, card in cards.items() if principal.may_use(card))
+                message = f"The pool has no worker {name[:200]!r}; it has {own}."
                 raise ApiError(message, param=f"conductor.{param}.{at}", code="unknown_worker")
     if steering.workers is None and not steering.exclude and principal.workers is None:
         return None
-    wanted = dict.fromkeys(steering.workers or cards)
-    permitted = [name for name in wanted if principal.may_use(cards[name])]
+    choice = dict.fromkeys(steering.workers or cards)
+    permitted = [name for name in choice if principal.may_use(cards[name])]
     left = tuple(name for name in permitted if name not in steering.exclude)
     if left:
         return left
     if not permitted:
         raise forbidden(
-            f"This token may use none of {', '.join(wanted)}; request another token from its issuer.",
+            f"This token may use none of {', '.join(choice)}; request another token from its issuer.",
             param="conductor.workers",
         )
     message = "No worker is left to plan with; exclude fewer of them."
@@ -284,37 +267,51 @@ def forbidden(message: str, *, param: str) -> ApiError:
 # -- workflow --------------------------------------------------------------------------------------
 
 
-async def _workflow(
-    request: ApiRequest, model: Model, principal: Principal, backend: Backend
-) -> Workflow | None:
-    """The workflow that is run as it is, None where the Conductor is to plan one."""
-    carried = request.steering.workflow
+async def _subject(
+    terms: Terms, principal: Principal, backend: Backend
+) -> Workflow | Revision | ChangeRequest | None:
+    """What the request is about: a workflow that is run as it is, the revision whose run waits for results of
+    tools that the request has, a change of a workflow, or None: the Conductor plans one.
+    """
+    waiting = await _waiting(terms, principal, backend)
+    workflow = None if waiting is not None else await _workflow(terms, principal, backend)
+    if terms.request.steering.change is not None:
+        return _change(terms.request.steering.change, workflow, terms.model)
+    return waiting or workflow
+
+
+async def _workflow(terms: Terms, principal: Principal, backend: Backend) -> Workflow | None:
+    """The workflow that the request carries or that its model is, None for a Conductor."""
+    carried, model = terms.request.steering.workflow, terms.model
     if carried is not None:
         if (model.kind, model.mode, model.planner) != ("conductor", "standard", None):
-            message = f"A workflow is not for the model {request.model!r}; send it to the model 'conductor'."
+            message = (
+                f"A workflow is not for the model {terms.request.model!r}; send it to the model 'conductor'."
+            )
             raise ApiError(message, param="conductor.workflow", code="unsupported_parameter")
         # Refused for the same reasons as a file.
         return read_plan(json.dumps(carried)).workflow
     if model.kind == "conductor":
         return None
-    if model.kind == "worker":
+    if terms.alone:
         return Workflow.of([Step(instruction=STRAIGHT, worker=model.id)])
-    found = await backend.look_up(visible.workflow, model.id, token=principal.token)
-    if found is None:
-        raise unknown_model(request.model)
-    return found.workflow
+    stored = await backend.look_up(visible.workflow, model.id, token=principal.token)
+    if stored is None:
+        raise unknown_model(terms.request.model)
+    return stored.workflow
 
 
-async def _waiting(
-    request: ApiRequest, model: Model, asked: Question, principal: Principal, backend: Backend
-) -> Revision | None:
-    """The revision whose run waits for the results of tools that the request has; None where it has none.
+async def _waiting(terms: Terms, principal: Principal, backend: Backend) -> Revision | None:
+    """The revision whose run waits for the results of tools that the request has, if one does.
 
     A worker alone is sent its messages, and a request that is not to be stored continues nothing.
     """
-    if not asked.history.following or model.kind == "worker" or request.store is False:
+    question = terms.question
+    if not question.history.following or terms.alone or terms.request.store is False:
         return None
-    return await backend.look_up(calls.waiting_revision, asked.query, asked.history, token=principal.token)
+    return await backend.look_up(
+        calls.waiting_revision, question.query, question.history, token=principal.token
+    )
 
 
 def _change(wish: str, workflow: Workflow | None, model: Model) -> ChangeRequest:
@@ -325,7 +322,7 @@ def _change(wish: str, workflow: Workflow | None, model: Model) -> ChangeRequest
             "there is no workflow to change; send one in conductor.workflow, or name one as the model.",
         )
     try:
-        return ChangeRequest(workflow=_without_offer(workflow), wish=check_wish(wish))
+        return ChangeRequest(workflow=without_offer(workflow), wish=check_wish(wish))
     except QueryError as error:
         raise ApiError(str(error), param="conductor.change", code="invalid_value") from error
 
@@ -337,21 +334,17 @@ def _check_unplanned(request: ApiRequest) -> None:
             raise unsupported(f"conductor.{name}", "nothing is planned, the workflow runs once.")
 
 
-def _check_runs(
-    model: Model,
-    workflow: Workflow,
-    *,
-    cards: Mapping[str, WorkerCard],
-    allowed: tuple[str, ...] | None,
-) -> None:
+def _check_runs(model: Model, workflow: Workflow, workers: RequestWorkers) -> None:
     """Raise `ApiError` where the pool or the request's limits do not allow this workflow."""
+    cards, allowed = workers.cards, workers.allowed
     if model.kind == "worker" and (model.id not in cards or is_computed(cards[model.id])):
         raise unknown_model(f"worker:{model.id}")
-    workflow.check_workers(cards)
     for worker in workflow.workers():
-        if allowed is not None and worker not in allowed and not is_computed(cards[worker]):
+        limited = allowed is not None and worker not in allowed
+        if limited and worker in cards and not is_computed(cards[worker]):
             message = f"The workflow needs the worker {worker!r}, which this request may not use."
             raise forbidden(message, param="model")
+    workflow.check_workers(workers.own)
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -385,9 +378,9 @@ def _mode(request: ApiRequest, model: Model) -> Mode:
     return mode
 
 
-def narrower(wanted: RequestBudget | Budget, allowed: Budget | None) -> Budget:
+def narrower(budget: RequestBudget | Budget, allowed: Budget | None) -> Budget:
     """The budget of the request, but no more than the token allows."""
-    limits = wanted.model_dump()
+    limits = budget.model_dump()
     for name, most in (allowed.model_dump() if allowed is not None else {}).items():
         if most is not None:
             limits[name] = most if limits[name] is None else min(limits[name], most)

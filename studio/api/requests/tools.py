@@ -21,8 +21,8 @@ from conductor.values.message_parts.tools import (
     ToolOffer,
 )
 from studio.access.errors import ApiError
-from studio.api.errors import unsupported
-from studio.api.requests.request import RequestPart, Unsupported
+from studio.api.error_answers import unsupported
+from studio.api.requests.request import EchoPart, RequestPart, Unsupported
 
 MAX_DESCRIPTION = 20_000
 
@@ -36,7 +36,7 @@ class FunctionDefinition(RequestPart):
     strict: bool | None = None
 
 
-class ToolDefinition(RequestPart):
+class ToolDefinition(EchoPart):
     """A tool; other kinds than functions are refused."""
 
     type: Literal["function"]
@@ -79,35 +79,32 @@ class AllowedToolChoice(RequestPart):
         return ToolChoice(kind=self.allowed_tools.mode, names=names)
 
 
-class CalledFunction(RequestPart):
+class CalledFunction(EchoPart):
     """What was called; arguments are the text that a worker wrote."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     arguments: str
 
 
-class MessageToolCall(RequestPart):
-    """A call in an earlier answer; `index` is left over where a client joined a stream."""
+class MessageToolCall(EchoPart):
+    """A call in an earlier answer."""
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
-    type: Literal["function"] = "function"
+    type: Literal["function"] | None = None
     function: CalledFunction
-    index: int | None = None
 
     @property
     def call(self) -> ToolCall:
         return ToolCall(id=self.id, name=self.function.name, arguments=self.function.arguments)
 
 
-class CallItem(RequestPart):
+class CallItem(EchoPart):
     """A call among the items of a response, as its own output has it."""
 
     type: Literal["function_call"]
     call_id: Annotated[str, Field(min_length=1, max_length=200)]
     name: Annotated[str, Field(min_length=1, max_length=200)]
     arguments: str
-    id: str | None = None
-    status: str | None = None
     caller: Unsupported = None
     namespace: Unsupported = None
 
@@ -122,7 +119,7 @@ class _OfFunctions(RequestPart):
     type: Literal["function"]
 
 
-class FlatTool(FunctionDefinition, _OfFunctions):
+class FlatTool(EchoPart, FunctionDefinition, _OfFunctions):
     """A tool of `/v1/responses`."""
 
 
@@ -171,7 +168,7 @@ Choice = Annotated[
 def offer(
     functions: Sequence[FunctionDefinition], chosen: Choice | FlatChoice | None, *, parallel: bool | None
 ) -> ToolOffer | None:
-    """What the request offers; None where it offers nothing.
+    """What the request offers, or None.
 
     Raises `ApiError` for a tool that is there twice or too large, and a choice of what is not offered.
     """
@@ -212,17 +209,17 @@ def _tool(function: FunctionDefinition, at: int) -> Tool:
         raise ApiError(message, param=f"tools.{at}", code="invalid_value") from None
 
 
-Said = Sequence[str] | str | None
+CallIds = Sequence[str] | str | None
 """What a message has to do with calls: the ids of those that it makes, that of the one whose result it is, or
 nothing."""
 
 
-def said(turn: Turn) -> Said:
+def call_ids(turn: Turn) -> CallIds:
     """What the message has to do with calls."""
     return turn.tool_call_id if turn.role == "tool" else [call.id for call in turn.tool_calls]
 
 
-def check_calls(messages: Iterable[tuple[int, Said]], *, place: str, result: str) -> None:
+def check_calls(messages: Iterable[tuple[int, CallIds]], *, place: str, result: str) -> None:
     """Raise `ApiError` unless each result stands behind its call, and each call has its one result before
     anything else follows.
 
@@ -230,18 +227,18 @@ def check_calls(messages: Iterable[tuple[int, Said]], *, place: str, result: str
     """
     unanswered: list[str] = []
     last = 0
-    for at, said in messages:
+    for at, ids in messages:
         last = at
-        if isinstance(said, str):
-            if said not in unanswered:
+        if isinstance(ids, str):
+            if ids not in unanswered:
                 param = f"{place}.{at}.{result}"
-                message = f"Invalid value for '{param}': no call {said[:200]!r} before it waits for a result."
+                message = f"Invalid value for '{param}': no call {ids[:200]!r} before it waits for a result."
                 raise ApiError(message, param=param, code="unknown_tool_call")
-            unanswered.remove(said)
+            unanswered.remove(ids)
             continue
         if unanswered:
             break
-        unanswered = list(said or ())
+        unanswered = list(ids or ())
         if len(set(unanswered)) < len(unanswered):
             param = f"{place}.{at}.tool_calls"
             message = f"Invalid value for '{param}': two calls of one message have the same id."

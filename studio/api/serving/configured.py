@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from conductor.workers.endpoint.transport.connections import load_transport
 from studio.access.auth import TokenAuthenticator
 from studio.api.app import api
 from studio.api.operating import Scrape, operating_routes
@@ -54,7 +55,8 @@ def configured_api(
         served = api(lambda: workbench, auth, app_url=app_url, metrics=metrics)
         beside = operating_routes(lambda: workbench, auth, scrape or metrics.scrape)
         threading.Thread(target=apply_daily, args=(store,), name="retention", daemon=True).start()
-        # Reads the pool, so that offline workers are ready before the first request.
+        # Reads the pool before the first request.
         configured.fault  # noqa: B018
+        load_transport()
         settle()
         yield ConfiguredApi(served, beside, workbench, metrics)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from threading import Event
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import h11
 import uvicorn
@@ -22,13 +22,14 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from conductor.errors import ServeError
 from studio.access.exposure import PATH, url_at
 from studio.access.origin_check import OwnOrigin, configured_hosts
 from studio.api.answers.response_run import ResponseRuns
-from studio.api.errors import error_answer
+from studio.api.error_answers import error_answer
 
 BACKLOG = 2_048
 """Connections that may wait until they are taken."""
@@ -43,34 +44,23 @@ HEADER_SECONDS = 20.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class ApiServer(uvicorn.Server):
-    """Serves `api` under `/v1` at `host` and `port` (0: any free one); `run` blocks until it is stopped.
-
-    The port is taken on creation: `ServeError` where it cannot be. `ready` is set once it answers. A
-    `listener` listens at `host` already. `beside` are more routes, at the root.
+class RunsServer(uvicorn.Server):
+    """Serves an app at a socket that listens already; stops its `runs` before the connections close. `run`
+    blocks until it is stopped; `ready` is set once it answers.
     """
 
     def __init__(
-        self,
-        api: Starlette,
-        *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        listener: socket.socket | None = None,
-        beside: Sequence[Route] = (),
+        self, app: ASGIApp, listener: socket.socket, runs: ResponseRuns, *, lifespan: Literal["on", "off"]
     ) -> None:
         allow_many_connections()
-        self._listener = listener or listen(host, port)
-        self.port: int = self._listener.getsockname()[1]
-        self.base_url = url_of(host, self._listener)
+        self._listener, self.runs = listener, runs
         self.ready = Event()
-        self._runs: ResponseRuns = api.state.runs
         config = uvicorn.Config(
-            rooted(api, hosts=configured_hosts(host), beside=beside),
+            app,
             loop="auto",
             http=PunctualConnection,
             ws="none",
-            lifespan="off",
+            lifespan=lifespan,
             log_config=None,
             access_log=False,
             proxy_headers=False,
@@ -89,11 +79,38 @@ class ApiServer(uvicorn.Server):
         self.ready.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """See uvicorn; before the connections close, each unfinished answer ends in OpenAI's shape."""
-        stopping = asyncio.create_task(self._runs.stop())
+        """See uvicorn; before the connections close, each run under way ends with an error for its client."""
+        stopping = asyncio.create_task(self.runs.stop())
         await super().shutdown(sockets=sockets)
         await stopping
-        await self._runs.settle()
+
+
+class ApiServer(RunsServer):
+    """Serves `api` under `/v1` at `host` and `port` (0: any free one).
+
+    The port is taken on creation: `ServeError` where it cannot be. A `listener` listens at `host` already.
+    `beside` are more routes, at the root.
+    """
+
+    def __init__(
+        self,
+        api: Starlette,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        listener: socket.socket | None = None,
+        beside: Sequence[Route] = (),
+    ) -> None:
+        listener = listener or listen(host, port)
+        self.port: int = listener.getsockname()[1]
+        self.base_url = url_of(host, listener)
+        app = rooted(api, hosts=configured_hosts(host), beside=beside)
+        super().__init__(app, listener, api.state.runs, lifespan="off")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See `RunsServer`; each unfinished answer ends in OpenAI's shape, and is stored."""
+        await super().shutdown(sockets=sockets)
+        await self.runs.settle()
 
 
 def rooted(
@@ -165,15 +182,20 @@ def allow_many_connections() -> None:
 
     least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     # Some systems report "unlimited", but accept less.
-    wanted = 65_536 if most == resource.RLIM_INFINITY else most
-    if least != resource.RLIM_INFINITY and least < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    target = 65_536 if most == resource.RLIM_INFINITY else most
+    if least != resource.RLIM_INFINITY and least < target:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (target, most))
+
+
+_REFUSE = H11Protocol.send_400_response
 
 
 class PunctualConnection(H11Protocol):
-    """uvicorn's connection, closed where the headers of the next request do not come within `HEADER_SECONDS`.
+    """uvicorn's connection, closed where the headers of the next request do not come within `HEADER_SECONDS`,
+    and where a body is malformed.
 
-    uvicorn closes one that is silent after an answer, but waits without end for the rest of begun headers.
+    uvicorn closes one that is silent after an answer, but waits without end for the rest of begun headers; of
+    the malformed body it would log that it cannot answer any more, or not twice, with a traceback.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -191,6 +213,18 @@ class PunctualConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._forget()
+
+    def send_400_response(self, msg: str) -> None:
+        """See uvicorn; without an answer where one has begun. What the request's own answer sends from now on
+        is dropped.
+        """
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            _REFUSE(self, msg)
+        else:
+            self.transport.close()
 
     def _watch(self) -> None:
         if self.conn.their_state is not h11.IDLE:

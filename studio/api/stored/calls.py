@@ -32,24 +32,24 @@ def waiting_revision(
 ) -> Revision | None:
     """The revision whose run made the calls that `conversation` has the results of, behind this query.
 
-    None where they are of no run here that this token may read, and where the query or the messages before
+    None if they are of no run here that this token may read, and where the query or the messages before
     it are not those of its session.
     """
     calls = next((turn.tool_calls for turn in reversed(conversation.following) if turn.tool_calls), ())
-    found = [_CALL.fullmatch(call.id) for call in calls]
-    runs = {None if match is None else match[1] for match in found}
+    matches = [_CALL.fullmatch(call.id) for call in calls]
+    runs = {None if match is None else match[1] for match in matches}
     run = runs.pop() if len(runs) == 1 else None
     try:
-        made = None if run is None else store.runs.find(run)
+        record = None if run is None else store.runs.find(run)
     except UnknownId:
         return None
-    session = None if made is None else visible_session(store, made.session, token=token)
-    if made is None or session is None or session.origin != "api":
+    session = None if record is None else visible_session(store, record.session, token=token)
+    if record is None or session is None or session.origin != "api":
         return None
-    asked = (plain(query), conversation.before)
+    request = (plain(query), conversation.before)
     return (
-        store.revisions.find(made.revision)
-        if asked == (session.query, session.earlier_conversation.before)
+        store.revisions.find(record.revision)
+        if request == (session.query, session.earlier_conversation.before)
         else None
     )
 
@@ -65,10 +65,10 @@ def with_workers_ids(
     before = (
         () if continues is None else store.sessions.find(continues.session).earlier_conversation.following
     )
-    kept = {call.id for turn in before for call in turn.tool_calls}
+    own_ids = {call.id for turn in before for call in turn.tool_calls}
     ids: dict[str, str] = {}
     for call in (call for turn in conversation.following for call in turn.tool_calls):
-        own = call.id if call.id in kept else _workers_id(store, call.id, token=token)
+        own = call.id if call.id in own_ids else _workers_id(store, call.id, token=token)
         ids[call.id] = own or short_id(call.id)
     return conversation.model_copy(
         update={"following": tuple(_renamed(turn, ids) for turn in conversation.following)}
@@ -82,7 +82,7 @@ def _renamed(turn: Turn, ids: Mapping[str, str]) -> Turn:
 
 
 def _workers_id(store: SessionStore, id: str, *, token: str | None) -> str | None:
-    """The id under which the worker made a call that has an id of ours; None where it is none, or unknown."""
+    """The id under which the worker made a call that has an id of ours; None if it is none, or unknown."""
     match = _CALL.fullmatch(id)
     if match is None:
         return None

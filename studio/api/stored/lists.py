@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from conductor.values.conversation import Turn
 from conductor.values.message_parts.images import in_parts
 from studio.access.errors import ApiError
-from studio.api.errors import unsupported
+from studio.api.error_answers import unsupported
 
 Shape = dict[str, Any]
 
@@ -79,15 +79,15 @@ class Page(BaseModel):
 
     def list(self, items: Iterable[Shape]) -> Shape:
         """The page of these items, which stand behind `after`."""
-        taken = list(islice(items, self.limit + 1))
-        data = taken[: self.limit]
+        rows = list(islice(items, self.limit + 1))
+        data = rows[: self.limit]
         ids = [item["id"] for item in data]
         return {
             "object": "list",
             "data": data,
             "first_id": ids[0] if ids else None,
             "last_id": ids[-1] if ids else None,
-            "has_more": len(taken) > self.limit,
+            "has_more": len(rows) > self.limit,
         }
 
 
@@ -117,9 +117,9 @@ def chat_message(turn: Turn, *, id: str) -> Shape:
         for piece in in_parts(turn.text, turn.images)
     ]
     parts += [{"type": "file", "file": {"filename": file.name}} for file in turn.files]
-    shown = parts if turn.images or turn.files else None
-    said = {"id": id, "role": turn.role, "content": turn.text, "content_parts": shown}
-    return {**said, **calls, **result, **named}
+    content_parts = parts if turn.images or turn.files else None
+    message = {"id": id, "role": turn.role, "content": turn.text, "content_parts": content_parts}
+    return {**message, **calls, **result, **named}
 
 
 def input_items(turn: Turn, *, id: str) -> list[Shape]:

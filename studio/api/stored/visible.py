@@ -63,7 +63,7 @@ class StoredWorkflow:
 
 
 def visible_session(store: SessionStore, id: str, *, token: str | None) -> Session | None:
-    """The session of that id; None where it is deleted, or not there for this token."""
+    """The session of that id; None if it is deleted, or not there for this token."""
     if token is not None and not store.requests.is_open_to(id, token=token):
         return None
     try:
@@ -77,7 +77,7 @@ def visible_session(store: SessionStore, id: str, *, token: str | None) -> Sessi
 
 
 def workflow(store: SessionStore, id: str, *, token: str | None) -> StoredWorkflow | None:
-    """The workflow of that session or revision; None where there is none."""
+    """The workflow of that session or revision, or None."""
     session = visible_session(store, id, token=token)
     if session is None:
         return _revision(store, id, token=token)
@@ -100,8 +100,8 @@ def _revision(store: SessionStore, id: str, *, token: str | None) -> StoredWorkf
 
 def newest_workflows(store: SessionStore) -> tuple[StoredWorkflow, ...]:
     """The newest workflows that people made, one a session."""
-    found = (_readable(store, id) for id in _sessions_of_people(store))
-    return tuple(islice((one for one in found if one is not None), LISTED))
+    workflows = (_readable(store, id) for id in _sessions_of_people(store))
+    return tuple(islice((one for one in workflows if one is not None), LISTED))
 
 
 def _readable(store: SessionStore, id: str) -> StoredWorkflow | None:
@@ -124,13 +124,13 @@ def _sessions_of_people(store: SessionStore) -> Iterator[str]:
 # -- responses -------------------------------------------------------------------------------------
 
 
-class Begun(BaseModel):
+class ResponseOrigin(BaseModel):
     """What is stored beside the body of a response: who makes it, and how its text is read from the events.
 
     `owner` is the store's text for the process, `run_before` the session's last run before. See `Answer` for
     the rest; `events`: its own stream also has the run's events, so its numbers are not those of the answer.
     `answer` is its mark among those of its session, "" for the first. `following` is how many messages the
-    question was followed by, None where an earlier version began it; `followed` are these messages, where the
+    question was followed by, None if an earlier version began it; `followed` are these messages, where the
     session went on and may have others by now.
     """
 
@@ -148,11 +148,11 @@ class Begun(BaseModel):
 
     def beside(self, shape: Mapping[str, Any]) -> str:
         """The response with that `shape` as it is stored; only its object `conductor` has more."""
-        own = {**shape.get("conductor", {}), _BEGUN: self.model_dump(mode="json")}
+        own = {**shape.get("conductor", {}), _ORIGIN_KEY: self.model_dump(mode="json")}
         return json.dumps({**shape, "conductor": own})
 
 
-_BEGUN = "begun"
+_ORIGIN_KEY = "begun"
 _CHAT = "chat.completion"
 
 
@@ -165,27 +165,27 @@ def answer_id(session: str, answer: str) -> str:
 class StoredResponse:
     """A response that was stored: its `shape` as it was sent; until it has `ended`, as far as it is known.
 
-    `begun` is None for one that an earlier version stored.
+    `origin` is None for one that an earlier version stored.
     """
 
     session: str
     shape: Mapping[str, Any]
-    begun: Begun | None
+    origin: ResponseOrigin | None
 
     @classmethod
     def read(cls, session: str, text: str) -> StoredResponse:
         """What is stored for the session."""
         shape = json.loads(text)
-        own = (shape.get("conductor") or {}).pop(_BEGUN, None)
-        begun = None if own is None else Begun.model_validate(own)
+        own = (shape.get("conductor") or {}).pop(_ORIGIN_KEY, None)
+        origin = None if own is None else ResponseOrigin.model_validate(own)
         begins = COMPLETION if shape.get("object") == _CHAT else RESPONSE
-        shape["id"] = begins + answer_id(session, "" if begun is None else begun.answer)
-        return cls(session, shape, begun)
+        shape["id"] = begins + answer_id(session, "" if origin is None else origin.answer)
+        return cls(session, shape, origin)
 
     @property
     def answer(self) -> str:
         """Its mark among the responses of its session."""
-        return "" if self.begun is None else self.begun.answer
+        return "" if self.origin is None else self.origin.answer
 
     @property
     def ended(self) -> bool:
@@ -193,35 +193,35 @@ class StoredResponse:
 
 
 def response(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
-    """A stored response. Raises `ApiError` where there is none."""
+    """A stored response. Raises `ApiError` for an unknown id."""
     session = _session_of_response(store, id, token=token)
-    found = None if session is None else _response_in(store, session.id, id)
-    if found is None:
+    record = None if session is None else _response_in(store, session.id, id)
+    if record is None:
         message = f"There is no response {id[:200]!r}: it {_NOT_THERE}."
         raise ApiError(message, status=404, param="response_id", code="response_not_found")
-    return found
+    return record
 
 
 def _response_in(store: SessionStore, session: str, id: str) -> StoredResponse | None:
     """The response or the completion of that id, of those of the session."""
     newest = store.requests.response(session)
-    if newest is not None and (found := StoredResponse.read(session, newest)).shape["id"] == id:
-        return found
+    if newest is not None and (record := StoredResponse.read(session, newest)).shape["id"] == id:
+        return record
     _, _, answer = id.removeprefix(RESPONSE).removeprefix(COMPLETION).partition("_")
     body = store.requests.earlier_response(session, answer=answer)
     earlier = None if body is None else StoredResponse.read(session, body)
     return earlier if earlier is not None and earlier.shape["id"] == id else None
 
 
-def again(store: SessionStore, found: StoredResponse) -> StoredResponse:
+def again(store: SessionStore, record: StoredResponse) -> StoredResponse:
     """The same response as it is stored now."""
-    return _response_in(store, found.session, str(found.shape["id"])) or found
+    return _response_in(store, record.session, str(record.shape["id"])) or record
 
 
-def is_earlier(store: SessionStore, found: StoredResponse) -> bool:
+def is_earlier(store: SessionStore, record: StoredResponse) -> bool:
     """Whether another response of its session began since."""
-    newest = store.requests.response(found.session)
-    return newest is None or StoredResponse.read(found.session, newest).answer != found.answer
+    newest = store.requests.response(record.session)
+    return newest is None or StoredResponse.read(record.session, newest).answer != record.answer
 
 
 def set_aside(store: SessionStore, session: str, *, followed: tuple[Turn, ...]) -> None:
@@ -231,32 +231,32 @@ def set_aside(store: SessionStore, session: str, *, followed: tuple[Turn, ...]) 
     body = store.requests.response(session)
     if body is not None:
         newest = StoredResponse.read(session, body)
-        if newest.begun is not None:
-            begun = newest.begun.model_copy(update={"followed": followed})
-            store.requests.keep_response(session, begun.beside(newest.shape))
+        if newest.origin is not None:
+            origin = newest.origin.model_copy(update={"followed": followed})
+            store.requests.keep_response(session, origin.beside(newest.shape))
         store.requests.set_response_aside(session, answer=newest.answer)
 
 
-def is_abandoned(store: SessionStore, found: StoredResponse) -> bool:
+def is_abandoned(store: SessionStore, record: StoredResponse) -> bool:
     """Whether nothing is stored any more for a response that has not ended: its runs are over and its process
     died, or that could not store it.
     """
-    run = store.runs.latest(found.session)
-    if found.ended or (run is not None and run.status == "running"):
+    run = store.runs.latest(record.session)
+    if record.ended or (run is not None and run.status == "running"):
         return False
-    if found.begun is None or not store.processes.lives(found.begun.owner):
+    if record.origin is None or not store.processes.lives(record.origin.owner):
         return True
-    since = found.shape["created_at"] if run is None else run.finished_at or run.started_at
-    return time.time() - since > LATE_SECONDS and not store.plans.is_underway(found.session)
+    since = record.shape["created_at"] if run is None else run.finished_at or run.started_at
+    return time.time() - since > LATE_SECONDS and not store.plans.is_underway(record.session)
 
 
 def delete_response(store: SessionStore, id: str, *, token: str | None) -> None:
     """Delete the session of a stored response, which the app can restore. Raises as `response`."""
-    found = response(store, id, token=token)
-    if not found.ended and not is_abandoned(store, found):
+    record = response(store, id, token=token)
+    if not record.ended and not is_abandoned(store, record):
         message = f"The response {id[:200]!r} is under way; cancel it first."
         raise ApiError(message, status=409, param="response_id", code="response_in_progress")
-    store.sessions.delete(found.session)
+    store.sessions.delete(record.session)
 
 
 def messages_until(store: SessionStore, id: str, *, token: str | None) -> Conversation:
@@ -266,38 +266,38 @@ def messages_until(store: SessionStore, id: str, *, token: str | None) -> Conver
     it has no answer.
     """
     session = _session_of_response(store, id, token=token)
-    found = None if session is None else _response_in(store, session.id, id)
-    answer = None if session is None or session.origin != "api" else _answer(store, session, found)
+    record = None if session is None else _response_in(store, session.id, id)
+    answer = None if session is None or session.origin != "api" else _answer(store, session, record)
     if session is None or answer is None:
         message = (
             f"There is no response {id[:200]!r} to continue: it gave no answer, {_NOT_THERE}. "
             "Give the messages themselves."
         )
         raise ApiError(message, param="previous_response_id", code="previous_response_not_found")
-    turns = (*_asked(session, found), answer)
+    turns = (*_request_turns(session, record), answer)
     return Conversation(instructions=session.earlier_conversation.instructions, turns=turns)
 
 
-def messages_of(store: SessionStore, found: StoredResponse) -> tuple[Turn, ...]:
+def messages_of(store: SessionStore, record: StoredResponse) -> tuple[Turn, ...]:
     """The messages of the request that was answered, those of earlier responses included."""
-    return _asked(store.sessions.find(found.session), found)
+    return _request_turns(store.sessions.find(record.session), record)
 
 
-def _asked(session: Session, found: StoredResponse | None) -> tuple[Turn, ...]:
-    asked = session.earlier_conversation
-    begun = Begun() if found is None or found.begun is None else found.begun
-    following = asked.following[: begun.following] if begun.followed is None else begun.followed
-    query = Turn(role="user", text=session.query, name=asked.speaker, images=asked.images, files=asked.files)
-    return (*asked.turns, query, *following)
+def _request_turns(session: Session, record: StoredResponse | None) -> tuple[Turn, ...]:
+    past = session.earlier_conversation
+    origin = ResponseOrigin() if record is None or record.origin is None else record.origin
+    following = past.following[: origin.following] if origin.followed is None else origin.followed
+    query = Turn(role="user", text=session.query, name=past.speaker, images=past.images, files=past.files)
+    return (*past.turns, query, *following)
 
 
-def _answer(store: SessionStore, session: Session, found: StoredResponse | None) -> Turn | None:
-    """The answer that the client got, else that of the request's own runs; None where there is none.
+def _answer(store: SessionStore, session: Session, record: StoredResponse | None) -> Turn | None:
+    """The answer that the client got, else that of the request's own runs, or None.
 
     In the app the session may have another answer by now.
     """
-    if found is not None and found.ended:
-        answer = _said(found.shape["output"])
+    if record is not None and record.ended:
+        answer = _answer_turn(record.shape["output"])
         return answer if answer.text or answer.tool_calls else None
     rounds = (session.settings or Settings()).rounds
     runs = enumerate(reversed(store.runs.of_session(session.id)), start=1)
@@ -307,7 +307,7 @@ def _answer(store: SessionStore, session: Session, found: StoredResponse | None)
     return next((Turn(role="assistant", text=text) for text in texts), None)
 
 
-def _said(output: Sequence[Mapping[str, Any]]) -> Turn:
+def _answer_turn(output: Sequence[Mapping[str, Any]]) -> Turn:
     """The items of a response as one message."""
     texts = [part["text"] for item in output if item["type"] == "message" for part in item["content"]]
     calls = [
@@ -332,24 +332,24 @@ def completion(store: SessionStore, id: str, *, token: str | None) -> StoredResp
     """A chat completion that was stored because its request asked for it. Raises `ApiError` without one."""
     session, _, _ = id.removeprefix(COMPLETION).partition("_")
     visible = id.startswith(COMPLETION) and visible_session(store, session, token=token) is not None
-    found = _response_in(store, session, id) if visible else None
-    if found is None:
+    record = _response_in(store, session, id) if visible else None
+    if record is None:
         message = f"There is no chat completion {id[:200]!r}: it {_NOT_THERE}."
         raise ApiError(message, status=404, param="completion_id", code="completion_not_found")
-    return found
+    return record
 
 
 def with_metadata(
     store: SessionStore, id: str, metadata: Mapping[str, str], *, token: str | None
 ) -> Mapping[str, Any]:
     """The completion of that id, which has this metadata from now on. Raises as `completion`."""
-    found = completion(store, id, token=token)
-    shape = {**found.shape, "metadata": metadata}
-    body = (found.begun or Begun()).beside(shape)
-    if is_earlier(store, found):
-        store.requests.keep_earlier_response(found.session, answer=found.answer, response=body)
+    record = completion(store, id, token=token)
+    shape = {**record.shape, "metadata": metadata}
+    body = (record.origin or ResponseOrigin()).beside(shape)
+    if is_earlier(store, record):
+        store.requests.keep_earlier_response(record.session, answer=record.answer, response=body)
     else:
-        store.requests.keep_response(found.session, body)
+        store.requests.keep_response(record.session, body)
     return shape
 
 
@@ -374,16 +374,16 @@ def completions(
         )
         # Each further page begins with the last session of the page before.
         for session in sessions[0 if awaited or begin is None else 1 :]:
-            for found in _completions_in(store, session, newest_first=newest_first):
+            for record in _completions_in(store, session, newest_first=newest_first):
                 if not awaited:
-                    yield found
-                awaited = awaited and found.shape["id"] != after
+                    yield record
+                awaited = awaited and record.shape["id"] != after
         if len(sessions) < _PAGE:
             return
         begin = sessions[-1]
 
 
 def _completions_in(store: SessionStore, session: str, *, newest_first: bool) -> list[StoredResponse]:
-    found = [StoredResponse.read(session, text) for text in store.requests.responses_of(session)]
-    chats = [one for one in found if one.shape["object"] == _CHAT]
+    responses = [StoredResponse.read(session, text) for text in store.requests.responses_of(session)]
+    chats = [one for one in responses if one.shape["object"] == _CHAT]
     return sorted(chats, key=lambda one: float(one.shape["created"]), reverse=newest_first)

@@ -1,4 +1,4 @@
-"""`evaluate run|resume|fit|sets|keep|tests|list|table|compare`: planners on questions with known answers.
+"""`evaluate run|resume|fit|sets|keep|tests|list|table|compare|export`: planners on known questions.
 
 Knows how evaluations are asked for and printed; `studio.evaluation` makes them.
 """
@@ -6,27 +6,31 @@ Knows how evaluations are asked for and printed; `studio.evaluation` makes them.
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from typer import Argument
 
 from conductor.baselines.fitted import write_fitted
-from conductor.baselines.named import PREFIX
+from conductor.baselines.named import PREFIX, with_prompt
 from conductor.baselines.options import FILE
 from conductor.errors import DataError
+from conductor.evaluation.evaluation_table import disagreements
+from conductor.evaluation.report.exports import as_csv, as_latex
+from conductor.evaluation.report.published import PUBLISHED
+from conductor.evaluation.report.remarks import power
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR
-from conductor.evaluation.table import as_csv, as_latex, disagreements
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.budget import Budget
 from studio.cli.cluster import crew_of, on_store_and_cluster
-from studio.cli.evaluation.outcome import carried_out, exit_code, shown
+from studio.cli.evaluation.data_trials import trials, trials_of_planner
+from studio.cli.evaluation.outcome import carried_out, exit_code, presentation
 from studio.cli.evaluation.plans import plans_of_files
 from studio.cli.evaluation.questions import Source, on_its_pool, sets_lines, sets_shape
+from studio.cli.evaluation.table_export import export
 from studio.cli.evaluation.team import keep, list_tests
-from studio.cli.evaluation.trials import trials, trials_of_planner
 from studio.cli.opening import confirm_keys, opened
 from studio.cli.options import (
     App,
@@ -36,10 +40,12 @@ from studio.cli.options import (
     Limited,
     Shared,
     count,
+    flag,
     option,
 )
 from studio.cli.output.comparisons import disagreements_shown, twice_shown
-from studio.cli.output.terminal import one_line, table
+from studio.cli.output.evaluation_table import published_lines
+from studio.cli.output.terminal import moment, one_line, print_remark, table
 from studio.cli.workflow.plan import settings_of
 from studio.evaluation.evaluations import EVERY_WORKER, Evaluations, check_uncounted
 from studio.evaluation.fitting import fit_on
@@ -70,6 +76,10 @@ _Beaten = Annotated[
     list[str] | None,
     option("Exit with 1 where this planner is significantly better than the first.", "NAME"),
 ]
+_PromptFile = Annotated[
+    Path | None,
+    option("A method's own words, for the planners that take prompt=FILE.", "FILE", Path),
+]
 _Ray = Annotated[
     str | None,
     option("Answer on the Ray cluster whose head is there; the store is on PostgreSQL.", "HOST:PORT", str),
@@ -93,10 +103,17 @@ def run(
         ),
     ],
     planner: _Planners = None,
+    prompt_file: _PromptFile = None,
     fail_if_beaten_by: _Beaten = None,
     ray: _Ray = None,
     *,
-    asked: Source,
+    sequential: Annotated[
+        bool, flag("--sequential", "End once every difference to the first planner is significant.")
+    ] = False,
+    batch: Annotated[
+        bool, flag("--batch", "Ask all at once by batch endpoints: half the price, up to a day a step.")
+    ] = False,
+    source: Source,
     choice: Limited,
     options: Configured,
 ) -> int:
@@ -104,18 +121,23 @@ def run(
 
     `evaluate run demo` needs no key, no pool and no other option.
     """
+    if batch and (sequential or ray is not None):
+        raise DataError("--batch asks all at once, in one process; leave --sequential and --ray out.")
     with_pool = on_its_pool(data, options)
     if with_pool is not options:
         options, planner = with_pool, planner or list(SHIPPED[data].planners or ())
-    questions = asked.questions(data, database=options.database)
+    questions = source.questions(data, database=options.database)
     confirm_keys(options.pool, ask=True)
     with on_store_and_cluster(ray, options), opened(options) as bench:
-        spec = asked.spec(settings_of(choice, pool=bench.pool))
+        spec = source.spec(settings_of(choice, pool=bench.pool))
+        spec = spec.model_copy(update={"sequential": sequential, "batch": batch})
         if ray is not None:
             # Refused before anything is stored.
             check_uncounted(spec.settings.budget)
-        planners = planner or [CONDUCTOR, EVERY_WORKER]
-        record = Evaluations(bench).add(questions, planners, spec, given=plans_of_files(planners))
+        planners = _worded(planner or [CONDUCTOR, EVERY_WORKER], prompt_file)
+        record = Evaluations(bench).add(questions, planners, spec, given_plans=plans_of_files(planners))
+        if (compared := len(record.spec.planners) - 1) > 0:
+            print_remark(power(len(questions.items), comparisons=compared))
         return carried_out(bench, record, options, fail_if_beaten_by or (), crew=crew_of(ray, bench, options))
 
 
@@ -123,12 +145,14 @@ app.command()(trials)
 app.command("trials-of")(trials_of_planner)
 app.command()(keep)
 app.command("tests")(list_tests)
+app.command()(export)
 
 
 @app.command()
 def resume(
     evaluation: EvaluationId,
     planner: _More = None,
+    prompt_file: _PromptFile = None,
     fail_if_beaten_by: _Beaten = None,
     ray: _Ray = None,
     *,
@@ -143,11 +167,16 @@ def resume(
     with on_store_and_cluster(ray, options), opened(options) as bench:
         record = find_evaluation(bench.store, evaluation)
         if planner:
-            record = Evaluations(bench).extend(record.id, planner, given=plans_of_files(planner))
+            planners = _worded(planner, prompt_file)
+            record = Evaluations(bench).extend(record.id, planners, given_plans=plans_of_files(planners))
         limits = {name: value for name, value in budget.limits.items() if value is not None}
         new = Budget.model_validate(limits) if limits else None
         crew = crew_of(ray, bench, options)
         return carried_out(bench, record, options, fail_if_beaten_by or (), budget=new, crew=crew)
+
+
+def _worded(planners: Sequence[str], prompt: Path | None) -> list[str]:
+    return list(planners) if prompt is None else with_prompt(planners, str(prompt))
 
 
 @app.command("sets")
@@ -182,34 +211,44 @@ def fit(
         "workers": [name for name, _ in fitted.workers],
         "encoder": fitted.encoder.title,
     }
-    about = f"fitted on {counted(len(fitted.questions), 'question')}, compared by {fitted.encoder.title}"
+    about = f"fitted on {quantity(len(fitted.questions), 'question')}, compared by {fitted.encoder.title}"
     return options.show(shape, f"{path}: {about}.", f"Use it as: --planner {planner}")
 
 
 @app.command("list")
-def list_evaluations(options: Configured) -> int:
+def list_evaluations(
+    tag: Annotated[list[str] | None, option("Those with this tag. Once for each.", "NAME")] = None,
+    *,
+    options: Configured,
+) -> int:
     """List the evaluations of the store, the newest first."""
     with opened(options) as bench:
-        found = bench.store.evaluations.listed()
-        shapes = [record.model_dump(mode="json") for record in found]
+        tagged = set(tag or ())
+        records = [each for each in bench.store.evaluations.listed() if tagged <= set(each.spec.tags)]
+        shapes = [record.model_dump(mode="json") for record in records]
         rows = [
             (
                 record.id,
-                time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at)),
+                moment(record.created_at),
                 one_line(record.spec.data, limit=24),
                 ", ".join(record.spec.planners),
+                ", ".join(record.spec.tags),
                 "not ended" if record.ended_at is None else record.reason or "done",
             )
-            for record in found
+            for record in records
         ]
-        lines = table(("id", "begun", "data", "planners", "state"), rows) if rows else "No evaluation yet."
-        return options.show({"evaluations": shapes}, lines)
+        lines = table(("id", "begun", "data", "planners", "tags", "state"), rows)
+        none = "No evaluation has these tags." if tagged else "No evaluation yet."
+        return options.show({"evaluations": shapes}, lines if rows else none)
 
 
 @app.command("table")
 def print_table(
     evaluation: EvaluationId,
     form: Annotated[Form, option("How it is written.")] = "text",
+    published: Annotated[
+        bool, flag("--published", "Add what the authors of methods published, apart from the table.")
+    ] = False,
     fail_if_beaten_by: _Beaten = None,
     *,
     options: Configured,
@@ -217,16 +256,19 @@ def print_table(
     """Print an evaluation's table."""
     with opened(options) as bench:
         record = find_evaluation(bench.store, evaluation)
-        found = table_of_evaluation(bench.store, record)
+        table = table_of_evaluation(bench.store, record)
         written = {"csv": as_csv, "latex": as_latex}.get(form)
         if written is not None:
-            print(written(found), end="")
+            print(written(table), end="")
         elif form == "html":
-            print(page_of_evaluation(bench.store, record, found))
+            print(page_of_evaluation(bench.store, record, table))
         else:
-            shape, lines = shown(bench, record, found)
+            shape, lines = presentation(bench, record, table)
+            if published:
+                shape = {**shape, "published": [each.model_dump() for each in PUBLISHED]}
+                lines = f"{lines}\n\n{published_lines()}"
             print(json.dumps(shape) if options.json or form == "json" else lines)
-        return exit_code(found, fail_if_beaten_by or ())
+        return exit_code(table, fail_if_beaten_by or ())
 
 
 @app.command()

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from threading import Event as Flag
 
 from conductor.errors import DataError
-from conductor.evaluation.table import ROUTER, Table
+from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable
+from conductor.evaluation.statistics import with_holm
 from conductor.text.formatting import dollars, percent
 from conductor.values.budget import Budget
 from storage.records import EvaluationRecord
@@ -20,7 +21,7 @@ from studio.cli.options import Configured
 from studio.cli.output.evaluation_table import table_lines
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import print_remark
-from studio.cli.output.trials import trials_lines, trials_shape
+from studio.cli.output.trial_table import trials_lines, trials_shape
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.crew import Crew
 from studio.evaluation.execution.evaluation_run import Listen, Progress
@@ -39,11 +40,13 @@ def carried_out(
 ) -> int:
     for name in beaten_by:
         if _named(record.spec.planners, name) is None and name != ROUTER:
-            known = ", ".join(record.spec.planners)
+            names = ", ".join(record.spec.planners)
             raise DataError(
-                f"This evaluation has no planner {name!r}; it has {known}. Nothing was "
+                f"This evaluation has no planner {name!r}; it has {names}. Nothing was "
                 f"called; go on with: {_resume(record, options)} --fail-if-beaten-by NAME"
             )
+    if record.spec.batch:
+        print_remark("asked in batches; each may take a day, and to stop waiting loses none of them")
     stop = Flag()
     with _shown_progress(quiet=options.json) as listen:
         try:
@@ -54,13 +57,13 @@ def carried_out(
             raise
     # A trial has more planners by now.
     record = bench.store.evaluations.find(record.id)
-    found = table_of_evaluation(bench.store, record)
-    shape, lines = shown(bench, record, found)
+    table = table_of_evaluation(bench.store, record)
+    shape, lines = presentation(bench, record, table)
     options.show({**shape, "failure": progress.failure}, lines)
     if progress.failure is not None:
         print_remark(f"{progress.failure} Go on with: {_resume(record, options)}")
         return 1
-    return exit_code(found, beaten_by)
+    return exit_code(table, beaten_by)
 
 
 def _resume(record: EvaluationRecord, options: Configured) -> str:
@@ -71,9 +74,14 @@ def _resume(record: EvaluationRecord, options: Configured) -> str:
 
 @contextmanager
 def _shown_progress(*, quiet: bool) -> Iterator[Listen | None]:
-    """A listener that shows the progress on a terminal, in one line that is written over."""
-    if quiet or not sys.stderr.isatty():
+    """A listener that shows the progress: on a terminal in one line that is written over, else in a line for
+    each tenth of the answers.
+    """
+    if quiet:
         yield None
+        return
+    if not sys.stderr.isatty():
+        yield _tenths()
         return
     from rich import progress as rich  # noqa: PLC0415 - for a terminal only
     from rich.console import Console  # noqa: PLC0415
@@ -86,28 +94,46 @@ def _shown_progress(*, quiet: bool) -> Iterator[Listen | None]:
         task = bar.add_task("answers")
 
         def listen(progress: Progress) -> None:
-            cost = "" if progress.cost is None else f" · {dollars(progress.cost)}"
-            right = sum(progress.right.values()) / progress.done if progress.done else 0.0
-            about = f"{percent(right)} right{cost}"
-            bar.update(task, total=progress.cells, completed=progress.done, description=about)
+            bar.update(task, total=progress.cells, completed=progress.done, description=_words(progress))
 
         yield listen
 
 
-def exit_code(found: Table, beaten_by: Sequence[str]) -> int:
-    """1 where one of these planners is significantly better than the first."""
-    rows = {row.planner: row for row in found.rows}
-    beaten = False
+def _tenths() -> Listen:
+    last = 0
+
+    def listen(progress: Progress) -> None:
+        nonlocal last
+        tenth = 10 * progress.done // progress.cells if progress.cells else 0
+        if last < tenth < 10:
+            last = tenth
+            print_remark(f"{progress.done:,} of {progress.cells:,} answers, {_words(progress)}")
+
+    return listen
+
+
+def _words(progress: Progress) -> str:
+    cost = "" if progress.cost is None else f" · {dollars(progress.cost)}"
+    right = sum(progress.right.values()) / progress.done if progress.done else 0.0
+    return f"{percent(right)} right{cost}"
+
+
+def exit_code(table: EvaluationTable, beaten_by: Sequence[str]) -> int:
+    """1 where one of these planners is significantly better than the first, by the p of these together."""
+    rows = {row.planner: row for row in table.rows}
+    comparisons = {}
     for name in beaten_by:
-        known = _named(rows, name)
-        if known is None:
+        full_name = _named(rows, name)
+        if full_name is None:
             raise DataError(f"This evaluation has no planner {name!r}; it has {', '.join(rows)}.")
-        row = rows[known]
-        difference = row.difference
+        comparisons[full_name] = rows[full_name].difference
+    beaten = False
+    for planner, difference in zip(comparisons, with_holm(list(comparisons.values())), strict=True):
         if difference is not None and difference.significant and difference.difference > 0:
+            together = f", of {len(comparisons)} together by Holm" if len(comparisons) > 1 else ""
             print_remark(
-                f"{row.planner} is better than {found.rows[0].planner} by {difference.difference:.1%} "
-                f"(McNemar's p = {difference.p:.3g})"
+                f"{planner} is better than {table.rows[0].planner} by {difference.difference:.1%} "
+                f"(p = {difference.read_p:.3g}{together})"
             )
             beaten = True
     return int(beaten)
@@ -115,14 +141,14 @@ def exit_code(found: Table, beaten_by: Sequence[str]) -> int:
 
 def _named(planners: Iterable[str], name: str) -> str | None:
     """The planner of that name; a session's workflow of now is named with its revision."""
-    given = [each for each in planners if each == name or each.startswith(f"{name}@")]
-    return name if name in given else next(iter(given), None)
+    matches = [each for each in planners if each == name or each.startswith(f"{name}@")]
+    return name if name in matches else next(iter(matches), None)
 
 
-def shown(bench: Workbench, record: EvaluationRecord, found: Table) -> tuple[Shape, str]:
+def presentation(bench: Workbench, record: EvaluationRecord, table: EvaluationTable) -> tuple[Shape, str]:
     """An evaluation for programs and for people; with what a trial found."""
-    shape = table_shape(record, found)
+    shape = table_shape(record, table)
     if record.spec.margin is None:
-        return shape, table_lines(found)
+        return shape, table_lines(table)
     cells = scored_cells(bench.store, record.id)
     return {**shape, "trials": trials_shape(record.spec, cells)}, trials_lines(record.spec, cells)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conductor.evaluation.given import PLAN, FixedPlan
-from conductor.text.named_file import read_bounded
+from conductor.files.named_file import read_bounded
 from conductor.workflow.file import MAX_BYTES, read_plan
 from storage import SessionStore
 from studio.evaluation.given_plans import plan_of_session
@@ -20,9 +20,9 @@ def plans_of_files(planners: Sequence[str]) -> tuple[FixedPlan, ...]:
     return tuple(_plan_of_file(name) for name in planners if name.startswith(PLAN) and name.endswith(".json"))
 
 
-def plan_named(store: SessionStore, given: str) -> FixedPlan:
+def plan_named(store: SessionStore, reference: str) -> FixedPlan:
     """The workflow of a file or a session, with or without `plan:` before it. Raises as `plans_of_files`."""
-    name = f"{PLAN}{given.removeprefix(PLAN)}"
+    name = f"{PLAN}{reference.removeprefix(PLAN)}"
     return _plan_of_file(name) if name.endswith(".json") else plan_of_session(store, name)
 
 

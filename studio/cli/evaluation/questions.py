@@ -6,16 +6,21 @@ Knows how they are named on the command line; `conductor.evaluation` reads them.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from conductor.errors import DataError
-from conductor.evaluation.items import DataSet, ScorerName, column_map, read_data
-from conductor.evaluation.sets.hub import load_named
-from conductor.evaluation.sets.named import NAMED_SETS, named_set, read_named
+from conductor.evaluation.data_file import column_map, read_data
+from conductor.evaluation.items import DataSet
+from conductor.evaluation.scorers import scorer_named
+from conductor.evaluation.scorers.program import UNSAFE_CODE
+from conductor.evaluation.sets.hub_set import load_named
+from conductor.evaluation.sets.mix import MIXES, PARTS, read_mix
+from conductor.evaluation.sets.named_set import NAMED_SETS, NamedSet, named_set, read_named
 from conductor.evaluation.shipped.sets import SHIPPED
-from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
+from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec, checked_tags
 from conductor.evaluation.team_tests import team_set
 from conductor.values.presets import Settings
 from storage import SessionStore, default_url
@@ -30,7 +35,8 @@ def questions_of(
     file: Path | None,
     hub: bool,
     columns: list[str] | None,
-    scorer: ScorerName | None,
+    encoding: str | None = None,
+    scorer: str | None,
     limit: int | None,
     skip_broken: bool,
     database: str | None = None,
@@ -40,29 +46,38 @@ def questions_of(
 
     Raises `DataError` for a set without a source, and for a source or columns that `data` does not take.
     """
-    if (shipped := SHIPPED.get(data)) is not None:
+    if (shipped := SHIPPED.find(data)) is not None:
         if file is not None or hub or columns:
-            raise DataError(f"The set {data!r} comes with the program; leave --file, --hub and --column out.")
+            raise DataError(
+                f"The set {data!r} is read by its name alone; leave --file, --hub and --column out."
+            )
         return shipped.read(scorer=scorer, limit=limit)
+    if data in MIXES:
+        return _mix(data, file=file, hub=hub, limit=limit, skip_broken=skip_broken)
     named = named_set(data)
     if named is None:
         if file is not None or hub:
-            known = ", ".join(NAMED_SETS)
-            raise DataError(f"{data!r} is no set by name: --file and --hub belong to one of {known}.")
+            names = ", ".join(NAMED_SETS)
+            raise DataError(f"{data!r} is no set by name: --file and --hub belong to one of {names}.")
         if not Path(data).suffix and not Path(data).exists():
             if columns:
                 raise DataError(f"{data!r} names no file; leave --column out.")
             with SessionStore.open(database or default_url()) as store:
                 return team_set(data, store.tests.of_set(data), scorer=scorer, limit=limit)
         return read_data(
-            Path(data), columns=column_map(columns or ()), scorer=scorer, limit=limit, skip_broken=skip_broken
+            Path(data),
+            encoding=encoding,
+            columns=column_map(columns or ()),
+            scorer=scorer,
+            limit=limit,
+            skip_broken=skip_broken,
         )
     if columns:
         raise DataError(f"{named.title} is read by its own columns; leave --column out.")
     if file is not None and hub:
         raise DataError("Name a file of yours with --file or load the set with --hub, not both.")
     if file is not None:
-        return read_named(named, file, scorer=scorer, limit=limit, skip_broken=skip_broken)
+        return read_named(named, file, encoding=encoding, scorer=scorer, limit=limit, skip_broken=skip_broken)
     if hub:
         return load_named(named, scorer=scorer, limit=limit, skip_broken=skip_broken)
     raise DataError(
@@ -71,33 +86,67 @@ def questions_of(
     )
 
 
+def _mix(name: str, *, file: Path | None, hub: bool, limit: int | None, skip_broken: bool) -> DataSet:
+    """The questions of a mix, from the hub or from a folder with a file for each of its sets."""
+
+    def read(part: NamedSet) -> DataSet:
+        if file is None:
+            return load_named(part, skip_broken=skip_broken)
+        files = sorted(file.glob(f"{part.name}.*"))
+        if len(files) != 1:
+            raise DataError(f"{file} has {len(files)} files {part.name}.*: put {part.file} there as the one.")
+        return read_named(part, files[0], skip_broken=skip_broken)
+
+    if hub == (file is not None):
+        parts = ", ".join(part.name for part in PARTS)
+        raise DataError(
+            f"{name} is drawn from {parts}: load them with --hub, or name a folder that has a file of each, "
+            f"such as {PARTS[0].name}.jsonl, with --file."
+        )
+    return read_mix(name, read, limit=limit)
+
+
 @dataclass(frozen=True)
 class Questions:
     """Which questions are asked, and how their answers are compared."""
 
     limit: Annotated[int | None, count("Take the first N questions.")] = None
-    file: Annotated[Path | None, option("Your file of a set that has a name.", "FILE", parser=Path)] = None
+    file: Annotated[
+        Path | None, option("Your file of a set that has a name, or folder of a mix.", "FILE", parser=Path)
+    ] = None
     hub: Annotated[bool, flag("--hub", "Load a set that has a name, by the library datasets.")] = False
     column: Annotated[list[str] | None, option("Read a field from a column.", "FIELD=COLUMN")] = None
-    scorer: Annotated[ScorerName | None, option("How all answers are compared.")] = None
+    encoding: Annotated[
+        str | None, option("The encoding of a file that is not UTF-8, such as cp1252.", "NAME")
+    ] = None
+    scorer: Annotated[str | None, option("How all answers are compared.", "NAME")] = None
     skip_broken: Annotated[bool, flag("--skip-broken", "Leave broken lines out.")] = False
     allow_code: Annotated[bool, flag("--allow-code", "Run the programs that models write.")] = False
+    unsafe_code: Annotated[
+        bool, flag("--unsafe-code", "Run them where this system cannot isolate them, too.")
+    ] = False
 
     def questions(self, data: str, *, database: str | None = None) -> DataSet:
         """The questions of `data`, see `questions_of`; lines that were left out are named."""
-        found = questions_of(
+        if self.scorer is not None:
+            _ = scorer_named(self.scorer)
+        if self.unsafe_code:
+            # For the processes that score, too.
+            os.environ[UNSAFE_CODE] = "1"
+        data_set = questions_of(
             data,
             file=self.file,
             hub=self.hub,
             columns=self.column,
+            encoding=self.encoding,
             scorer=self.scorer,
             limit=self.limit,
             skip_broken=self.skip_broken,
             database=database,
         )
-        for broken in found.broken:
+        for broken in data_set.broken:
             print_remark(f"line {broken.number} is left out: {broken.reason}")
-        return found
+        return data_set
 
 
 @dataclass(frozen=True)
@@ -108,12 +157,18 @@ class Source(Questions):
     parallel: Annotated[int, count("Answer N questions at a time.", most=64)] = 4
     seed: Annotated[int, option("Decides the order of choices.", "N")] = 0
     judge: Annotated[str | None, option("The worker that judges, for --scorer judge.", "WORKER")] = None
+    tag: Annotated[list[str] | None, option("A name to find it by. Once for each.", "NAME")] = None
 
     def spec(self, settings: Settings) -> EvaluationSpec:
+        """Raises `DataError` for a tag that is empty or too long."""
         named = {field: getattr(self, field) for field in ("repeats", "parallel", "seed", "allow_code")}
         judge = None if self.judge is None else JudgeSpec(worker=self.judge)
+        try:
+            tags = checked_tags(self.tag or ())
+        except ValueError as error:
+            raise DataError(f"--tag: {error}.") from None
         return EvaluationSpec(
-            data="", digest="", planners=(CONDUCTOR,), settings=settings, judge=judge, **named
+            data="", digest="", planners=(CONDUCTOR,), settings=settings, judge=judge, tags=tags, **named
         )
 
 
@@ -129,16 +184,17 @@ def on_its_pool(data: str, options: Configured) -> Configured:
 def sets_shape() -> Shape:
     """The shipped sets and the named ones, for programs."""
     fields = ("name", "title", "source", "file", "licence", "columns", "scorer", "note")
-    shipped = [{"name": each.name, "about": each.about} for each in SHIPPED.values()]
+    shipped = [{"name": name, "about": each.about} for name, each in SHIPPED.items()]
     return {
         "shipped": shipped,
+        "mixes": [{"name": name, "sets": [part.name for part in PARTS]} for name in MIXES],
         "sets": [{field: getattr(each, field) for field in fields} for each in NAMED_SETS.values()],
     }
 
 
 def sets_lines() -> str:
     """The shipped sets and the named ones, for people."""
-    shipped = [f"{each.name}: {each.about}." for each in SHIPPED.values()]
+    shipped = [f"{name}: {each.about}." for name, each in SHIPPED.items()]
     rows = [(each.name, each.title, each.scorer, each.licence, each.source) for each in NAMED_SETS.values()]
     about = [
         f"{each.title}: {each.file} with {', '.join(each.columns)}.{' ' if each.note else ''}{each.note}"
@@ -146,12 +202,14 @@ def sets_lines() -> str:
     ]
     return "\n".join(
         [
-            "These come with the program:",
+            "These are read by their names alone:",
             *shipped,
             "",
             "These are read from a file or from the hub:",
             table(("name", "set", "scorer", "licence", "source"), rows),
             "",
             *about,
+            "",
+            f"{', '.join(MIXES)}: the paper's mix of {', '.join(part.title for part in PARTS)}.",
         ]
     )

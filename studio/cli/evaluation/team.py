@@ -15,8 +15,8 @@ from typer import Argument
 
 from conductor.errors import DataError
 from conductor.evaluation.team_tests import TeamCheck, TeamTest
-from conductor.text.formatting import counted
-from conductor.text.named_file import STDIN
+from conductor.files.named_file import STDIN
+from conductor.text.formatting import quantity
 from studio.cli.opening import SessionId, run_of, session_of, stored, test_of
 from studio.cli.options import Stored, option
 from studio.cli.output.terminal import one_line, print_remark, table, written_to
@@ -42,7 +42,7 @@ def keep(
     """
     with stored(options) as store:
         session = session_of(store, id)
-        kept = TeamTests(store).keep(
+        test = TeamTests(store).keep(
             session,
             accepted=accepted,
             scorer=check,
@@ -52,9 +52,9 @@ def keep(
         )
         if store.sessions.find(session).conversation is not None:
             print_remark("the test asks the question alone, without its files and the messages before it.")
-    line = f"kept {kept.id[:8]} in {kept.data_set}  {one_line(kept.question, 60)}"
+    line = f"kept {test.id[:8]} in {test.data_set}  {one_line(test.question, 60)}"
     return options.show(
-        kept.model_dump(mode="json"), f"{line}: {kept.scorer} {one_line(kept.accepted, 60)!r}"
+        test.model_dump(mode="json"), f"{line}: {test.scorer} {one_line(test.accepted, 60)!r}"
     )
 
 
@@ -78,8 +78,8 @@ def list_tests(
     if output is not None and data_set is None:
         ctx.fail("--output writes one set; name it")
     with stored(options) as store:
-        for given in delete or ():
-            store.tests.delete(test_of(store, given))
+        for prefix in delete or ():
+            store.tests.delete(test_of(store, prefix))
         if data_set is None:
             return options.show({"sets": store.tests.sets()}, _sets_lines(store.tests.sets()))
         tests = store.tests.of_set(data_set)
@@ -90,7 +90,7 @@ def list_tests(
             items = (test.item for test in tests)
             out.writelines(f"{item.model_dump_json(exclude_none=True)}\n" for item in items)
         if output != STDIN:
-            print_remark(f"{counted(len(tests), 'test')} written to {output}.")
+            print_remark(f"{quantity(len(tests), 'test')} written to {output}.")
         return 0
     shape = {"set": data_set, "tests": [each.model_dump(mode="json") for each in tests]}
     return options.show(shape, _tests_lines(tests))

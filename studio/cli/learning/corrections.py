@@ -17,7 +17,7 @@ from conductor.learning.corrections.lessons import CorrectionSettings, Learnt, l
 from conductor.learning.environment import training_module
 from conductor.planner.corrections import LeftOut, Row, row_of
 from conductor.planner.local.card import read_card
-from conductor.text.formatting import counted, percent
+from conductor.text.formatting import percent, quantity
 from conductor.workers.local_model import SHIPPED
 from studio.cli.opening import opened
 from studio.cli.options import Configured, above_zero, count, option
@@ -48,24 +48,24 @@ def corrections(
     DIR, and the old one is as it was.
     """
     folder = SHIPPED.get(model) or Path(model)
-    known = read_card(folder).workers
+    workers = read_card(folder).workers
     rows = _stored_rows(options) if not files else chain.from_iterable(map(read_rows, files))
-    lessons, left_out = lessons_of(rows, known)
+    lessons, left_out = lessons_of(rows, workers)
     for reason, number in left_out.most_common():
         print_remark(f"{number:,} left out: {reason}.")
     if not lessons:
         raise DataError(
             f"There is no correction that {model} can learn from; edit plans of questions of its world, "
-            f"whose workers are {', '.join(known)}."
+            f"whose workers are {', '.join(workers)}."
         )
     settings = CorrectionSettings(seed=seed, epochs=epochs, lr=lr, dpo_epochs=dpo)
-    training = training_module("conductor.learning.corrections.training")
+    training = training_module("conductor.learning.corrections.preference_training")
     learnt: Learnt = training.learn_corrections(
         folder, lessons, out=out, settings=settings, listen=print_remark
     )
     valid, same = ([percent(share) for share in shares] for shares in (learnt.valid, learnt.same))
     lines = [
-        f"Learnt {counted(learnt.lessons, 'correction')} in {learnt.seconds:.0f} s: planned as corrected "
+        f"Learnt {quantity(learnt.lessons, 'correction')} in {learnt.seconds:.0f} s: planned as corrected "
         f"{same[0]} before, {same[1]} after; valid plans {valid[0]} before, {valid[1]} after.",
     ]
     if learnt.stopped:

@@ -5,31 +5,35 @@ Knows options and prints; `conductor.learning` trains.
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import ValidationError
 from typer import Argument, BadParameter
 
-from conductor.engine.estimate import ANSWER_TOKENS
+from conductor.engine.estimate import ANSWER_TOKENS, TOKENS_A_SECOND
 from conductor.errors import DataError, PoolError
 from conductor.evaluation.items import DataSet
+from conductor.evaluation.scorers.program import check_isolation
 from conductor.learning.environment import check_environment
 from conductor.learning.gauges import Stopped
 from conductor.learning.grpo.cost import TrainingCost, training_cost, usable
+from conductor.learning.grpo.grpo_run import GrpoRun
 from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe
-from conductor.learning.grpo.run import GrpoRun
+from conductor.learning.grpo.trainer.training import Tracker, Training
 from conductor.learning.reward import Variant, WorkflowJudge
-from conductor.text.formatting import counted, dollars
+from conductor.text.formatting import dollars, quantity
 from conductor.workers.pool.pool import Pool, configured_pool
 from studio.cli.cluster import judge_on, on_cluster
 from studio.cli.evaluation.questions import Questions
 from studio.cli.opening import confirm_keys
-from studio.cli.options import Pooled, above_zero, count, flag, option
+from studio.cli.options import Pooled, PromptFrom, above_zero, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, agreed, print_remark, table
 
 OUT = Path("data") / "learn" / "grpo"
@@ -74,8 +78,19 @@ class Differing:
     gpu_memory: Annotated[float | None, option("vLLM's share of a GPU's memory.", "SHARE", panel=_PANEL)] = (
         None
     )
+    sleep: Annotated[
+        bool, flag("--sleep", "vLLM gives its memory back while weights are learnt.", panel=_PANEL)
+    ] = False
+    held_out: Annotated[
+        float | None, option("Questions to evaluate on and not to learn from.", "SHARE", panel=_PANEL)
+    ] = None
+    evaluate_every: Annotated[int | None, count("Steps from evaluation to evaluation.", panel=_PANEL)] = None
     save_every: Annotated[int | None, count("Steps from checkpoint to checkpoint.", panel=_PANEL)] = None
     seed: Annotated[int | None, option("Decides all that is random.", "N", panel=_PANEL)] = None
+    prompt_from: PromptFrom = None
+    strict_form: Annotated[
+        bool, flag("--strict-form", "Read plans as the research code does, without repairs.", panel=_PANEL)
+    ] = False
     fresh: Annotated[bool, flag("--fresh", "Share no outputs among rollouts.", panel=_PANEL)] = False
 
 
@@ -93,7 +108,8 @@ def grpo(
         str | None, option("Run the workflows on the Ray cluster whose head is there.", "HOST:PORT", str)
     ] = None,
     stop_on_collapse: StopsOnCollapse = False,
-    asked: Questions,
+    report_to: Annotated[Tracker | None, option("Send the metrics there, too.")] = None,
+    source: Questions,
     differing: Differing,
     options: Pooled,
 ) -> int:
@@ -103,7 +119,7 @@ def grpo(
     that `conductor vllm` serves.
     """
     chosen = _recipe(recipe, differing)
-    questions = asked.questions(data)
+    questions = source.questions(data)
     pool = configured_pool(options.pool)
     if not dry_run:
         confirm_keys(options.pool, ask=True)
@@ -114,18 +130,23 @@ def grpo(
     if not usable(pool):
         raise PoolError(f"No worker of the pool can be called: {next(iter(pool.unusable.values()))}")
     cost = training_cost(chosen, questions.items, pool, usable(pool))
-    _check_scorers(questions, allow_code=asked.allow_code)
-    check_environment(cpu=cpu)
-    more = {"allow_code": asked.allow_code, "cpu": cpu, "stop_on_collapse": stop_on_collapse}
+    _check_scorers(questions, allow_code=source.allow_code)
+    check_environment(cpu=cpu, report_to=report_to)
+    more: Mapping[str, Any] = {
+        "allow_code": source.allow_code,
+        "cpu": cpu,
+        "stop_on_collapse": stop_on_collapse,
+        "report_to": report_to,
+    }
     with on_cluster(ray):
         _agree(cost, yes=yes)
-        with judge_on(ray, pool, options, chosen, allow_code=asked.allow_code) as judge:
+        with judge_on(ray, pool, options, chosen, allow_code=source.allow_code) as judge:
             return _train(chosen, questions, pool, out, options=options, judge=judge, **more)
 
 
 def _recipe(name: str, differing: Differing) -> GrpoRecipe:
-    given = {field.name: getattr(differing, field.name) for field in fields(differing)}
-    changed = {name: value for name, value in given.items() if value is not None and value is not False}
+    values = {field.name: getattr(differing, field.name) for field in fields(differing)}
+    changed = {name: value for name, value in values.items() if value is not None and value is not False}
     try:
         return GrpoRecipe.model_validate(RECIPES[name].model_dump() | changed)
     except ValidationError as error:
@@ -142,7 +163,7 @@ def _train(
     *,
     options: Pooled,
     judge: WorkflowJudge | None,
-    **more: bool,
+    **more: Any,
 ) -> int:
     """Train, with `more` of what `Training` has."""
     identities = tuple((card.name, card.identity) for card in usable(pool))
@@ -153,15 +174,17 @@ def _train(
         print_remark(f"{out} has this run already: it goes on from its last checkpoint, if there is one.")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    from conductor.learning.grpo.trl_grpo import Training, train  # noqa: PLC0415 - imports torch
+    from conductor.learning.grpo.trainer.trl_grpo import train  # noqa: PLC0415 - imports torch
 
-    training = Training(recipe, questions.items, pool, usable(pool), out, judge=judge, **more)
-    found = train(training, resume=resume, remark=print_remark)
-    if isinstance(found, Stopped):
-        raise DataError(f"{found.reason}; the run so far is in {out}.")
+    training = Training(
+        recipe, questions.items, pool, usable(pool), out, data=questions.name, judge=judge, **more
+    )
+    outcome = train(training, resume=resume, remark=print_remark)
+    if isinstance(outcome, Stopped):
+        raise DataError(f"{outcome.reason}; the run so far is in {out}.")
     lines = pool_lines(recipe)
-    print_remark(f"serve it with: conductor vllm --model {found}; the lines for pool.toml follow")
-    return options.show({"folder": str(found), "pool": lines}, lines.removesuffix("\n"))
+    print_remark(f"serve it with: conductor vllm --model {outcome}; the lines for pool.toml follow")
+    return options.show({"folder": str(outcome), "pool": lines}, lines.removesuffix("\n"))
 
 
 def pool_lines(recipe: GrpoRecipe) -> str:
@@ -169,6 +192,7 @@ def pool_lines(recipe: GrpoRecipe) -> str:
     return (
         '[conductor]\nbase_url = "http://localhost:8000/v1"\nmodel = "conductor"\n'
         f'dialect = "{recipe.dialect}"\nprompt_style = "{recipe.prompt_style}"\n'
+        + (f"prompt_from = {json.dumps(recipe.prompt_from)}\n" if recipe.prompt_from else "")
     )
 
 
@@ -182,28 +206,30 @@ def _check_scorers(questions: DataSet, *, allow_code: bool) -> None:
             f"The item {code.id!r} is scored by running the program that a model wrote; allow it with "
             "--allow-code."
         )
+    if code is not None:
+        asyncio.run(check_isolation())
 
 
 def _agree(cost: TrainingCost, *, yes: bool) -> None:
     """Raises `PoolError` where the price of a worker is unknown, or the cost is not agreed to."""
     if cost.unpriced:
         raise PoolError(
-            f"What {counted(cost.calls, 'call')} will cost is unknown: {', '.join(cost.unpriced)} has no "
+            f"What {quantity(cost.calls, 'call')} will cost is unknown: {', '.join(cost.unpriced)} has no "
             "price. Write price_prompt and price_completion in the pool file, 0 for a server of yours."
         )
     if not cost.cost or yes:
         return
-    question = f"Spend up to {dollars(cost.cost)} for {counted(cost.calls, 'call')} of workers?"
+    spent = _range(cost.cost, cost.most_cost, dollars)
+    question = f"Spend {spent} for {quantity(cost.calls, 'call')} of workers?"
     if not (sys.stdin.isatty() and agreed(question)):
-        raise PoolError(f"This training will cost up to {dollars(cost.cost)}; agree to it with --yes.")
+        raise PoolError(f"This training will cost {spent}; agree to it with --yes.")
 
 
 # -- what it will cost -----------------------------------------------------------------------------
 
 
 def _shape(recipe: GrpoRecipe, cost: TrainingCost) -> dict[str, Any]:
-    names = ("completions", "calls", "tokens", "cost", "planning", "unpriced")
-    return {"recipe": recipe.model_dump(mode="json"), **{name: getattr(cost, name) for name in names}}
+    return {"recipe": recipe.model_dump(mode="json"), **asdict(cost)}
 
 
 def _lines(recipe: GrpoRecipe, cost: TrainingCost) -> str:
@@ -211,20 +237,38 @@ def _lines(recipe: GrpoRecipe, cost: TrainingCost) -> str:
         ("steps", f"{recipe.steps:,}"),
         ("completions a step", f"{recipe.batch:,} ({recipe.questions} x {recipe.rollouts})"),
         ("completions", f"{cost.completions:,}"),
+        ("completions for held-out questions", f"{cost.evaluated:,}"),
         ("calls of workers", f"{cost.calls:,}"),
-        ("tokens of workers", UNKNOWN if cost.tokens is None else f"{cost.tokens:,}"),
-        ("cost of workers", UNKNOWN if cost.cost is None else dollars(cost.cost)),
+        ("tokens of workers", _range(cost.tokens, cost.most_tokens, "{:,}".format)),
+        ("cost of workers", _range(cost.cost, cost.most_cost, dollars)),
+        ("time of workers", _range(cost.seconds, cost.most_seconds, _hours)),
         ("tokens of the Conductor", f"{cost.planning:,}"),
     )
     notes = [
-        f"Reckoned with plans of three steps that are all valid, {ANSWER_TOKENS} tokens an answer, and "
-        "every worker called equally often. "
+        "Reckoned with plans of three steps that are all valid, and every worker called equally often; the "
+        f"low figures with {ANSWER_TOKENS} tokens an answer, the high ones with every answer as long as its "
+        "worker's max_tokens, thoughts among them. The time is that of "
+        f"{TOKENS_A_SECOND:.0f} tokens a second, all plans of a step side by side, and no limit on calls. "
         + (
             "With --fresh each rollout calls for itself."
             if recipe.fresh
             else "Outputs that rollouts share are not called again, so it will be less."
         ),
     ]
+    if cost.unlimited:
+        notes.append(
+            f"The high figures are unknown: without max_tokens in the pool file: {', '.join(cost.unlimited)}."
+        )
     if cost.unpriced:
         notes.append(f"Without a price in the pool file: {', '.join(cost.unpriced)}.")
     return "\n".join([table(("", ""), rows, right=(1,)), "", *notes])
+
+
+def _range(low: Any, high: Any, written: Callable[[Any], str]) -> str:
+    """Both figures, or one where they are equal."""
+    words = [UNKNOWN if value is None else written(value) for value in (low, high)]
+    return words[0] if words[0] == words[1] else " to ".join(words)
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:,.1f} h"

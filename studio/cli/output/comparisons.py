@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conductor.evaluation.comparison import PlannerTwice
+from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.items import Item
-from conductor.evaluation.table import Cell
+from conductor.evaluation.statistics import Rate
 from conductor.text.formatting import p_value
 from storage.records import EvaluationRecord
 from studio.cli.output.shapes import Shape
@@ -16,7 +17,7 @@ from studio.cli.output.terminal import one_line, table
 def disagreements_shown(
     items: Sequence[Item], pairs: Sequence[tuple[Cell, Cell]], one: str, other: str
 ) -> tuple[Shape, str]:
-    """Pairs of cells of which one is right, for programs and for people."""
+    """Pairs of cells, one of them right, for programs and for people."""
     shapes = [
         {
             "item": items[left.item].id,
@@ -44,33 +45,37 @@ def disagreements_shown(
 
 
 def twice_shown(
-    first: EvaluationRecord, second: EvaluationRecord, found: Sequence[PlannerTwice]
+    first: EvaluationRecord, second: EvaluationRecord, planners: Sequence[PlannerTwice]
 ) -> tuple[Shape, str]:
     """Each planner's accuracy in both evaluations, for programs and for people."""
-    shape = {"first": first.id, "second": second.id, "planners": [_twice_shape(each) for each in found]}
+    shape = {"first": first.id, "second": second.id, "planners": [_twice_shape(each) for each in planners]}
     headings = ("planner", f"right in {first.id}", f"in {second.id}", "difference", "95% interval", "p")
-    rows = [(each.planner, _right(each.first), _right(each.second), *_difference(each)) for each in found]
-    return shape, table(headings, rows, right=range(1, 6))
+    rows = [(each.planner, _right(each.first), _right(each.second), *_difference(each)) for each in planners]
+    note = f"p is adjusted over the {len(rows)} planners (Holm)." if len(rows) > 1 else ""
+    return shape, "\n".join(filter(None, [table(headings, rows, right=range(1, 6)), note]))
 
 
 def _twice_shape(each: PlannerTwice) -> Shape:
     difference = each.difference
-    known = None if difference is None else {
+    figures = None if difference is None else {
         "difference": difference.difference, "low": difference.interval.low, "high": difference.interval.high,
-        "p": difference.p, "questions": difference.questions,
+        "p": difference.p, "p_holm": difference.adjusted, "questions": difference.questions,
     }  # fmt: skip
     both = {"first": each.first, "second": each.second}
-    counts = {at: value and {"right": value[0], "of": value[1]} for at, value in both.items()}
-    return {"planner": each.planner, **counts, "difference": known}
+    counts = {
+        at: rate and {"right": rate.right, "of": rate.answers, "questions": rate.questions}
+        for at, rate in both.items()
+    }
+    return {"planner": each.planner, **counts, "difference": figures}
 
 
-def _right(counted: tuple[int, int] | None) -> str:
-    return "" if counted is None else f"{counted[0] / counted[1]:.3f} of {counted[1]}"
+def _right(rate: Rate | None) -> str:
+    return "" if rate is None else f"{rate.mean:.3f} of {rate.questions}"
 
 
 def _difference(each: PlannerTwice) -> tuple[str, str, str]:
-    found = each.difference
-    if found is None:
+    difference = each.difference
+    if difference is None:
         return "", "", ""
-    interval = f"{found.interval.low:+.3f} to {found.interval.high:+.3f}"
-    return f"{found.difference:+.3f}", interval, p_value(found.p)
+    interval = f"{difference.interval.low:+.3f} to {difference.interval.high:+.3f}"
+    return f"{difference.difference:+.3f}", interval, p_value(difference.read_p)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from conductor.runs import events
 from conductor.runs.events import EVENT, Event
 from conductor.runs.progress_lines import ProgressLines
-from studio.cli.output.terminal import one_line, shown
+from studio.cli.output.terminal import one_line, stream_text
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def print_line(line: str, stream: TextIO) -> OSError | None:
     """Print a line about a run, which continues whether or not that is possible.
 
-    Returns the error, after which nothing more is printed on `stream`; None where the line was printed, and
+    Returns the error, after which nothing more is printed on `stream`; None if the line was printed, and
     where the reader has gone.
     """
     try:
-        print(shown(line, stream), file=stream, flush=True)
+        print(stream_text(line, stream), file=stream, flush=True)
     except OSError as error:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())
@@ -45,7 +45,7 @@ class EventLines:
         self.fault = self.fault or missed
 
 
-class Progress:
+class ProgressPrinter:
     """Prints a line on stderr for everything that happens to a step.
 
     On a terminal the workers that work right now stand below these lines, each with its seconds.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conductor.runs.state import RunState
 from conductor.values.messages import Usage
 from conductor.values.total import Total
-from conductor.workers.offline.questions.nearby import offered
-from conductor.workflow.lint import Finding
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
+
+if TYPE_CHECKING:
+    # Who only lists sessions does not wait for the linter.
+    from conductor.workflow.lint import Finding
 
 Shape = dict[str, Any]
 
@@ -102,13 +104,14 @@ def run_shape(
             "worker_kind": done.worker_kind,
             "stand_in": done.stand_in,
             "failure": done.failure,
-            "status": "reused" if done.reused else done.kept or done.status,
+            "status": "reused" if done.reused else done.kept_because or done.status,
             "answered": done.status == "finished",
             "pinned_inputs_changed": index in changed_pins,
             "by_hand": done.output is not None and done.output.hand is not None,
             "output": done.output.text if done.output else None,
             "reasoning": done.reasoning or None,
             "error": done.message,
+            "left_out": list(done.output.left_out) if done.output else [],
             "request_id": done.output.request_id if done.output else None,
             "retries": len(done.retries),
             "characters_withdrawn": done.withdrawn,
@@ -121,7 +124,6 @@ def run_shape(
     return {
         "answer": state.answer,
         "answered": state.answered,
-        "nearby": offered(state),
         "answer_step": state.answer_step,
         "warning": state.warning,
         "label": label,

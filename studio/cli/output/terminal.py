@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
 from rich.cells import cell_len
 
 from conductor.errors import FormatError
+from conductor.text.calendar_time import local_time
 from conductor.values.total import Total
 
 UNKNOWN = "-"
@@ -24,19 +24,19 @@ UNKNOWN = "-"
 # -- texts -----------------------------------------------------------------------------------------
 
 
-def shown(text: str, stream: TextIO) -> str:
+def stream_text(text: str, stream: TextIO) -> str:
     """`text` as `stream` gets it: a terminal gets no control characters but line ends and tabs."""
     return lines_of(text) if stream.isatty() else text
 
 
 def print_shown(text: str) -> None:
     """Print a text that a model wrote."""
-    print(shown(text, sys.stdout))
+    print(stream_text(text, sys.stdout))
 
 
 def print_remark(text: str) -> None:
     """Print a sentence about the work on stderr; it may quote a model."""
-    print(shown(f"conductor: {text}", sys.stderr), file=sys.stderr)
+    print(stream_text(f"conductor: {text}", sys.stderr), file=sys.stderr)
 
 
 def write_file(text: str) -> None:
@@ -103,7 +103,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequ
 
 def moment(at: float | None) -> str:
     """A time (Unix seconds) by this machine's clock."""
-    return UNKNOWN if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+    return UNKNOWN if at is None else f"{local_time(at):%Y-%m-%d %H:%M}"
 
 
 def tokens_cell(total: Total) -> str:

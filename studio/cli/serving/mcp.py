@@ -78,7 +78,7 @@ def _check_installed() -> None:
 
 
 def _serve_stdio() -> None:
-    from studio.mcp.server import serve_stdio  # noqa: PLC0415 - an extra
+    from studio.mcp.tool_server import serve_stdio  # noqa: PLC0415 - an extra
 
     configured = ConfiguredRuntime()
     _remark_on(configured)

@@ -44,8 +44,8 @@ _REPLICAS, _REQUESTS = Replicas(1, 8), 50
 
 def replicas(text: str) -> Replicas:
     """A number of replicas, or two: 4, or 1-8."""
-    found = re.fullmatch(r"([1-9][0-9]{0,3})(?:-([1-9][0-9]{0,3}))?", text)
-    read = None if found is None else Replicas(int(found[1]), int(found[2] or found[1]))
+    match = re.fullmatch(r"([1-9][0-9]{0,3})(?:-([1-9][0-9]{0,3}))?", text)
+    read = None if match is None else Replicas(int(match[1]), int(match[2] or match[1]))
     if read is None or read.fewest > read.most:
         raise BadParameter(f"{text!r} is no number of replicas; write 4, or 1-8 for one to eight")
     return read
@@ -80,7 +80,7 @@ class OnRay:
             raise ServeError("All machines of a Ray cluster listen at one port: name it with --port.")
 
 
-def serve_on_ray(asked: OnRay, options: Configured, *, host: str, port: int) -> int:
+def serve_on_ray(ray_options: OnRay, options: Configured, *, host: str, port: int) -> int:
     """Deploy the API, print its address, and take it down at SIGTERM or SIGINT.
 
     Raises `ServeError`, `PoolError`, `ClusterError`, and `StorageError` where the store cannot be opened.
@@ -90,7 +90,7 @@ def serve_on_ray(asked: OnRay, options: Configured, *, host: str, port: int) -> 
     from studio.cluster.connection import place  # noqa: PLC0415
     from studio.cluster.serving import Deployment, Scaling  # noqa: PLC0415
 
-    assert asked.ray is not None, "the caller looks"
+    assert ray_options.ray is not None, "the caller looks"
     access = configured_access(host)
     if access.api_open:
         raise ServeError(
@@ -98,13 +98,13 @@ def serve_on_ray(asked: OnRay, options: Configured, *, host: str, port: int) -> 
         )
     database = database_for_machines(options)
     brief = Brief.of(configured_pool(), options.pool)
-    number = asked.replicas or _REPLICAS
-    scaling = Scaling(number.fewest, number.most, asked.requests_per_replica or _REQUESTS)
+    number = ray_options.replicas or _REPLICAS
+    scaling = Scaling(number.fewest, number.most, ray_options.requests_per_replica or _REQUESTS)
     environment = {name: os.environ[name] for name in _OWN_SETTINGS if name in os.environ}
     environment |= {"CONDUCTOR_POOL": brief.pool}
     environment |= {} if database is None else {"CONDUCTOR_DATABASE_URL": database}
-    url = url_at(place(asked.ray)[0] if host in EVERY_ADDRESS else host, port, path=PATH)
-    with suppress(KeyboardInterrupt), on_cluster(asked.ray):
+    url = url_at(place(ray_options.ray)[0] if host in EVERY_ADDRESS else host, port, path=PATH)
+    with suppress(KeyboardInterrupt), on_cluster(ray_options.ray):
         # Behind the connection, which sets another handler.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         # Made or brought up to date here, so that what is wrong with it ends the command.

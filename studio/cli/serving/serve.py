@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import signal
 import socket
 import sqlite3
 import sys
@@ -16,7 +17,8 @@ from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, NoReturn
 
 from conductor.errors import PoolError, ServeError
 from conductor.workers.pool.built_in import from_any_folder
@@ -29,7 +31,7 @@ from studio.cli.output.terminal import print_remark
 from studio.cli.serving.on_ray import OnRay, serve_on_ray
 
 _APP = Path(__file__).resolve().parents[3] / "app.py"
-_APP_HOST = "localhost"
+_APP_HOST = "127.0.0.1"
 _APP_PORT = 8501
 _API_HOST, _API_PORT = "127.0.0.1", 8600
 MOST_PROCESSES = 64
@@ -110,9 +112,16 @@ def _serve_app(host: str | None, port: int | None, *, as_json: bool) -> int:
         sys.argv += ["--logger.hideWelcomeMessage", "true"]
         near = _APP_HOST if host is None or host in EVERY_ADDRESS else host
         threading.Thread(target=_announce, args=(near, port), name="announcement", daemon=True).start()
+    # The server ends in order, then raises the signal again.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
     # As `python -m streamlit` does; it ends with a `SystemExit`.
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
     return 0
+
+
+def _end(_number: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(0)
 
 
 def _announce(host: str, port: int) -> None:
@@ -209,7 +218,7 @@ def configure(options: Configured) -> None:
 
 
 def print_address(url: str, token: Path | None, options: Configured, *, what: str = "The API") -> None:
-    """Print where the server is, and the file with this machine's token; None where it is open."""
+    """Print where the server is, and the file with this machine's token; None if it is open."""
     if token is None:
         access = "It is open: every program on this machine may use it without a token."
     else:

@@ -7,7 +7,8 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, BadParameter
@@ -24,7 +25,8 @@ from conductor.vllm.serving import (
     script_environment,
 )
 from conductor.workers.keys.secret import find_secret
-from studio.cli.options import App, Shared, count, option
+from conductor.workers.wording.checkout import read_wording
+from studio.cli.options import App, PromptFrom, Shared, count, option
 
 _KEYS = ("CONDUCTOR_KEY", "VLLM_API_KEY")
 _KEY_HELP = f"The variable that holds the API key; default: {_KEYS[0]}."
@@ -46,10 +48,10 @@ def _variable(text: str) -> str:
 
 def _card(text: str) -> int:
     """One of the cards that have defaults."""
-    known = {str(memory): memory for memory in CARDS}
-    if text not in known:
-        raise BadParameter(f"there are defaults for {' and '.join(known)} GB; leave it out for another card")
-    return known[text]
+    cards = {str(memory): memory for memory in CARDS}
+    if text not in cards:
+        raise BadParameter(f"there are defaults for {' and '.join(cards)} GB; leave it out for another card")
+    return cards[text]
 
 
 def _parser(text: str) -> str:
@@ -76,6 +78,11 @@ def vllm(
     reasoning_parser: Annotated[str | None, option(_THINKS_HELP, "NAME", _parser)] = None,
     tool_call_parser: Annotated[str | None, option(_TOOLS_HELP, "NAME", _parser)] = None,
     api_key_env: Annotated[str | None, option(_KEY_HELP, "NAME", _variable)] = None,
+    prompt: Annotated[
+        Literal["ours", "research"],
+        option("The prompt of the printed lines: the one it was trained on."),
+    ] = "ours",
+    prompt_from: PromptFrom = None,
     python: Annotated[str, option("The Python that has vLLM.", "PATH")] = sys.executable,
     options: Shared,
 ) -> int:
@@ -85,10 +92,14 @@ def vllm(
     """
     if extra and not extra[0].startswith("-"):
         ctx.fail(f"unknown argument {extra[0]!r}; flags for vLLM come after --")
+    if prompt_from is not None:
+        if prompt != "research":
+            ctx.fail("--prompt-from needs --prompt research")
+        _ = read_wording(Path(prompt_from))
     flags = extra_flags(extra or ())
     key_env = _key_variable(api_key_env)
     _require_key(host, key_env)
-    found = installed(python)
+    installation = installed(python)
     serving = Serving(
         model=model,
         host=host,
@@ -99,10 +110,12 @@ def vllm(
         reasoning_parser=reasoning_parser,
         tool_call_parser=tool_call_parser,
         key_env=key_env,
+        prompt=prompt,
+        prompt_from=prompt_from,
         extra=flags,
     )
     with _ended_by_signals():
-        return _serve(serving, found, options)
+        return _serve(serving, installation, options)
 
 
 def _serve(serving: Serving, vllm: Installed, options: Shared) -> int:
@@ -138,7 +151,7 @@ def _serve(serving: Serving, vllm: Installed, options: Shared) -> int:
 
 
 def _key_variable(named: str | None) -> str | None:
-    """The variable that holds the API key, None where there is no key."""
+    """The variable that holds the API key, or None."""
     if named is None:
         return next((name for name in _KEYS if find_secret(name)), None)
     if find_secret(named) is None:

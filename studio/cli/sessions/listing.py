@@ -12,7 +12,8 @@ from typing import Annotated, Any, get_args
 import typer
 from typer import Argument, BadParameter
 
-from conductor.text.formatting import counted
+from conductor.text.calendar_time import unix_seconds
+from conductor.text.formatting import quantity
 from conductor.workflow.model import Topology
 from storage import SessionState, SessionSummary
 from storage.records import EVERYTHING, SessionFilter
@@ -36,14 +37,14 @@ _SHAPES = {shape: shape for shape in get_args(Topology)}
 def _first_moment(text: str) -> float:
     """In Unix seconds, by this machine's clock where the text names no zone."""
     try:
-        return datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError, OSError) as error:
+        return unix_seconds(datetime.fromisoformat(text))
+    except ValueError as error:
         raise BadParameter(f"{text!r} is no day; write it as 2026-11-01") from error
 
 
 def _last_moment(text: str) -> float:
     """As `_first_moment`; of a whole day its last one."""
-    return _first_moment(text if len(text) > len("2026-11-01") else f"{text}T23:59:59.999999")
+    return _first_moment(text if len(text) > len("2026-11-01") else f"{text}T23:59:59.9999")
 
 
 def _range(text: str) -> tuple[int | None, int | None]:
@@ -88,8 +89,8 @@ class Filter(Stored):
         """These options as the store's filter; `words` are searched for."""
         least, most = self.tokens or (None, None)
         fields = SessionFilter.model_fields
-        given = {name: value for name, value in vars(self).items() if name in fields and value is not None}
-        return SessionFilter(search=" ".join(words), least_tokens=least, most_tokens=most, **given)
+        values = {name: value for name, value in vars(self).items() if name in fields and value is not None}
+        return SessionFilter(search=" ".join(words), least_tokens=least, most_tokens=most, **values)
 
 
 def list_sessions(ctx: typer.Context, options: Filter) -> int:
@@ -111,25 +112,25 @@ def search(
 
 
 def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
-    asked = options.store_filter(words)
-    if (fault := asked.reversed_range) is not None:
+    criteria = options.store_filter(words)
+    if (fault := criteria.reversed_range) is not None:
         ctx.fail(fault)
     with stored(options) as store:
-        total = store.sessions.count(asked)
-        found = store.sessions.listed(asked, limit=options.limit, offset=options.offset)
-        places = store.sessions.snippets([summary.id for summary in found], asked.search)
+        total = store.sessions.count(criteria)
+        summaries = store.sessions.listed(criteria, limit=options.limit, offset=options.offset)
+        places = store.sessions.snippets([summary.id for summary in summaries], criteria.search)
     if options.json:
-        shapes = [_shape(summary, places if asked.search else None) for summary in found]
+        shapes = [_shape(summary, places if criteria.search else None) for summary in summaries]
         return options.show({"sessions": shapes, "total": total, "offset": options.offset})
-    if found:
-        headings, *rows = table(_HEADINGS, [_row(summary) for summary in found], right=(4, 5)).split("\n")
+    if summaries:
+        headings, *rows = table(_HEADINGS, [_row(summary) for summary in summaries], right=(4, 5)).split("\n")
         print(headings)
-        for summary, row in zip(found, rows, strict=True):
+        for summary, row in zip(summaries, rows, strict=True):
             print(row)
             if summary.id in places:
                 place = places[summary.id]
                 print(f"          {place.kind}: {one_line(''.join(text for text, _ in place.parts))}")
-    print_remark(_counts(asked, shown=len(found), total=total, offset=options.offset))
+    print_remark(_counts(criteria, on_page=len(summaries), total=total, offset=options.offset))
     return 0
 
 
@@ -160,13 +161,13 @@ def _row(summary: SessionSummary) -> Sequence[str]:
     )
 
 
-def _counts(asked: SessionFilter, *, shown: int, total: int, offset: int) -> str:
+def _counts(criteria: SessionFilter, *, on_page: int, total: int, offset: int) -> str:
     if not total:
-        if asked != EVERYTHING:
+        if criteria != EVERYTHING:
             return "no session is like that."
         return "there is no session yet; `run` or the app makes one."
-    if shown == total:
-        return f"{counted(total, 'session')}."
-    after = offset + shown
-    rest = f"; --offset {after} shows the next" if shown and after < total else ""
-    return f"{shown:,} of {total:,} sessions{rest}."
+    if on_page == total:
+        return f"{quantity(total, 'session')}."
+    after = offset + on_page
+    rest = f"; --offset {after} shows the next" if on_page and after < total else ""
+    return f"{on_page:,} of {total:,} sessions{rest}."

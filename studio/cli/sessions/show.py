@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
 from conductor.workflow.history import HistoryRow, history
@@ -14,7 +14,7 @@ from studio.cli.opening import SessionId, session_of, stored
 from studio.cli.options import Stored
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import UNKNOWN, amount, lines_of, moment, one_line, table, tokens_cell
-from studio.cli.sessions.notes import note_lines
+from studio.cli.sessions.note_commands import note_lines
 
 _WORDS: Mapping[str, str] = {"cancelled": "stopped", "unanswered": NO_ANSWER}
 """States whose name is not the word that people read."""
@@ -45,8 +45,8 @@ def _summary_of(store: SessionStore, session: Session) -> SessionSummary:
         evaluated=session.origin == "evaluation",
     )
     # Sessions that were imported together may have been updated at one moment.
-    found = store.sessions.listed(alike, limit=store.sessions.count(alike))
-    return next(summary for summary in found if summary.id == session.id)
+    summaries = store.sessions.listed(alike, limit=store.sessions.count(alike))
+    return next(summary for summary in summaries if summary.id == session.id)
 
 
 def _shape(store: SessionStore, session: Session, summary: SessionSummary) -> Shape:
@@ -84,7 +84,7 @@ def _answer(newest_first: Sequence[RunRecord]) -> str | None:
 
 
 def _no_plan(plan: Plan | None, revisions: Sequence[Revision]) -> str | None:
-    """Why the newest plan is none; None where it is one, before the first, and after a later workflow."""
+    """Why the newest plan is none; None if it is one, before the first, and after a later workflow."""
     if plan is None or (plan.report is not None and plan.report.ok):
         return None
     if any(revision.created_at >= plan.created_at for revision in revisions):
@@ -107,15 +107,15 @@ def _described(store: SessionStore, session: Session, summary: SessionSummary) -
     if (no_plan := _no_plan(store.plans.latest(session.id), revisions)) is not None:
         yield f"\nWhy there is no plan\n{lines_of(no_plan)}"
     if revisions:
-        yield f"\n{counted(len(revisions), 'revision')}, newest first"
+        yield f"\n{quantity(len(revisions), 'revision')}, newest first"
         yield _tree(revisions, head=session.head)
     runs = store.runs.of_session(session.id)
     if runs:
-        yield f"\n{counted(len(runs), 'run')}, newest first"
+        yield f"\n{quantity(len(runs), 'run')}, newest first"
         numbers = {revision.id: revision.number for revision in revisions}
         yield _runs(runs, numbers, store.runs.totals(session.id))
     if notes := store.notes.of_session(session.id):
-        yield f"\n{counted(len(notes), 'note')}"
+        yield f"\n{quantity(len(notes), 'note')}"
         yield from note_lines(notes)
     answer = _answer(runs)
     yield "\nNo answer yet." if answer is None else f"\nAnswer\n{lines_of(answer)}"

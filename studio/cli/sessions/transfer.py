@@ -10,21 +10,15 @@ import typer
 from typer import Argument
 
 from conductor.errors import StorageError
-from conductor.text.formatting import counted, size
-from conductor.text.named_file import STDIN, open_seekable
+from conductor.files.named_file import STDIN, open_seekable
+from conductor.text.formatting import quantity, size
 from storage import Revision, Session, SessionStore
 from studio.cli.opening import SESSION, SessionId, changed_line, opened, session_of, stored
 from studio.cli.options import Configured, Stored, count, flag, option
 from studio.cli.output.terminal import moment, one_line, print_remark, written_to
-from studio.session_file import (
-    ImportPreview,
-    SessionPreview,
-    import_sessions,
-    look_into,
-    write_sessions,
-)
 
 if TYPE_CHECKING:
+    from studio.session_file import ImportPreview, SessionPreview
     from studio.workbench import Workbench
 
 # -- export ----------------------------------------------------------------------------------------
@@ -43,17 +37,19 @@ def export(
         ctx.fail("name sessions, or add --all to export every one")
     if options.json and output == STDIN:
         ctx.fail("--json sums up what was written to --output; name a file")
+    from studio.session_file import write_sessions  # noqa: PLC0415 - for these commands only
+
     with stored(options) as store:
         if every:
             chosen = list(store.sessions.ids())
         else:
-            chosen = list(dict.fromkeys(session_of(store, given) for given in ids or ()))
+            chosen = list(dict.fromkeys(session_of(store, prefix) for prefix in ids or ()))
         with written_to(None if output == STDIN else Path(output)) as out:
-            taken = sum(out.buffer.write(line) for line in write_sessions(store, chosen))
+            length = sum(out.buffer.write(line) for line in write_sessions(store, chosen))
     if options.json:
-        return options.show({"sessions": chosen, "file": output, "bytes": taken})
+        return options.show({"sessions": chosen, "file": output, "bytes": length})
     if output != STDIN:
-        print_remark(f"{counted(len(chosen), 'session')} written to {output}, {size(taken)}.")
+        print_remark(f"{quantity(len(chosen), 'session')} written to {output}, {size(length)}.")
     return 0
 
 
@@ -70,24 +66,28 @@ def import_file(
 
     What the file holds is printed first; nothing is stored where it is wrong.
     """
+    from studio.session_file import look_into  # noqa: PLC0415 - for these commands only
+
     with open_seekable(file) as content, opened(options) as bench:
         preview = look_into(
             content, workers=tuple(bench.pool.cards), is_taken=bench.store.files.is_title_taken
         )
         if not options.json:
             print("\n".join(_preview_lines(preview)))
-        made: tuple[Session, ...] = ()
+        sessions: tuple[Session, ...] = ()
         if not dry_run:
-            made = _imported(bench, content, preview)
-    if options.json or made:
+            sessions = _imported(bench, content, preview)
+    if options.json or sessions:
         shape = {**preview.model_dump(mode="json"), "unknown_workers": preview.unknown_workers}
-        shape |= {"dry_run": dry_run, "imported": [session.id for session in made]}
-        options.show(shape, *(changed_line("imported", session) for session in made))
+        shape |= {"dry_run": dry_run, "imported": [session.id for session in sessions]}
+        options.show(shape, *(changed_line("imported", session) for session in sessions))
     return 0
 
 
 def _imported(bench: Workbench, file: BinaryIO, preview: ImportPreview) -> tuple[Session, ...]:
     if preview.plan is None:
+        from studio.session_file import import_sessions  # noqa: PLC0415 - for these commands only
+
         return import_sessions(bench.store, file)
     file.seek(0)
     return (bench.editing.import_plan(file.read()),)
@@ -96,13 +96,13 @@ def _imported(bench: Workbench, file: BinaryIO, preview: ImportPreview) -> tuple
 def _preview_lines(preview: ImportPreview) -> Iterator[str]:
     if preview.plan is not None:
         query = one_line(preview.plan.query or "no query", 90)
-        yield f"a workflow of {counted(preview.plan.steps, 'step')}: {query}"
+        yield f"a workflow of {quantity(preview.plan.steps, 'step')}: {query}"
     for session in preview.sessions:
         yield from _session_lines(session)
     if preview.unknown_workers:
         names = ", ".join(one_line(name, 40) for name in preview.unknown_workers)
-        kept = "give their steps to others before you run them"
-        yield f"  not in this pool: {names}; {kept if preview.plan is None else 'it cannot be imported'}"
+        advice = "give their steps to others before you run them"
+        yield f"  not in this pool: {names}; {advice if preview.plan is None else 'it cannot be imported'}"
 
 
 def _session_lines(session: SessionPreview) -> Iterator[str]:
@@ -111,9 +111,9 @@ def _session_lines(session: SessionPreview) -> Iterator[str]:
         yield f"  called {one_line(session.called)!r}, because that title is taken"
     amounts = {"revision": session.revisions, "run": session.runs, "output": session.outputs}
     amounts |= {"note": session.notes} if session.notes else {}
-    yield "  " + ", ".join(counted(number, noun) for noun, number in amounts.items())
+    yield "  " + ", ".join(quantity(number, noun) for noun, number in amounts.items())
     if session.live:
-        yield f"  {counted(session.live, 'run')} without an end; imported, they read interrupted"
+        yield f"  {quantity(session.live, 'run')} without an end; imported, they read interrupted"
 
 
 # -- fork ------------------------------------------------------------------------------------------
@@ -129,20 +129,20 @@ def fork(
     """Make a new session from a session's revision."""
     with stored(options) as store:
         session = session_of(store, id)
-        made = store.sessions.fork(session, _revision(store, session, revision).id)
+        copy = store.sessions.fork(session, _revision(store, session, revision).id)
         if title is not None:
-            made = store.sessions.rename(made.id, title)
-    shape = {"session": made.id, "title": made.title, "forked_from": made.forked_from}
-    return options.show(shape, changed_line("forked", made))
+            copy = store.sessions.rename(copy.id, title)
+    shape = {"session": copy.id, "title": copy.title, "forked_from": copy.forked_from}
+    return options.show(shape, changed_line("forked", copy))
 
 
 def _revision(store: SessionStore, session: str, number: int | None) -> Revision:
     revisions = store.revisions.of_session(session)
     if not revisions:
         raise StorageError(f"The session {session!r} has no workflow to fork yet; plan one first.")
-    wanted = store.sessions.find(session).head
+    head = store.sessions.find(session).head
     for revision in revisions:
-        if revision.number == number or (number is None and revision.id == wanted):
+        if revision.number == number or (number is None and revision.id == head):
             return revision
     raise StorageError(
         f"The session {session!r} has no revision {number}; its revisions are 1 to {revisions[-1].number}."

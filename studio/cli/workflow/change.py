@@ -34,21 +34,21 @@ class Change:
     leave: Annotated[bool, flag("--leave", "Leave the workflow as it was.")] = False
 
     @property
-    def given(self) -> bool:
+    def is_set(self) -> bool:
         return self != Change()
 
 
-def changes(workbench: Workbench, session: str, asked: Change, options: Configured) -> int:
+def changes(workbench: Workbench, session: str, choice: Change, options: Configured) -> int:
     """Ask for the changes, where there is a wish, and take or leave the newest answer as asked."""
     changing, author = workbench.changing, os.environ.get(AUTHOR) or None
-    wish, take = asked.change, asked.take
+    wish, take = choice.change, choice.take
     proposal = changing.newest(session) if wish is None else changing.ask(session, wish, author=author)
     if proposal is None:
         raise PlanError(f'No change is open; ask for one: plan --session {session} --change "..."')
     if proposal.diff is None:
         raise PlanError(proposal.problem or "The Conductor gave no changed plan.")
     shape = _shape(proposal, label=workbench.pool.label)
-    if asked.leave:
+    if choice.leave:
         changing.leave(proposal.record.id)
         return options.show({**shape, "decision": "left"}, "Left; the workflow is as it was.")
     if take is None:

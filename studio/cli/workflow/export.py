@@ -29,7 +29,7 @@ from conductor.planner.corrections import (
     revised_row_of,
     row_of,
 )
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from storage import SessionStore
 from studio.cli.opening import opened, session_ids, session_of
 from studio.cli.options import App, Configured, OutputFile, flag, option
@@ -100,7 +100,7 @@ def _corrections(options: Configured, file: Path | None, rows: Rows) -> int:
         opened(options) as workbench,
         written_to(file) as out,
         # Closed before the store is, also where the reader goes away.
-        closing(_found(workbench.store, rows)) as corrections,
+        closing(_records(workbench.store, rows)) as corrections,
     ):
         for correction in corrections:
             thumbs = _thumbs(correction)
@@ -116,9 +116,9 @@ def _corrections(options: Configured, file: Path | None, rows: Rows) -> int:
     if options.json:
         return options.show({"file": str(file), "rows": written, "left_out": dict(left_out)})
     if written:
-        print_remark(f"{counted(written, 'correction')} written{'' if file is None else f' to {file}'}.")
+        print_remark(f"{quantity(written, 'correction')} written{'' if file is None else f' to {file}'}.")
     elif left_out:
-        print_remark(f"none of {counted(left_out.total(), 'correction')} gives a row.")
+        print_remark(f"none of {quantity(left_out.total(), 'correction')} gives a row.")
     else:
         print_remark(
             "there is no correction yet; edit a workflow that a Conductor planned, and its change is one."
@@ -128,10 +128,10 @@ def _corrections(options: Configured, file: Path | None, rows: Rows) -> int:
     return 0
 
 
-_Found = Correction | JudgedPlan | Revised
+_Record = Correction | JudgedPlan | Revised
 
 
-def _found(store: SessionStore, rows: Rows) -> Generator[_Found]:
+def _records(store: SessionStore, rows: Rows) -> Generator[_Record]:
     if rows.kind == "judged":
         yield from store.corrections.read_judged()
     elif rows.kind == "revisions":
@@ -140,20 +140,20 @@ def _found(store: SessionStore, rows: Rows) -> Generator[_Found]:
         yield from store.corrections.read(every=rows.every)
 
 
-def _thumbs(found: _Found) -> Thumbs | None:
-    match found:
+def _thumbs(record: _Record) -> Thumbs | None:
+    match record:
         case JudgedPlan():
-            return found.run.thumbs
+            return record.run.thumbs
         case Revised():
             # What was taken is judged by that.
             return None
         case _:
-            return found.thumbs
+            return record.thumbs
 
 
-def _row(found: _Found, rows: Rows) -> Row | LeftOut:
-    if isinstance(found, Revised):
-        return revised_row_of(found, bare=rows.bare)
-    if isinstance(found, JudgedPlan):
-        return judged_row_of(found, bare=rows.bare)
-    return row_of(found, kind="supervised" if rows.kind == "supervised" else "preferences", bare=rows.bare)
+def _row(record: _Record, rows: Rows) -> Row | LeftOut:
+    if isinstance(record, Revised):
+        return revised_row_of(record, bare=rows.bare)
+    if isinstance(record, JudgedPlan):
+        return judged_row_of(record, bare=rows.bare)
+    return row_of(record, kind="supervised" if rows.kind == "supervised" else "preferences", bare=rows.bare)

@@ -24,8 +24,8 @@ from conductor.engine.experiments import (
 )
 from conductor.engine.step_verdicts import StepVerdict, found_words, step_verdicts
 from conductor.errors import DataError, WorkflowError
-from conductor.evaluation.scorers.accepted import accepted_of
-from conductor.text.formatting import counted
+from conductor.evaluation.scorers.accepted_answer import accepted_of
+from conductor.text.formatting import quantity
 from conductor.values.accepted import Accepted, Check
 from conductor.values.output import HandEdit
 from conductor.values.total import Total
@@ -77,29 +77,29 @@ def find_step(
     """
     confirm_keys(options.pool, ask=True)
     with opened(options) as bench:
-        found = session_of(bench.store, session)
-        base = bench.experiments.base(found)
+        session_id = session_of(bench.store, session)
+        base = bench.experiments.base(session_id)
         if base is None:
             raise WorkflowError(
                 "This session has no finished run of its workflow as it is now; run it first: "
-                f"run --session {found[:8]}"
+                f"run --session {session_id[:8]}"
             )
         search = StepSearch(
-            accepted=_accepted(bench.store, found, answer or [], check),
+            accepted=_accepted(bench.store, session_id, answer or [], check),
             replacements=_replacements(base.workflow, worker, step or [], write or []),
             repeats=repeats,
             hand=HandEdit(at=time.time(), by=os.environ.get(AUTHOR) or "a person"),
         )
         trials = trials_of(search, base.workflow)
         expected = bench.experiments.estimate(search, base)
-        line = ", ".join([counted(len(trials), "run"), counted(expected.calls, "call"), *expected.words])
+        line = ", ".join([quantity(len(trials), "run"), quantity(expected.calls, "call"), *expected.words])
         if forecast:
             return options.show(_forecast_shape(len(trials), expected), f"At most {line}.")
         print_remark(f"at most {line}.")
-        verdicts, ended, used, id = _searched(bench, found, search, base, trials)
+        verdicts, ended, used, id = _searched(bench, session_id, search, base, trials)
         if options.json:
             shapes = [_shape(verdict) for verdict in verdicts]
-            return options.show({"session": found, "experiment": id, "found": ended, "steps": shapes})
+            return options.show({"session": session_id, "experiment": id, "found": ended, "steps": shapes})
         for verdict in verdicts:
             print_shown(_line(base.workflow, verdict))
         print_remark(ended)
@@ -136,14 +136,14 @@ def _replacements(
     if worker is None and (steps or not written):
         raise WorkflowError("Name who does the steps instead, with --worker, or give outputs with --write.")
     texts = [text.partition("=") for text in written]
-    found = [Replacement(step=int(at) - 1, text=text) for at, _, text in texts]
+    replacements = [Replacement(step=int(at) - 1, text=text) for at, _, text in texts]
     if worker is not None:
         others = [at for at in steps_to_replace(workflow) if workflow.steps[at].worker != worker]
         chosen = [at - 1 for at in steps] or others
         if not chosen:
             raise WorkflowError(f"{worker!r} does every step already; name another worker.")
-        found += [Replacement(step=at, worker=worker) for at in chosen]
-    return tuple(found)
+        replacements += [Replacement(step=at, worker=worker) for at in chosen]
+    return tuple(replacements)
 
 
 def _searched(

@@ -41,7 +41,7 @@ def run(
     confirm_keys(options.pool, ask=True)
     output: Output = "json" if options.json else "text"
     with listening(output) as listen, opened(options) as workbench:
-        if needs_models(entry, workbench.pool):
-            print_remark("the built-in experts cannot do this one and will decline; add a model.")
+        if needs_models(workbench.pool):
+            print_remark("the pool has no language model, so the steps will decline; add one.")
         session = workbench.editing.open_gallery(entry, query)
         return run_session(workbench, session, EDITED, listen=listen, output=output)

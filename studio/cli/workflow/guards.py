@@ -53,14 +53,14 @@ def set_guards(
 
 def _ruled(
     workflow: Workflow,
-    asked: Sequence[str],
+    rules: Sequence[str],
     flag: str,
     changes: Callable[[str], dict[str, Any]],
     *,
     without: str | None = None,
 ) -> Workflow:
-    """The workflow with the rules that `asked` names; `without` is the value of a step without one."""
-    for text in asked:
+    """The workflow with these rules; `without` is the value of a step without one."""
+    for text in rules:
         step, sign, value = text.partition("=")
         if not step.strip().isdecimal() or not ((sign and value) or without is not None):
             form = "STEP[=TEXT]" if without is not None else "STEP=..."

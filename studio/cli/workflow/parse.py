@@ -8,9 +8,9 @@ from typing import Annotated
 from typer import Argument
 
 from conductor.errors import FormatError
+from conductor.files.named_file import STDIN, read_bounded
+from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parsing.parse import parse as read_completion
-from conductor.planner.protocol import MAX_PLANNED_STEPS
-from conductor.text.named_file import STDIN, read_bounded
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Candidate, Dialect, PlanReport
 from studio.cli.options import App, Shared, count, names, option

@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 from conductor.baselines.named import planner_named
-from conductor.engine.estimate import Estimate
 from conductor.errors import PlanError, PoolError
-from conductor.text.file_text import MAX_FILE
-from conductor.text.named_file import read_bounded
+from conductor.files.file_text import MAX_FILE
+from conductor.files.named_file import read_bounded
+from conductor.planner.prompt.examples import example_instructions
 from conductor.values.presets import MODES, Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.lint import Finding, check
@@ -27,7 +27,7 @@ from studio.cli.output.terminal import print_remark, print_shown
 from studio.cli.workflow.change import Change, changes
 from studio.cli.workflow.parse import described, print_problems
 from studio.sessions.activity import FEWEST, MOST
-from studio.workbench import Workbench
+from studio.workbench import Outlook, Workbench
 from studio.workbench.attaching import attached
 
 _alternatives_option = count(
@@ -55,7 +55,7 @@ def plan(
         ctx.fail("give a query or --session ID")
     if file and session is not None:
         ctx.fail("--file goes with a query; a session has files of its own")
-    if change.given and (session is None or alternatives is not None):
+    if change.is_set and (session is None or alternatives is not None):
         ctx.fail("--change, --take and --leave go with --session ID alone")
     if change.take is not None and change.leave:
         ctx.fail("give --take or --leave, one of the two")
@@ -64,7 +64,7 @@ def plan(
         if session is not None:
             chosen = session_again(workbench, session, choice)
             print_unusable(workbench.pool, workbench.settings(chosen.id))
-            if change.given:
+            if change.is_set:
                 return changes(workbench, chosen.id, change, options)
         else:
             chosen = new_session(workbench, query or "", choice, file or ())
@@ -76,23 +76,24 @@ def plan(
 def _plan(workbench: Workbench, session: Session, options: Configured) -> int:
     report = report_of(workbench.planning.plan(session.id))
     label, names = workbench.pool.label, workbench.pool.names
-    takes: Estimate | None = None
+    outlook: Outlook | None = None
     findings: Sequence[Finding] = ()
     if report.workflow is not None:
-        takes = workbench.running.outlook(session.id).estimate
+        outlook = workbench.running.outlook(session.id)
         settings = workbench.settings(session.id)
         findings = check(
             report.workflow,
             max_steps=settings.max_steps,
             query=session.query,
             workers=settings.workers or names,
+            examples=example_instructions(),
         )
     if options.json:
         shape = {
             "session": session.id,
             "label": label,
             "request_id": report.request_id,
-            "estimate": None if takes is None else asdict(takes),
+            "estimate": None if outlook is None else asdict(outlook.estimate),
             **report_shape(report),
             "reasoning": report.reasoning,
             "findings": findings_shape(findings),
@@ -103,7 +104,8 @@ def _plan(workbench: Workbench, session: Session, options: Configured) -> int:
             print_shown(f"{report.reasoning}\n")
             print_shown(described(report.workflow))
         print_label(label)
-        print_estimate(takes)
+        if outlook is not None:
+            print_remark(outlook.sentence)
     print_problems(report)
     for finding in findings:
         print_remark(f"{finding.severity}: {finding.sentence}")
@@ -121,12 +123,6 @@ def print_label(label: str | None) -> None:
     """Print on stderr what is to be known of the whole pool, such as that no model is called."""
     if label:
         print(f"({label})", file=sys.stderr)
-
-
-def print_estimate(takes: Estimate | None) -> None:
-    """Print on stderr what a run will probably take; nothing where nothing is known."""
-    if takes is not None and takes.words:
-        print_remark(f"a run takes {', '.join(takes.words)}")
 
 
 # -- sessions and their settings -------------------------------------------------------------------
@@ -147,9 +143,9 @@ def new_session(workbench: Workbench, query: str, choice: Choice, files: Sequenc
     return workbench.ask(query, settings=settings, origin="terminal", conversation=conversation)
 
 
-def session_again(workbench: Workbench, given: str, choice: Choice) -> Session:
-    """The session that `given` names; settings that are chosen become its own, as they do in the app."""
-    session = workbench.store.sessions.find(session_of(workbench.store, given))
+def session_again(workbench: Workbench, prefix: str, choice: Choice) -> Session:
+    """The session that `prefix` names; settings that are chosen become its own, as they do in the app."""
+    session = workbench.store.sessions.find(session_of(workbench.store, prefix))
     before = workbench.settings(session.id)
     settings = settings_of(choice, pool=workbench.pool, before=before)
     return session if settings == before else workbench.store.sessions.set_settings(session.id, settings)
@@ -173,6 +169,7 @@ def settings_of(choice: Limited, *, pool: Pool, before: Settings | None = None) 
     for name in ("max_steps", "rounds", "attempts"):
         if (value := getattr(choice, name)) is not None:
             settings[name] = value
+    settings["strict_form"] = settings.get("strict_form", False) or choice.strict_form
     settings["budget"] |= {name: limit for name, limit in choice.limits.items() if limit is not None}
     if isinstance(choice, Choice) and choice.planner is not None:
         settings["planner"] = choice.planner
@@ -214,7 +211,7 @@ def _alternatives(workbench: Workbench, session: Session, number: int, options: 
 
 
 def _first_equal(plans: Sequence[Plan], at: int) -> int | None:
-    """The number (from 1) of the first plan with the same workflow; None where this is it, or has none."""
+    """The number (from 1) of the first plan with the same workflow; None if this is it, or has none."""
     workflows = [None if plan.report is None else plan.report.workflow for plan in plans]
     if workflows[at] is None or workflows.index(workflows[at]) == at:
         return None
@@ -234,7 +231,7 @@ def _summary(plan: Plan, same_as: int | None) -> str:
 
 def _alternative_shape(plan: Plan, same_as: int | None) -> Shape:
     """A `report_shape` with the plan's id and what it took; `failure` where there was no completion."""
-    found: Shape = {"ok": False} if plan.report is None else report_shape(plan.report)
+    report: Shape = {"ok": False} if plan.report is None else report_shape(plan.report)
     return {
         "plan": plan.id,
         "number": plan.attempt,
@@ -243,5 +240,5 @@ def _alternative_shape(plan: Plan, same_as: int | None) -> Shape:
         "request_id": None if plan.report is None else plan.report.request_id,
         "usage": usage_shape(plan.usage),
         "seconds": plan.seconds,
-        **found,
+        **report,
     }

@@ -1,4 +1,4 @@
-"""`report RUN`, `report --session ID`: a run as one HTML file, for people who have no app."""
+"""`report RUN`, `report --session ID`: a run in one file, an HTML page that replays it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typer import Argument
 from studio.cli.opening import run_of, session_of, session_option, stored
 from studio.cli.options import App, OutputFile, Stored
 from studio.cli.output.terminal import write_file, written_to
-from studio.sessions.reporting import newest_run, report_of
+from studio.session_file import newest_run, run_page
 
 app = App()
 
@@ -25,7 +25,7 @@ def report(
     *,
     options: Stored,
 ) -> int:
-    """Write a run as one HTML file, for people who have no app."""
+    """Write a run as one HTML file, which replays it without the app."""
     if (run is None) == (session is None):
         ctx.fail("give either RUN or --session ID")
     if options.json and output is None:
@@ -36,7 +36,7 @@ def report(
         else:
             assert run is not None
             id = run_of(store, run)
-        text = report_of(store, id, now=time.time())
+        text = run_page(store, id, now=time.time())
     if output is None:
         write_file(text)
         return 0

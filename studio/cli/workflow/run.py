@@ -14,23 +14,21 @@ from typing import Annotated, Literal
 
 import typer
 
+from conductor.files.named_file import read_bounded
 from conductor.runs.events import Event
 from conductor.runs.scope import EDITED, FORCE, RunScope, RunScopeKind
 from conductor.runs.state import RunState, RunStatus
-from conductor.text.named_file import read_bounded
-from conductor.workers.offline.questions.nearby import offered
 from conductor.workflow.file import MAX_BYTES
 from storage import Session
 from studio.cli.opening import confirm_keys, opened, session_option
 from studio.cli.options import App, Choice, Configured, Files, Query, count, flag, option
-from studio.cli.output.progress import EventLines, Progress
+from studio.cli.output.progress import EventLines, ProgressPrinter
 from studio.cli.output.shapes import run_shape
 from studio.cli.output.terminal import print_remark, print_shown
 from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
 from studio.cli.workflow.plan import (
     new_session,
-    print_estimate,
     print_label,
     report_of,
     session_again,
@@ -116,32 +114,30 @@ def run(
     confirm_keys(options.pool, ask=True)
     with listening(output) as listen, opened(options) as workbench:
         if session is not None:
-            found = session_again(workbench, session, choice)
-            planned = workbench.store.revisions.head(found.id) is not None
+            target = session_again(workbench, session, choice)
+            planned = workbench.store.revisions.head(target.id) is not None
             if not planned:
                 print_remark("this session has no workflow yet; the Conductor is asked for one")
         elif workflow is not None:
-            found, planned = _imported(workbench, workflow, query, choice), True
+            target, planned = _imported(workbench, workflow, query, choice), True
         else:
-            found, planned = new_session(workbench, query or "", choice, file or ()), False
+            target, planned = new_session(workbench, query or "", choice, file or ()), False
         if not planned:
-            report = report_of(workbench.planning.plan(found.id, listen=listen))
+            report = report_of(workbench.planning.plan(target.id, listen=listen))
             print_problems(report)
             if not report.ok:
                 return 1
         set_guards(
             workbench,
-            found.id,
+            target.id,
             pause_before=pause_before or (),
             retry=retry or (),
             fallback=fallback or (),
             skip=skip or (),
         )
-        if session is not None and output != "json":
-            resumption = workbench.running.resumption(found.id, scope)
-            if resumption is not None:
-                print(f"resumes: {resumption.words}", file=sys.stderr)
-        return run_session(workbench, found, None if proceed else scope, listen=listen, output=output)
+        if scope == EDITED:
+            scope = workbench.running.next_scope(target.id, proceed=proceed)
+        return run_session(workbench, target, scope, listen=listen, output=output)
 
 
 def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:
@@ -164,7 +160,7 @@ def listening(output: Output) -> Iterator[Listening]:
     elif output == "json" and not sys.stderr.isatty():
         yield None
     else:
-        with closing(Progress()) as progress:
+        with closing(ProgressPrinter()) as progress:
             yield progress
 
 
@@ -178,15 +174,11 @@ def _imported(workbench: Workbench, file: Path, query: str | None, choice: Choic
 
 
 def run_session(
-    workbench: Workbench, session: Session, scope: RunScope | None, *, listen: Listening, output: Output
+    workbench: Workbench, session: Session, scope: RunScope, *, listen: Listening, output: Output
 ) -> int:
-    """Run a session's workflow as far as `scope`, None: on past the gates at which its run waits; print what
-    came of it. Returns the exit code.
-    """
-    scope = workbench.running.way_on(session.id) if scope is None else scope
+    """Run a session's workflow as far as `scope`; print what comes of it. Returns the exit code."""
     if output == "text":
-        outlook = workbench.running.outlooks(session.id, [scope]).get(scope)
-        print_estimate(None if outlook is None else outlook.estimate)
+        print_remark(workbench.running.outlook(session.id, scope).sentence)
     state = _run(workbench, session, scope, listen, output)
     if state.status == "finished" and not state.answered:
         return UNANSWERED
@@ -200,8 +192,8 @@ def _run(
     first = workbench.running.start(session.id, scope, listen=listen).run
     _wait(workbench, session)
     # Newest first; the rounds after the first are runs of their own.
-    known = workbench.store.runs.of_session(session.id)
-    records = known[[record.id for record in known].index(first) :: -1]
+    newest_first = workbench.store.runs.of_session(session.id)
+    records = newest_first[[record.id for record in newest_first].index(first) :: -1]
     runs = [workbench.state(record) for record in records]
     for record in records:
         if unsaved := workbench.unsaved(record):
@@ -211,7 +203,7 @@ def _run(
         shape = run_shape(
             state,
             session=session.id,
-            label=workbench.pool.label,
+            label=_label(workbench, state),
             names=workbench.pool.names,
             used=workbench.store.sessions.total(session.id),
             changed_pins=_changed_pins(workbench, session, state),
@@ -255,8 +247,6 @@ def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, l
         print_shown(state.answer)
         if state.status == "finished" and not state.answered:
             print_remark("the run finished without an answer; what its worker wrote instead stands above.")
-            for question in offered(state):
-                print_remark(f"near it, this has an answer here: {question}")
     elif state.whole:
         print_remark(f"{_ENDS[state.status]}; there is no answer.")
     if state.warning:
@@ -264,7 +254,7 @@ def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, l
     for step in state.open_gates:
         print_remark(f"step {step + 1} was reused, so the run did not wait before it.")
     if state.status == "paused":
-        _print_gates(state, session)
+        _print_gates(workbench, state, session)
     if last is not state:
         print_remark(f"in round {last.round} {_ENDS[last.status]}; this is an earlier answer.")
     for step in sorted(_changed_pins(workbench, session, state)):
@@ -273,10 +263,15 @@ def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, l
     if used.tokens is not None:
         words = f"{used.token_words}, {used.cost_words}" if used.cost is not None else used.token_words
         print_remark(f"this session has used {words}, planning included.")
-    print_label(workbench.pool.label)
+    print_label(_label(workbench, state))
 
 
-def _print_gates(state: RunState, session: Session) -> None:
+def _label(workbench: Workbench, state: RunState) -> str | None:
+    """The label of the workers that the run's workflow has."""
+    return None if state.workflow is None else workbench.pool.label_of(state.workflow.workers())
+
+
+def _print_gates(workbench: Workbench, state: RunState, session: Session) -> None:
     """Print before which steps the run waits, what these would be sent, and how to go on."""
     for step in state.held:
         request = state.steps[step].request
@@ -285,7 +280,8 @@ def _print_gates(state: RunState, session: Session) -> None:
         sent = "\n\n".join(message.content for message in request.messages)
         worker = state.workflow.steps[step].worker
         print_remark(f"waiting before step {step + 1}; {worker} would be sent:\n\n{sent}\n")
-    print_remark(f"continue with: conductor run --session {session.id[:8]} --continue")
+    calls = workbench.running.outlook(session.id).calls
+    print_remark(f"this calls {calls}: conductor run --session {session.id[:8]} --continue")
 
 
 def _print_part(state: RunState, scope: RunScope) -> None:

@@ -16,7 +16,7 @@ Unit = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredCell:
     """A cell (item, planner, repeat), the session that it was answered in, and what it came to."""
 
     key: tuple[int, str, int]
@@ -30,7 +30,7 @@ class Part:
     gone, so that only the store knows what it had answered.
     """
 
-    answered: tuple[Answered, ...] = ()
+    answered: tuple[AnsweredCell, ...] = ()
     failure: str | None = None
     lost: tuple[Unit, ...] = ()
 

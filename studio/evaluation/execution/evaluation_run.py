@@ -15,6 +15,7 @@ from threading import Lock
 
 from conductor.engine.meter import Meter
 from conductor.errors import ConductorError
+from conductor.evaluation.evaluation_table import Cell, table_of
 from conductor.evaluation.items import Item
 from conductor.evaluation.spec import CONDUCTOR, CellResult, cell_result
 from conductor.runs.state import RunState
@@ -22,19 +23,26 @@ from conductor.values.budget import NO_BUDGET
 from conductor.values.messages import NOTHING_USED
 from conductor.values.output import Output
 from conductor.values.presets import Settings
+from conductor.workers.endpoint.batches.batch_queue import SAMPLE, Batches
 from storage.records import EvaluationRecord
-from studio.evaluation.execution.crew import Answered, Crew, Part, Unit
+from studio.evaluation.execution.crew import AnsweredCell, Crew, Part, Unit
 from studio.evaluation.execution.scoring import Scoring
 from studio.evaluation.given_plans import CellPlans
 from studio.workbench import Workbench
 
 HOPELESS = 5
-"""A planner of which so many first cells have no plan or no answer, and none has one, ends the evaluation."""
+"""A planner whose first cells, so many, all lack a plan or an answer ends the evaluation."""
 
 STOP_SECONDS = 0.2
 """How often it is looked whether the evaluation is to stop."""
 
 STOPPED = "It was stopped."
+
+MOST_AT_ONCE = 1_000
+"""Questions that are under way together, each in a thread, where calls wait for each other's batch."""
+
+LOOK = 10
+"""After how many questions it is looked whether a sequential evaluation is decided."""
 
 
 @dataclass(frozen=True)
@@ -65,42 +73,74 @@ class EvaluationRun:
     """One making of an evaluation, by `parallel` threads; a thread takes an item with all of its planners."""
 
     def __init__(self, bench: Workbench, record: EvaluationRecord, stop: Flag, listen: Listen) -> None:
-        self._bench = bench
         self._store = bench.store.evaluations
         self._evaluation, self._spec = record.id, record.spec
         self._items = self._store.items(record.id)
         self._stop, self._listen = stop, listen
+        self._bench = bench = self._in_batches(bench) if record.spec.batch else bench
         self._meter = Meter(record.spec.settings.budget)
         self._scoring = Scoring(bench, record.spec, self._meter)
-        self._begun = time.monotonic()
+        self._started_at = time.monotonic()
         self._plans = CellPlans(bench.store)
         self._lock = Lock()
         self._failed: Counter[str] = Counter()
         self._hopeful: set[str] = set()
         self._under_way: set[str] = set()
         self._decides = True
-        self._answered: list[Answered] = []
-        self._known = {(each.item, each.planner, each.repeat): each for each in self._store.cells(record.id)}
-        self.progress = Progress(len(self._items) * len(self._spec.planners) * self._spec.repeats)
+        self._decided = False
+        self._order = record.spec.order(len(self._items))
+        everything = min(MOST_AT_ONCE, len(self._items) * record.spec.repeats)
+        self._parallel = everything if record.spec.batch else record.spec.parallel
+        self._whole = self._looked = 0
+        self._scored: dict[tuple[int, str, int], CellResult] = {}
+        self._answered: list[AnsweredCell] = []
+        self._cells = {(each.item, each.planner, each.repeat): each for each in self._store.cells(record.id)}
+        self.progress = Progress(self._spec.cells(len(self._items)))
+
+    def _in_batches(self, bench: Workbench) -> Workbench:
+        """The workbench with workers that are called in batches. Raises `PoolError` if none can be."""
+        runtime = bench.runner.runtime.batched(
+            Batches(self._note_batch, self._end_batches, earlier=self._spec.batches)
+        )
+        return bench.on(lambda: runtime)
+
+    def _note_batch(self, worker: str, batch: str) -> None:
+        spec = self._store.find(self._evaluation).spec
+        noted = spec.model_copy(update={"batches": (*spec.batches, (worker, batch))})
+        self._store.set_spec(self._evaluation, noted)
+
+    def _end_batches(self, reason: str) -> None:
+        """No batch can be made: what waits for one is stopped, and is no result."""
+        self._end(reason)
+        self._stop.set()
 
     def carry_out(self, crew: Crew | None = None) -> Progress:
         """Answer and score what is missing, here or by a crew; the progress at the end."""
-        for cell in self._known.values():
+        for cell in self._cells.values():
             if cell.result is not None:
-                if cell.result.score.known:
+                if cell.result.score.is_known:
+                    self._scored[cell.item, cell.planner, cell.repeat] = cell.result
                     self._count(cell.planner, cell.result)
                 self._meter.calls += cell.result.paid
                 self._meter.count(
                     tokens=cell.result.spent.total or 0, cost=cell.result.spent.cost or 0.0, estimated=False
                 )
-        units = [(at, repeat) for repeat in range(self._spec.repeats) for at in range(len(self._items))]
+        units = self._units()
+        self._look()
         if crew is None:
             self._answer_here(units)
         else:
             self._answer_by(crew, units)
-        if self.progress.failure is None and self.progress.done < self.progress.cells:
+        if self.progress.failure is None and self.progress.done < self.progress.cells and not self._decided:
             self._end(STOPPED)
         return self.progress
+
+    def _units(self) -> list[Unit]:
+        """In their order; those of a sequential evaluation have all answers to a question together."""
+        repeats, order = range(self._spec.repeats), self._order
+        if self._spec.sequential:
+            return [(at, repeat) for at in order for repeat in repeats]
+        return [(at, repeat) for repeat in repeats for at in order]
 
     def answer(self, units: Sequence[Unit]) -> Part:
         """Answer and score what is missing of these units; what came of it."""
@@ -111,33 +151,39 @@ class EvaluationRun:
     def _answer_by(self, crew: Crew, units: Sequence[Unit]) -> None:
         """Count what the crew answers, and what its lost processes had answered."""
         done = {
-            key for key, cell in self._known.items() if cell.result is not None and cell.result.score.known
+            key for key, cell in self._cells.items() if cell.result is not None and cell.result.score.is_known
         }
         left = [
             (item, repeat)
             for item, repeat in units
-            if any((item, planner, repeat) not in done for planner in self._spec.planners)
+            if any(
+                (item, planner, repeat) not in done
+                for planner in self._spec.planners
+                if self._spec.asks(planner, item)
+            )
         ]
         parts = crew.answer(self._evaluation, left, parallel=self._spec.parallel, over=lambda: self._ended)
         for part in parts:
             for each in self._lost_with(part.lost) if part.lost else part.answered:
                 if each.key not in done:
                     done.add(each.key)
+                    self._scored[each.key] = each.result
                     self._count(each.key[1], each.result)
                     self._give_up(each.key[1], each.result, each.session)
+                    self._look()
             if part.failure is not None:
                 self._end(part.failure)
 
-    def _lost_with(self, units: Sequence[Unit]) -> Sequence[Answered]:
+    def _lost_with(self, units: Sequence[Unit]) -> Sequence[AnsweredCell]:
         """What of these units was answered by a process that is lost."""
         return [
-            Answered((each.item, each.planner, each.repeat), each.answered_in, each.result)
+            AnsweredCell((each.item, each.planner, each.repeat), each.answered_in, each.result)
             for each in self._store.cells(self._evaluation)
-            if each.result is not None and each.result.score.known and (each.item, each.repeat) in units
+            if each.result is not None and each.result.score.is_known and (each.item, each.repeat) in units
         ]
 
     def _answer_here(self, units: Iterable[Unit]) -> None:
-        with ThreadPoolExecutor(self._spec.parallel, thread_name_prefix="evaluation") as threads:
+        with ThreadPoolExecutor(self._parallel, thread_name_prefix="evaluation") as threads:
             try:
                 self._answer_all(threads, units)
             except BaseException:
@@ -148,10 +194,11 @@ class EvaluationRun:
     def _answer_all(self, threads: ThreadPoolExecutor, units: Iterable[Unit]) -> None:
         waiting: set[Future[None]] = set()
         for item, repeat in units:
-            if self._ended:
+            # What decides it leaves no question with some of its answers.
+            if self._broken or (self._decided and repeat == 0):
                 break
             waiting.add(threads.submit(self._answer_item, item, repeat))
-            if len(waiting) >= self._spec.parallel:
+            if len(waiting) >= self._parallel:
                 waiting = self._some_done(waiting)
         while waiting:
             waiting = self._some_done(waiting)
@@ -170,15 +217,23 @@ class EvaluationRun:
 
     @property
     def _ended(self) -> bool:
+        return self._decided or self._broken
+
+    @property
+    def _broken(self) -> bool:
+        """Whether it is to end at once; what decides it leaves the answers under way."""
         return self._stop.is_set() or self.progress.failure is not None
 
     def _answer_item(self, item: int, repeat: int) -> None:
         """One item by all planners, one after the other, so that no call is made twice."""
+        SAMPLE.set(repeat)
         outputs = self._plans.outputs(self._spec.given, item, repeat)
         for planner in self._spec.planners:
-            if self._ended:
+            if self._broken:
                 return
-            cell = self._known.get((item, planner, repeat))
+            if not self._spec.asks(planner, item):
+                continue
+            cell = self._cells.get((item, planner, repeat))
             if cell is not None:
                 session = cell.answered_in
                 outputs |= self._bench.store.runs.outputs(session)
@@ -189,10 +244,10 @@ class EvaluationRun:
                     self._end(f"{planner}: {error}")
                     return
             earlier = None if cell is None else cell.result
-            if earlier is None or not earlier.score.known:
+            if earlier is None or not earlier.score.is_known:
                 before = () if cell is None else self._runs(session)
                 runs = self._answer(
-                    (item, planner, repeat), session, before=before, earlier=earlier, known=outputs
+                    (item, planner, repeat), session, before=before, earlier=earlier, other_outputs=outputs
                 )
                 outputs |= {each.fingerprint: each for run in runs for each in run.outputs.values()}
 
@@ -205,7 +260,7 @@ class EvaluationRun:
 
     def _begin(self, item: int, planner: str, repeat: int) -> str:
         """Create a cell, with its workflow where that is given."""
-        given = self._spec.plans_of(planner)
+        plans = self._spec.plans_of(planner)
         return self._store.begin_cell(
             self._evaluation,
             item=item,
@@ -214,8 +269,8 @@ class EvaluationRun:
             query=self._items[item].question,
             settings=self._settings(planner),
             pool_label=self._bench.pool.label,
-            workflow=None if given is None else self._plans.workflow(given, item, repeat),
-            note="" if given is None else given.title,
+            workflow=None if plans is None else self._plans.workflow(plans, item, repeat),
+            note="" if plans is None else plans.title,
         )
 
     def _answer(
@@ -225,9 +280,9 @@ class EvaluationRun:
         *,
         before: Sequence[RunState],
         earlier: CellResult | None,
-        known: Mapping[str, Output],
+        other_outputs: Mapping[str, Output],
     ) -> Sequence[RunState]:
-        """Answer the cell, score it and store its result; its runs, of which those `before` were there.
+        """Answer the cell, score it and store its result; returns its runs, those `before` included.
 
         `earlier` is its result without the judge's verdict, where it had one.
         """
@@ -238,7 +293,9 @@ class EvaluationRun:
         if not planless and (not runs or runs[-1].status != "finished"):
             try:
                 request = self._bench.request(session)
-                self._bench.runner.begin_answer(session, request, known=known, meter=self._meter)
+                self._bench.runner.begin_answer(
+                    session, request, other_outputs=other_outputs, meter=self._meter
+                )
                 self._under_way.add(session)
                 self._bench.activities.wait(session)
             except CancelledError:
@@ -253,17 +310,22 @@ class EvaluationRun:
             # What it stopped is no result: a resumed evaluation answers it.
             self._end(f"The budget is spent: {self._meter.crossing.words}.")
             return runs
+        if runs and runs[-1].status == "cancelled":
+            # A person may stop one answer, too: it is no result.
+            return runs
         if self._stop.is_set() and (not runs or runs[-1].status != "finished"):
             return runs
         result = self._result(self._items[at], session, runs, earlier)
-        if not result.score.known and self._meter.crossing is not None:
+        if not result.score.is_known and self._meter.crossing is not None:
             self._end(f"The budget is spent: {self._meter.crossing.words}.")
             return runs
         self._store.end_cell(session, result, [each for run in runs for each in run.outputs.values()])
         self._bench.activities.forget(session)
-        self._answered.append(Answered(key, session, result))
+        self._answered.append(AnsweredCell(key, session, result))
+        self._scored[key] = result
         self._count(planner, result)
         self._give_up(planner, result, session)
+        self._look()
         if (reason := self._scoring.failure) is not None:
             self._end(reason)
         return runs
@@ -277,9 +339,9 @@ class EvaluationRun:
         plans = [
             plan for plan in self._bench.store.plans.of_session(session) if plan.planner_kind != "offline"
         ]
-        found, judging = self._scoring.of(item, runs)
+        score, judging = self._scoring.of(item, runs)
         return cell_result(
-            found,
+            score,
             planning=sum((plan.usage for plan in plans), NOTHING_USED),
             paid_planning=len(plans),
             runs=runs,
@@ -299,9 +361,35 @@ class EvaluationRun:
                 scored={**before.scored, planner: before.scored.get(planner, 0) + 1},
                 tokens=None if before.tokens is None or used.total is None else before.tokens + used.total,
                 cost=None if before.cost is None or used.cost is None else before.cost + used.cost,
-                seconds=time.monotonic() - self._begun,
+                seconds=time.monotonic() - self._started_at,
             )
             self._listen(self.progress)
+
+    def _look(self) -> None:
+        """Decide a sequential evaluation by the questions in their order that every planner has answered."""
+        if not self._spec.sequential or not self._decides or self._decided:
+            return
+        with self._lock:
+            while self._whole < len(self._order) and self._has_all(self._order[self._whole]):
+                self._whole += 1
+            if self._whole < self._looked + LOOK:
+                return
+            self._looked = self._whole
+            order = self._order[: self._whole]
+            questions = frozenset(order)
+            cells = [
+                Cell(item=item, planner=planner, repeat=repeat, session="", result=result)
+                for (item, planner, repeat), result in self._scored.items()
+                if item in questions
+            ]
+        self._decided = table_of(self._items, self._spec.planners, cells, order=order).decided
+
+    def _has_all(self, item: int) -> bool:
+        return all(
+            (item, planner, repeat) in self._scored
+            for planner in self._spec.planners
+            for repeat in range(self._spec.repeats)
+        )
 
     def _give_up(self, planner: str, result: CellResult, session: str) -> None:
         """End the evaluation where the planner has answered nothing, again and again.

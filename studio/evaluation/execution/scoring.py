@@ -38,7 +38,7 @@ class Scoring:
         self._judged: dict[tuple[str, str], Score] = {}
 
     def of(self, item: Item, runs: Sequence[RunState]) -> tuple[Score, Usage | None]:
-        """The score of a session with these runs, and what the judge's call took; None where none was made.
+        """The score of a session with these runs, and what the judge's call took, or None without a call.
 
         Equal answers to a question are judged once. Raises `DataError` and `WorkerError` as `scorers.score`.
         """
@@ -48,23 +48,23 @@ class Scoring:
         answer = _answered(runs)[-1].answer or ""
         if self._judge is None or item.scored_by != "judge":
             return self._background.wait(score(answer, item, allow_code=self._allow_code)), None
-        known = self._judged.get((item.id, answer))
-        if known is not None:
-            return known, None
-        found, judging = self._background.wait(judged(answer, item, self._judge, self._meter))
+        earlier = self._judged.get((item.id, answer))
+        if earlier is not None:
+            return earlier, None
+        verdict, judging = self._background.wait(judged(answer, item, self._judge, self._meter))
         if judging is not None:
-            self._remember((item.id, answer), found)
-        return found, judging
+            self._remember((item.id, answer), verdict)
+        return verdict, judging
 
-    def _remember(self, key: tuple[str, str], found: Score) -> None:
+    def _remember(self, key: tuple[str, str], verdict: Score) -> None:
         with self._lock:
-            if not found.known:
-                self._unknown.append(found)
+            if not verdict.is_known:
+                self._unknown.append(verdict)
                 return
             self._unknown.clear()
             if len(self._judged) >= REMEMBERED:
                 del self._judged[next(iter(self._judged))]
-            self._judged[key] = found
+            self._judged[key] = verdict
 
     @property
     def failure(self) -> str | None:
@@ -82,7 +82,7 @@ def _answered(runs: Sequence[RunState]) -> list[RunState]:
 
 
 def _unanswered(runs: Sequence[RunState]) -> Score | None:
-    """The score of a session without an answer; None where there is one to compare."""
+    """The score of a session without an answer; None if there is one to compare."""
     if not runs:
         return Score(verdict="no plan")
     answered = _answered(runs)

@@ -21,7 +21,7 @@ from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
 from conductor.engine.schedule import blast_radius
 from conductor.errors import WorkflowError
-from conductor.orchestrate import new_id
+from conductor.orchestration.rounds import new_id
 from conductor.runs.state import RunState
 from conductor.values.messages import SeenResponse
 from conductor.workers.pool.pool import Pool
@@ -74,7 +74,7 @@ class LiveExperiment:
 
     @property
     def failure(self) -> str | None:
-        """The error that ended it, such as a full store; None where there was none."""
+        """The error that ended it, such as a full store, or None."""
         return failure_of(self.work, "experimented")
 
 
@@ -88,7 +88,7 @@ class Experiments:
         self._beginning = Lock()
 
     def base(self, session: str) -> Base | None:
-        """The newest finished run of all steps of the current workflow; None where it has none.
+        """The newest finished run of all steps of the current workflow; None if it has none.
 
         Trials wait at no gate.
         """
@@ -109,7 +109,7 @@ class Experiments:
         for trial in trials_of(experiment, base.workflow):
             bound = base.bound(trial, pool)
             radius = blast_radius(None, bound, outputs, scope=trial.scope, preloaded=base.state.outputs)
-            estimates.append(estimate(bound, radius.runs, history, cards=pool.cards, known=radius.known))
+            estimates.append(estimate(bound, radius.runs, history, cards=pool.cards, outputs=radius.outputs))
         return together(estimates, at_once=AT_ONCE)
 
     def begin(self, session: str, experiment: Experiment) -> LiveExperiment:
@@ -117,7 +117,7 @@ class Experiments:
 
         Raises `WorkflowError` where the current workflow has no finished run to compare with, an experiment
         of the session goes on already, or this one does not fit the workflow or the pool; where the step is
-        sought that spoiled an answer which is right already, too, and `DataError` where none could be right.
+        sought that spoiled an answer which is right already, too, and `DataError` if none could be right.
         """
         base = self.base(session)
         if base is None:
@@ -156,9 +156,11 @@ class Experiments:
     def under_way(self, session: str) -> frozenset[str]:
         """The session's experiments under way in this process, or with trials running in another one."""
         # A copy: other threads begin others meanwhile.
-        begun = [live for live in tuple(self._live.values()) if live.record.session == session]
-        here = frozenset(live.record.id for live in begun if not live.done)
-        return here | self._bench.store.experiments.running(session) - {live.record.id for live in begun}
+        experiments = [live for live in tuple(self._live.values()) if live.record.session == session]
+        here = frozenset(live.record.id for live in experiments if not live.done)
+        return here | self._bench.store.experiments.running(session) - {
+            live.record.id for live in experiments
+        }
 
     def stop(self, experiment: str) -> None:
         """Start no further trial and stop those that run; finished results are kept. Where another process
@@ -190,10 +192,10 @@ class Experiments:
         if not isinstance(record.experiment, StepSearch):
             return {}
         answers = {at: state.answer for at, state in states.items() if not state.live}
-        given = {at: answer for at, answer in answers.items() if answer is not None}
+        final_answers = {at: answer for at, answer in answers.items() if answer is not None}
         live = self._live.get(record.id)
         over = live is None or live.done
-        return self._marking.known(given, record.experiment.accepted, wait=over)
+        return self._marking.verdicts(final_answers, record.experiment.accepted, wait=over)
 
     async def _run(
         self, live: LiveExperiment, trials: Sequence[Trial], *, base: Base, pool: Pool, meter: Meter
@@ -209,7 +211,8 @@ class Experiments:
                         self._stop(live)
                         return
                     run = await self._bench.background.prepared(
-                        partial(self._prepared, live, at, trial, base=base, pool=pool, meter=meter)
+                        partial(self._prepared, live, at, trial, base=base, pool=pool, meter=meter),
+                        stopped=lambda: live.stopped,
                     )
                     await self._follow(live, run)
                     await self._mark(live.record.experiment, run.state.answer)

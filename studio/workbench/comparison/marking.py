@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from functools import lru_cache
 
 from conductor.evaluation.score import Score
-from conductor.evaluation.scorers.accepted import check_accepted, compared
+from conductor.evaluation.scorers.accepted_answer import check_accepted, compared
 from conductor.values.accepted import Accepted
 from studio.sessions.background_runs import Background
 
@@ -20,35 +20,42 @@ _REMEMBERED = 2_000
 
 
 class Marking:
-    """Whether answers are right. Formulas take up to seconds, so each is compared in the background."""
+    """Whether answers are right, None if no verdict was reached. Formulas take up to seconds, so each is
+    compared in the background.
+    """
 
     def __init__(self, background: Background) -> None:
         self._background = background
-        self._begun = lru_cache(_REMEMBERED)(self._begin)
+        self._comparison = lru_cache(_REMEMBERED)(self._begin)
 
     def check(self, accepted: Accepted) -> None:
         """Raise `DataError` where no answer could be right by this check."""
         self._background.spawn(check_accepted(accepted)).result()
 
-    def right(self, answer: str, accepted: Accepted) -> bool:
-        """Whether an answer is right; waits until that is known."""
-        return self._begun(answer, accepted).result().right
+    def right(self, answer: str, accepted: Accepted) -> bool | None:
+        """Whether an answer is right; waits until it is compared."""
+        return _right(self._comparison(answer, accepted).result())
 
     def within(self, answer: str, accepted: Accepted, *, seconds: float) -> bool | None:
-        """Whether an answer is right; None where that takes longer. Raises `WorkerError` as `compared`."""
+        """Whether an answer is right; None if that takes longer. Raises `WorkerError` as `compared`."""
         try:
-            return self._begun(answer, accepted).result(seconds).right
+            return _right(self._comparison(answer, accepted).result(seconds))
         except TimeoutError:
             return None
 
     async def mark(self, answer: str, accepted: Accepted) -> None:
         """Compare an answer, so that it is known afterwards."""
-        await asyncio.wrap_future(self._begun(answer, accepted))
+        await asyncio.wrap_future(self._comparison(answer, accepted))
 
-    def known(self, answers: Mapping[int, str], accepted: Accepted, *, wait: bool) -> dict[int, bool]:
+    def verdicts(self, answers: Mapping[int, str], accepted: Accepted, *, wait: bool) -> dict[int, bool]:
         """By the place of each answer whether it is right; without `wait` only those that are known now."""
-        begun = {at: self._begun(answer, accepted) for at, answer in answers.items()}
-        return {at: score.result().right for at, score in begun.items() if wait or score.done()}
+        comparisons = {at: self._comparison(answer, accepted) for at, answer in answers.items()}
+        marks = {at: _right(score.result()) for at, score in comparisons.items() if wait or score.done()}
+        return {at: right for at, right in marks.items() if right is not None}
 
     def _begin(self, answer: str, accepted: Accepted) -> Future[Score]:
         return self._background.spawn(compared(answer, accepted))
+
+
+def _right(score: Score) -> bool | None:
+    return score.right if score.is_known else None

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate
+from conductor.engine.schedule import blast_radius
 from conductor.errors import WorkflowError
-from conductor.orchestrate import plan_request
+from conductor.orchestration.rounds import plan_request
 from conductor.planner.rule_planner import plan_by_rules
-from conductor.runs.scope import FORCE
+from conductor.runs.scope import RunScope
 from conductor.workflow.model import Workflow
 from storage.records import Revision
 from studio.sessions.background_runs import LiveRun
@@ -38,13 +39,13 @@ class Racing:
         the pool.
         """
         outputs, cards = self._bench.store.runs.outputs, self._bench.pool.cards
-        found = []
+        expected = []
         for contender in contenders:
             bound = self._bound(contender)
-            called = FORCE.forced(contender.workflow)
-            made = outputs(contender.session).values()
-            found.append(estimate(bound, called, made, cards=cards, known=contender.workflow.pins))
-        return tuple(found)
+            radius = blast_radius(None, bound, {}, scope=_whole(contender.workflow))
+            earlier = outputs(contender.session).values()
+            expected.append(estimate(bound, radius.called, earlier, cards=cards, outputs=radius.outputs))
+        return tuple(expected)
 
     def start(self, left: Contender, right: Contender) -> tuple[LiveRun, LiveRun]:
         """Run both whole, in a new run each; returns at once.
@@ -58,8 +59,8 @@ class Racing:
             raise WorkflowError("These are plans for two questions; choose two plans of one question.")
         for contender in (left, right):
             self._bound(contender)
-        first = self._home(left, taken=())
-        second = self._home(right, taken=(first.session,))
+        first = self._home(left, homes=())
+        second = self._home(right, homes=(first.session,))
         live = self._begin(first)
         try:
             return live, self._begin(second)
@@ -69,8 +70,8 @@ class Racing:
 
     def rules_plan(self, session: str) -> Workflow:
         """What the planning rules write for the session's question, without a call."""
-        asked = plan_request(self._bench.request(session), pool=self._bench.pool)
-        return plan_by_rules(asked)[1]
+        request = plan_request(self._bench.request(session), pool=self._bench.pool)
+        return plan_by_rules(request)[1]
 
     def _begin(self, head: Revision) -> LiveRun:
         # One round: the run of another one would not be compared.
@@ -79,12 +80,11 @@ class Racing:
             head.session,
             self._bench.request(head.session, settings),
             revision=head,
-            # A race waits at no gate: no person is asked to continue it.
-            scope=FORCE.model_copy(update={"passes": tuple(sorted(head.workflow.gates))}),
+            scope=_whole(head.workflow),
             preloaded={},
         )
 
-    def _home(self, contender: Contender, *, taken: Collection[str]) -> Revision:
+    def _home(self, contender: Contender, *, homes: Collection[str]) -> Revision:
         """The current revision of the session in which the contender is run."""
         store = self._bench.store
         head = self._bench.required_head(contender.session)
@@ -92,7 +92,7 @@ class Racing:
         idle = not self._bench.activities.busy(contender.session) and (
             last is None or last.status != "running"
         )
-        if head.workflow == contender.workflow and contender.session not in taken and idle:
+        if head.workflow == contender.workflow and contender.session not in homes and idle:
             return head
         fork = store.sessions.fork(contender.session, contender.revision or head.id)
         forked = self._bench.required_head(fork.id)
@@ -105,11 +105,16 @@ class Racing:
     def _bound(self, contender: Contender) -> BoundWorkflow:
         find, head = self._bench.store.revisions.find, self._bench.required_head
         revision = find(contender.revision) if contender.revision else head(contender.session)
-        asked = self._bench.store.sessions.find(contender.session)
+        record = self._bench.store.sessions.find(contender.session)
         return BoundWorkflow.of(
             contender.workflow,
-            query=asked.query,
+            query=record.query,
             pool=self._bench.pool,
             previous=self._bench.runner.previous(revision),
-            conversation=asked.earlier_conversation,
+            conversation=record.earlier_conversation,
         )
+
+
+def _whole(workflow: Workflow) -> RunScope:
+    """Every step, past every gate: no person is asked to continue a race."""
+    return RunScope(kind="force", passes=tuple(sorted(workflow.gates)))

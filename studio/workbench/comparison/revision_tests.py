@@ -12,7 +12,7 @@ from typing import Literal
 
 from conductor.errors import WorkerError
 from conductor.evaluation.given import PLAN
-from conductor.evaluation.scorers.accepted import accepted_of
+from conductor.evaluation.scorers.accepted_answer import accepted_of
 from conductor.evaluation.team_tests import TeamTest
 from storage.records import RunRecord
 from studio.workbench.bench import Bench
@@ -36,7 +36,7 @@ class Passed:
     unasked: int
 
     @property
-    def known(self) -> int:
+    def verdicts(self) -> int:
         return self.right + self.wrong
 
     @property
@@ -65,25 +65,27 @@ class RevisionTests:
             return {}
         tests = [test for same in own for test in self._store.tests.of_set(same.data_set)]
         answers = _answers(self._store.runs.of_session(session))
-        asked = dict(self._asked(session, {test.data_set for test in own}))
-        found = {}
+        by_evaluation = dict(self._outcomes_of(session, {test.data_set for test in own}))
+        passes = {}
         for revision in self._store.revisions.history(session):
             outcomes = [
                 self._outcome(
                     test,
                     answer=answers.get(revision.id) if test in own else None,
-                    asked=asked.get((f"{PLAN}{session[:8]}@{revision.number}", test.id, test.scorer)),
+                    elsewhere=by_evaluation.get(
+                        (f"{PLAN}{session[:8]}@{revision.number}", test.id, test.scorer)
+                    ),
                 )
                 for test in tests
             ]
             if any(each != "unasked" for each in outcomes):
-                found[revision.id] = Passed.of(outcomes)
-        return found
+                passes[revision.id] = Passed.of(outcomes)
+        return passes
 
-    def _outcome(self, test: TeamTest, *, answer: str | None, asked: Outcome | None) -> Outcome:
+    def _outcome(self, test: TeamTest, *, answer: str | None, elsewhere: Outcome | None) -> Outcome:
         accepted = accepted_of(test.item)
         if answer is None or accepted is None:
-            return asked or ("unasked" if answer is None else "unjudged")
+            return elsewhere or ("unasked" if answer is None else "unjudged")
         try:
             right = self._marking.within(answer, accepted, seconds=_SECONDS)
         except WorkerError:
@@ -91,7 +93,7 @@ class RevisionTests:
             right = None
         return "unjudged" if right is None else "right" if right else "wrong"
 
-    def _asked(self, session: str, sets: set[str]) -> Iterator[tuple[tuple[str, str, str], Outcome]]:
+    def _outcomes_of(self, session: str, sets: set[str]) -> Iterator[tuple[tuple[str, str, str], Outcome]]:
         """By planner, test and check what evaluations of the session's revisions found, the newest last.
 
         Of several answers to a question one that is wrong counts.
@@ -106,10 +108,15 @@ class RevisionTests:
             for cell in self._store.evaluations.cells(record.id):
                 if cell.planner in planners and cell.result is not None:
                     score, item = cell.result.score, items[cell.item]
-                    outcome: Outcome = "unjudged" if not score.known else "right" if score.right else "wrong"
+                    outcome: Outcome = (
+                        "unjudged" if not score.is_known else "right" if score.right else "wrong"
+                    )
                     outcomes.setdefault((cell.planner, item.id, item.scored_by), set()).add(outcome)
-            for key, found in outcomes.items():
-                yield key, "wrong" if "wrong" in found else "right" if "right" in found else "unjudged"
+            for key, each in outcomes.items():
+                yield (
+                    key,
+                    "wrong" if "wrong" in each else "right" if "right" in each else "unjudged",
+                )
 
 
 def _answers(runs: Sequence[RunRecord]) -> Mapping[str, str]:

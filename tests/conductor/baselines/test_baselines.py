@@ -12,13 +12,13 @@ from collections.abc import Sequence
 import pytest
 
 import conductor
-from conductor.baselines.ensembles import AGGREGATE
+from conductor.baselines.baseline_texts import OURS
 from conductor.baselines.methods import BASELINES
 from conductor.baselines.named import planner_named
 from conductor.errors import PlanError
-from conductor.orchestrate import offered
+from conductor.orchestration.rounds import offered
+from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import plan
-from conductor.planner.protocol import PlanRequest
 from conductor.runs.events import PlanningFailed, WorkflowPlanned
 from conductor.runs.state import RunState
 from conductor.values.messages import Request
@@ -55,7 +55,7 @@ def planned(name: str, *, pool: Pool | None = None, max_steps: int = 5) -> Workf
     return end.report.workflow
 
 
-def asked(name: str, pool: Pool) -> tuple[RunState, list[Request]]:
+def run_and_requests(name: str, pool: Pool) -> tuple[RunState, list[Request]]:
     """The run of the baseline's workflow and all requests that workers got."""
     run = conductor.ask(QUERY, pool=pool, settings=Settings(planner=name))
     return run, [request for worker in pool.workers for request in getattr(worker, "requests", ())]
@@ -69,7 +69,7 @@ def asked(name: str, pool: Pool) -> tuple[RunState, list[Request]]:
         ("baseline:reflect:gamma,turns=2", "gg", [(), (0,)]),
         ("baseline:vote", "abgv", [(), (), (), (0, 1, 2)]),
         ("baseline:vote:workers=gamma+alpha", "gav", [(), (), (0, 1)]),
-        ("baseline:best-of:beta,n=3", "bbbv", [(), (), (), (0, 1, 2)]),
+        ("baseline:self-consistency:beta,n=3", "bbbv", [(), (), (), (0, 1, 2)]),
         ("baseline:smoothie", "abgs", [(), (), (), (0, 1, 2)]),
         ("baseline:moa:layers=2", "abga", [(), (), (), (0, 1, 2)]),
         ("baseline:moa:aggregator=gamma", "abgabgg", [(), (), (), *[(0, 1, 2)] * 3, (3, 4, 5)]),
@@ -88,14 +88,17 @@ def test_mixture_of_agents_makes_the_references_calls() -> None:
     system message with the whole layer before it as a numbered list, and the question.
     """
     names = [f"w{number}" for number in range(6)]
-    run, requests = asked("baseline:moa:layers=3", pool_of(names))
+    run, requests = run_and_requests("baseline:moa:layers=3", pool_of(names))
     assert run.status == "finished"
     sent = Counter(tuple((message.role, message.content) for message in each.messages) for each in requests)
     texts = [run.outputs[at].text for at in range(12)]
 
     def reading(layer: list[str]) -> tuple[tuple[str, str], ...]:
         numbered = "".join(f"\n{number}. {text}" for number, text in enumerate(layer, start=1))
-        return (("system", f"{AGGREGATE}\n\nResponses from models:{numbered}"), ("user", QUERY))
+        return (
+            ("system", f"{OURS['moa']['aggregate']}\n\nResponses from models:{numbered}"),
+            ("user", QUERY),
+        )
 
     assert sent == {(("user", QUERY),): 6, reading(texts[:6]): 6, reading(texts[6:]): 1}
     assert not any(name in content for messages in sent for _, content in messages for name in names)
@@ -108,7 +111,7 @@ def test_the_sampling_of_a_proposer_is_set_and_the_aggregators_is_its_own() -> N
 
 
 def test_one_layer_of_proposals_is_paid_once_for_all_baselines() -> None:
-    """Calls made are the distinct fingerprints: what worker, vote, Smoothie, best-of and the first layer of
+    """Calls made are the distinct fingerprints: what worker, vote, Smoothie and the first layer of
     Mixture-of-Agents have in common is called once.
     """
     pool = pool_of()
@@ -132,7 +135,7 @@ def test_one_layer_of_proposals_is_paid_once_for_all_baselines() -> None:
 
 def test_the_samples_of_one_worker_are_calls_of_their_own() -> None:
     pool = pool_of(["alpha"])
-    run, requests = asked("baseline:best-of:alpha,n=4", pool)
+    run, requests = run_and_requests("baseline:self-consistency:alpha,n=4", pool)
     assert run.status == "finished"
     assert [[m.content for m in request.messages] for request in requests] == [[QUERY]] * 4
     assert len({output.fingerprint for output in run.outputs.values()}) == 5
@@ -140,10 +143,20 @@ def test_the_samples_of_one_worker_are_calls_of_their_own() -> None:
 
 def test_self_reflection_reads_its_own_last_answer_only() -> None:
     pool = pool_of(["alpha"])
-    run, requests = asked("baseline:reflect:alpha", pool)
+    run, requests = run_and_requests("baseline:reflect:alpha", pool)
     assert len(requests) == 5
     assert [len(request.seen) for request in requests] == [0, 1, 1, 1, 1]
     assert [request.seen[0].response for request in requests[1:]] == [run.outputs[at].text for at in range(4)]
+
+
+def test_samples_are_drawn_at_a_temperature() -> None:
+    for name, temperature in (
+        ("baseline:self-consistency:alpha", 0.7),
+        ("baseline:self-consistency:alpha,temperature=0.2", 0.2),
+    ):
+        steps = planned(name).steps[:-1]
+        assert {step.sampling.temperature for step in steps} == {temperature}
+        assert len(steps) == 5
 
 
 @pytest.mark.slow
@@ -189,7 +202,7 @@ def test_a_masrouter_draws_the_same_group_for_the_same_question_and_keeps_to_wha
         workflow = planned(f"baseline:masrouter:mode=debate,agents=2,workers=gamma+alpha,seed={seed}")
         assert [step.access for step in workflow.steps] == [(), (), (1,), (0,), (2, 3)]
         assert set(workflow.workers()) <= {"gamma", "alpha"}
-    run, requests = asked(
+    run, requests = run_and_requests(
         "baseline:masrouter:mode=reflection,agents=2,workers=beta,temperature=0.3", pool_of()
     )
     assert run.status == "finished"

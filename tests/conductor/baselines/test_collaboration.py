@@ -12,7 +12,7 @@ from conductor.baselines.collaboration import (
     TASKS,
     Agent,
     Chances,
-    drawn,
+    draw_group,
     mode_of,
     task_of,
     unrolled,
@@ -49,7 +49,7 @@ def test_who_sees_whom_in_each_mode(mode: Mode, access: list[tuple[int, ...]]) -
 def test_a_workflows_mode_is_known_again(mode: Mode) -> None:
     draw = random.Random(2)
     for task in TASKS:
-        _, agents = drawn(task, ["a", "b"], Chances.alike(2), draw, mode=mode, agents=None)
+        _, agents = draw_group(task, ["a", "b"], Chances.alike(2), draw, mode=mode, agents=None)
         workflow = unrolled(task, mode, agents, Sampling(max_tokens=9))
         assert mode_of(workflow) == mode
         assert mode_of(workflow.with_sampling(0, Sampling(temperature=0.9))) == mode
@@ -84,19 +84,21 @@ def test_the_task_is_read_off_the_words(query: str, task: str) -> None:
 
 def test_a_group_is_drawn_by_its_chances_and_kept_to_what_is_given() -> None:
     draw = random.Random(1)
-    found = [
-        drawn("Math", ["a", "b", "c"], Chances([0, 3, 1, 0, 0, 0], [1, 0, 1]), draw, mode=None, agents=None)
+    groups = [
+        draw_group(
+            "Math", ["a", "b", "c"], Chances([0, 3, 1, 0, 0, 0], [1, 0, 1]), draw, mode=None, agents=None
+        )
         for _ in range(400)
     ]
-    sizes = Counter(len(agents) for _, agents in found)
+    sizes = Counter(len(agents) for _, agents in groups)
     assert set(sizes) == {2, 3}
     assert 250 < sizes[2] < 350
-    assert {agent.worker for _, agents in found for agent in agents} == {"a", "c"}
-    assert {mode for mode, _ in found} == set(MODES)
-    assert {agent.role for _, agents in found for agent in agents} == set(TASKS["Math"].roles)
+    assert {agent.worker for _, agents in groups for agent in agents} == {"a", "c"}
+    assert {mode for mode, _ in groups} == set(MODES)
+    assert {agent.role for _, agents in groups for agent in agents} == set(TASKS["Math"].roles)
     # In the pool's order, whatever was drawn first.
     assert all(
-        [each.worker for each in agents] == sorted(each.worker for each in agents) for _, agents in found
+        [each.worker for each in agents] == sorted(each.worker for each in agents) for _, agents in groups
     )
-    held = [drawn("Code", ["a"], Chances.alike(1), draw, mode="chain", agents=5) for _ in range(9)]
+    held = [draw_group("Code", ["a"], Chances.alike(1), draw, mode="chain", agents=5) for _ in range(9)]
     assert {(mode, len(agents)) for mode, agents in held} == {("chain", 5)}

@@ -11,13 +11,20 @@ import pytest
 from fake_openai import Served
 
 from conductor.baselines.encoder import Encoder
-from conductor.baselines.fitted import Fitted, Results, Row, identity_hash, read_fitted, write_fitted
+from conductor.baselines.fitted import (
+    Fitted,
+    ResultTable,
+    WorkerResult,
+    identity_hash,
+    read_fitted,
+    write_fitted,
+)
 from conductor.baselines.learning.learners import fit
 from conductor.baselines.named import Baseline, planner_named
 from conductor.baselines.options import Options
 from conductor.errors import ConductorError, DataError, FormatError, PlanError
+from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import plan
-from conductor.planner.protocol import PlanRequest
 from conductor.runs.events import PlanningFailed, WorkflowPlanned
 from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.schema import EmbeddingsTable
@@ -27,7 +34,7 @@ NAMES = ("alpha", "beta")
 CITIES = [f"What is the capital of {country}?" for country in ("Peru", "Chile", "Japan", "Egypt", "Kenya")]
 SUMS = [f"What is {n} + {n + 1}?" for n in range(5)]
 ROWS = [
-    Row(question=question, worker=name, right=(name == "alpha") == (question in SUMS), tokens=10)
+    WorkerResult(question=question, worker=name, right=(name == "alpha") == (question in SUMS), tokens=10)
     for question in (*CITIES, *SUMS)
     for name in NAMES
 ]
@@ -54,6 +61,7 @@ async def planned(name: str, query: str, pool: Pool) -> tuple[list[str], str]:
     raise AssertionError("planning has an end")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_a_file_is_read_back_and_routes_questions_it_has_not_seen(
     fitted: Fitted, tmp_path: Path
@@ -75,6 +83,7 @@ async def test_a_file_is_read_back_and_routes_questions_it_has_not_seen(
     assert not fitted.saw("What is the capital of Spain?")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_another_pool_is_refused_and_a_part_of_it_is_not(fitted: Fitted, tmp_path: Path) -> None:
     file = tmp_path / "router.json"
@@ -110,12 +119,12 @@ async def test_what_is_no_file_of_it_is_named(content: str | None, reason: str, 
             Fitted(baseline=kind, encoder=encoder, workers=(("alpha", "0"),), questions=(), parameters={}),
             file,
         )
-        document = json.loads(file.read_text())
+        document = json.loads(file.read_text(encoding="utf-8"))
         cards = pool_of("alpha").cards
         document["workers"] = [["alpha", identity_hash(cards["alpha"])]]
-        file.write_text(json.dumps(document))
+        file.write_text(json.dumps(document), encoding="utf-8")
     elif content is not None:
-        file.write_text(content)
+        file.write_text(content, encoding="utf-8")
     _, failure = await planned(f"baseline:routerdc:fitted={file}", "What?", pool_of("alpha"))
     assert reason in failure
 
@@ -161,26 +170,26 @@ async def test_what_learns_nothing_is_not_fitted() -> None:
         ),
     ],
 )
-def test_rows_from_which_nothing_can_be_learnt_are_refused(rows: list[Row], reason: str) -> None:
+def test_rows_from_which_nothing_can_be_learnt_are_refused(rows: list[WorkerResult], reason: str) -> None:
     with pytest.raises(DataError, match=reason):
-        Results(rows)
+        ResultTable(rows)
 
 
 def test_results_are_means_over_repeats_of_what_all_workers_answered() -> None:
     rows = [
-        Row(question="a", worker="alpha", right=True, tokens=10, cost=0.5),
-        Row(question="a", worker="alpha", right=False, tokens=30, cost=0.5),
-        Row(question="a", worker="beta", right=True, tokens=80, cost=0.1),
-        Row(question="b", worker="beta", right=True, tokens=80, cost=0.1),
+        WorkerResult(question="a", worker="alpha", right=True, tokens=10, cost=0.5),
+        WorkerResult(question="a", worker="alpha", right=False, tokens=30, cost=0.5),
+        WorkerResult(question="a", worker="beta", right=True, tokens=80, cost=0.1),
+        WorkerResult(question="b", worker="beta", right=True, tokens=80, cost=0.1),
     ]
-    found = Results(rows)
-    assert (found.questions, found.workers) == (("a",), ("alpha", "beta"))
-    assert found.shares_right() == [[0.5, 1.0]]
-    assert found.costs() == [[1.0, 0.2]]
+    results = ResultTable(rows)
+    assert (results.questions, results.workers) == (("a",), ("alpha", "beta"))
+    assert results.shares_right() == [[0.5, 1.0]]
+    assert results.costs() == [[1.0, 0.2]]
     unpriced = [row.model_copy(update={"cost": None}) for row in rows]
-    assert Results(unpriced).costs() == [[0.25, 1.0]]
+    assert ResultTable(unpriced).costs() == [[0.25, 1.0]]
     unknown = [row.model_copy(update={"tokens": None}) for row in unpriced]
-    assert Results(unknown).costs() == [[0.0, 0.0]]
+    assert ResultTable(unknown).costs() == [[0.0, 0.0]]
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -190,6 +199,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert issubclass(FormatError, ConductorError)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_an_endpoints_embeddings_are_kept_to_the_endpoint_that_gave_them(
     fake_openai: Served, tmp_path: Path

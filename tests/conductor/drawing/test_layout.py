@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
 
-from conductor.drawing.layout import MARGIN, Direction, Layout, Point, layouts, pane_layouts
+from conductor.drawing.layout import MARGIN, Direction, Earlier, Layout, Point, layouts, pane_layouts
 from conductor.workflow.model import Step, Workflow
 
 DIRECTIONS = ("down", "right")
@@ -119,7 +119,7 @@ def assert_ports_met(workflow: Workflow, picture: Layout) -> None:
     assert len(set(starts)) == len(starts)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @cases(12)
 @given(access=accesses())
@@ -144,6 +144,7 @@ def test_plans_of_known_shapes_are_clear_too(direction, access):
         assert_apart(picture)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_hundred_steps_that_all_read_all_earlier_ones_get_one_lane_a_step():
     picture = layout(dense(100))
@@ -178,7 +179,7 @@ def test_the_reader_of_a_fan_stands_below_its_middle():
     assert picture.cards[3].x == picture.cards[1].x
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @cases(12)
 @given(access=accesses())
@@ -230,6 +231,7 @@ def test_rows_and_cards_follow_the_width(access, width, kind, widest):
     assert (picture.kind, max(map(tops.count, tops))) == (kind, widest)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @cases(12)
 @given(access=accesses(), direction=st.sampled_from(DIRECTIONS))
@@ -280,3 +282,93 @@ def test_a_pane_of_usual_size_has_a_picture_that_can_be_read_whole(access, direc
     assert any(picture.least_width <= 712 and picture.least_height <= 604 for picture in pictures)
     for before, after in combinations(pictures, 2):
         assert after.least_width < before.least_width or after.least_height < before.least_height
+
+
+# -- after an edit ------------------------------------------------------------------------------------
+
+
+def edited(
+    data: st.DataObject, access: list[tuple[int, ...]]
+) -> tuple[list[tuple[int, ...]], dict[int, int]]:
+    """The access after a step is added or removed or reads others, and the earlier positions of its steps."""
+    at = data.draw(st.integers(0, len(access) - 1), label="at")
+    kind = data.draw(st.sampled_from(["add", "remove", "reconnect"]), label="kind")
+    if kind == "add":
+        places = [step if step <= at else step + 1 for step in range(len(access))]
+        moved = [tuple(places[read] for read in reads) for reads in access]
+        new = [*moved[: at + 1], data.draw(st.sampled_from([(), (at,)]), label="reads"), *moved[at + 1 :]]
+        return new, {place: step for step, place in enumerate(places)}
+    if kind == "remove" and len(access) > 1:
+        left = [step for step in range(len(access)) if step != at]
+        new = [tuple(left.index(read) for read in access[step] if read != at) for step in left]
+        return new, dict(enumerate(left))
+    reads = tuple(sorted(data.draw(st.sets(st.integers(0, at - 1)), label="reads"))) if at else ()
+    return [*access[:at], reads, *access[at + 1 :]], {step: step for step in range(len(access))}
+
+
+def spots(picture: Layout) -> list[tuple[int, float]]:
+    """Each card's row, counted from 0, and its place across."""
+    down = picture.direction == "down"
+    places = [(card.top, card.x) if down else (card.left, card.y) for card in picture.cards]
+    starts = sorted({start for start, _ in places})
+    return [(starts.index(start), across) for start, across in places]
+
+
+def without_lanes(picture: Layout) -> bool:
+    rows = [row for row, _ in spots(picture)]
+    return all(rows[reader] - rows[read] == 1 for read, reader in picture.routes)
+
+
+@pytest.mark.slow
+@cases(60)
+@given(data=st.data(), access=accesses(6), direction=st.sampled_from(DIRECTIONS))
+def test_an_edit_moves_only_what_changes_its_row_or_makes_room(data, access, direction):
+    before = pane_layouts(plan(access), direction=direction)
+    new, positions = edited(data, access)
+    for picture in pane_layouts(plan(new), direction=direction, earlier=Earlier(before, positions)):
+        places = spots(picture)
+        rows = [row for row, _ in places]
+        alike = [
+            {to: spots(old)[at][1] for to, at in positions.items() if spots(old)[at][0] == rows[to]}
+            for old in before
+            if (old.direction, old.kind) == (picture.direction, picture.kind)
+            and old.cards[0].width == picture.cards[0].width
+        ]
+        staying = [stay for stay in alike if len(stay) == max(map(len, alike))]
+        makes_room = any(
+            rows[step] in rows[step + 1 :]
+            for stay in staying
+            for step in range(len(rows))
+            if step not in stay
+        )
+        if staying and without_lanes(picture) and not makes_room:
+            assert any(all(places[step][1] == at for step, at in stay.items()) for stay in staying)
+
+
+@pytest.mark.slow
+@cases(25)
+@given(data=st.data(), access=accesses(12), direction=st.sampled_from(DIRECTIONS))
+def test_the_pictures_after_an_edit_are_as_sound_as_others(data, access, direction):
+    new, positions = edited(data, access)
+    earlier = Earlier(pane_layouts(plan(access), direction=direction), positions)
+    for picture in pane_layouts(plan(new), direction=direction, earlier=earlier):
+        assert_clear(picture)
+        assert_apart(picture)
+        assert_ports_met(plan(new), picture)
+        first, last = min(card.left for card in picture.cards), max(card.right for card in picture.cards)
+        assert last - first <= picture.width
+
+
+def test_a_step_beside_a_chain_leaves_the_chain_where_it_is():
+    before = pane_layouts(plan(chain(3)))
+    earlier = Earlier(before, {0: 0, 1: 1, 3: 2})
+    (first, second, beside, last), *_ = (
+        picture.cards for picture in pane_layouts(plan([(), (0,), (0,), (1, 2)]), earlier=earlier)
+    )
+    assert first.x == second.x == last.x < beside.left
+    assert [first.top, second.top, last.top] == [card.top for card in before[0].cards]
+
+
+def test_the_same_shape_after_the_same_picture_is_laid_out_once():
+    earlier = Earlier(pane_layouts(plan(REVIEW)), {step: step for step in range(len(REVIEW))})
+    assert pane_layouts(plan(REVIEW), earlier=earlier) is pane_layouts(plan(REVIEW), earlier=earlier)

@@ -1,4 +1,4 @@
-"""A request tells a step its place, its query and what it may see, and no response can break out of it."""
+"""A request shows a step its place, its query and what it may see, and no response can break out of it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def assigned(workflow: Workflow, *, query: str = "why?") -> BoundWorkflow:
     )
 
 
-def request_of(bound: BoundWorkflow, step: int, **given: str) -> Request:
-    outputs = {int(key.removeprefix("step")): output(text) for key, text in given.items()}
+def request_of(bound: BoundWorkflow, step: int, **texts: str) -> Request:
+    outputs = {int(key.removeprefix("step")): output(text) for key, text in texts.items()}
     return bound.request(step, outputs, address=bound.fingerprint(step, outputs))
 
 
@@ -53,8 +53,8 @@ def test_only_the_last_step_is_told_that_it_answers() -> None:
 def test_every_part_of_a_request_says_where_it_comes_from() -> None:
     workflow = workflow_of((), (), (1,)).with_worker(1, "beta")
     parts = request_of(assigned(workflow), 2, step0="unseen", step1="said").messages[0].parts
-    known = [(part.kind, part.text, part.step, part.worker) for part in parts if part.kind != "frame"]
-    assert known == [
+    origins = [(part.kind, part.text, part.step, part.worker) for part in parts if part.kind != "frame"]
+    assert origins == [
         ("query", "why?", None, None),
         ("subtask", "task 2", 1, "beta"),
         ("response", "said", 1, "beta"),
@@ -133,12 +133,12 @@ def test_an_address_counts_the_outputs_seen_and_no_others() -> None:
 def test_a_step_that_is_to_see_no_file_is_sent_none_and_has_another_address() -> None:
     file = AttachedFile(name="report.txt", text="6650 km")
     conversation = Conversation(turns=(Turn(role="user", text="Hello", files=(file,)),), files=(file,))
-    shown = workflow_of((), ())
-    hidden = shown.with_sight_of_files(0, False)
+    visible = workflow_of((), ())
+    hidden = visible.with_sight_of_files(0, False)
     pool = Pool(workers=(SimulatedWorker(name="alpha"),))
     bounds = [
         BoundWorkflow.of(workflow, query="How long?", pool=pool, conversation=conversation)
-        for workflow in (shown, hidden)
+        for workflow in (visible, hidden)
     ]
     sent = [bound.request(0, {}, address="0" * 64).messages[0].content for bound in bounds]
     assert [text.count("6650 km") for text in sent] == [2, 0]

@@ -77,8 +77,8 @@ def test_a_long_answer_is_cut_where_its_text_reaches_the_limit() -> None:
     state, events = run(workflow_of(()), Budget(tokens=200), worker)
     (step,) = state.steps
     assert (state.status, step.status) == ("over_budget", "cancelled")
-    (begun,) = (event for event in events if isinstance(event, StepStarted))
-    prompt = sum(tokens_of(message.content) for message in begun.request.messages)
+    (start,) = (event for event in events if isinstance(event, StepStarted))
+    prompt = sum(tokens_of(message.content) for message in start.request.messages)
     # The limit, and the one word that crossed it; two messages are counted as one text.
     assert 200 <= prompt + tokens_of(step.text) <= 203
     assert state.crossing is not None
@@ -89,8 +89,8 @@ def test_answers_that_come_at_once_share_the_limit() -> None:
     worker = SimulatedWorker(name="alpha", tokens=400, tokens_per_second=5000)
     state, events = run(workflow_of((), (), (0, 1)), Budget(tokens=300), worker)
     assert [step.status for step in state.steps] == ["cancelled", "cancelled", "waiting"]
-    begun = [event for event in events if isinstance(event, StepStarted)]
-    prompts = sum(tokens_of(message.content) for event in begun for message in event.request.messages)
+    starts = [event for event in events if isinstance(event, StepStarted)]
+    prompts = sum(tokens_of(message.content) for event in starts for message in event.request.messages)
     assert 299 <= prompts + sum(tokens_of(step.text) for step in state.steps) <= 303
 
 
@@ -132,10 +132,10 @@ async def test_reused_steps_cost_nothing() -> None:
     pool = Pool(workers=(FAST,))
     first = WorkflowRun(BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="a")
     finished = fold([event async for event in first.events()])
-    known = {step.output.fingerprint: step.output for step in finished.steps if step.output}
+    outputs = {step.output.fingerprint: step.output for step in finished.steps if step.output}
     meter = Meter(Budget(calls=1, tokens=1))
     again = WorkflowRun(
-        BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="b", outputs=known, meter=meter
+        BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="b", outputs=outputs, meter=meter
     )
     state = fold([event async for event in again.events()])
     assert (state.status, meter.calls, state.crossing) == ("finished", 0, None)
@@ -144,7 +144,7 @@ async def test_reused_steps_cost_nothing() -> None:
 async def test_a_budget_that_planning_has_used_up_is_said_to_be_the_reason() -> None:
     pool = Pool(workers=(FAST,))
     meter = Meter(Budget(tokens=10))
-    meter.made(CARD, (), answer="", usage=Usage(prompt_tokens=11, completion_tokens=0), seconds=0)
+    meter.count_earlier(CARD, (), answer="", usage=Usage(prompt_tokens=11, completion_tokens=0), seconds=0)
     bound = BoundWorkflow.of(workflow_of(()), query="why?", pool=pool)
     state = fold([event async for event in WorkflowRun(bound, pool, run="r", meter=meter).events()])
     assert (state.status, state.steps[0].status) == ("over_budget", "waiting")

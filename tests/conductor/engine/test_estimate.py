@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 import pytest
 from workflow_cases import workflow_of
@@ -16,6 +17,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
+from conductor.workflow.on_failure import OnFailure
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 
@@ -29,11 +31,11 @@ def estimate(
     runs: Collection[int],
     history: Iterable[Output],
     cards: Mapping[str, WorkerCard] = NESTED,
-    known: Mapping[int, Output] | None = None,
+    outputs: Mapping[int, Output] | None = None,
 ) -> Estimate:
     """Of workers about whose calls nothing is assumed, unless other cards are given."""
     bound = BoundWorkflow.of(workflow, query="why?", pool=POOL)
-    return estimates.estimate(bound, runs, history, cards=cards, known=known)
+    return estimates.estimate(bound, runs, history, cards=cards, outputs=outputs)
 
 
 def cards(kind: WorkerKind = "model", price: Price | None = None) -> dict[str, WorkerCard]:
@@ -44,7 +46,7 @@ def cards(kind: WorkerKind = "model", price: Price | None = None) -> dict[str, W
     }
 
 
-def made(
+def output_of(
     step: int, *, tokens: int | None, seconds: float = 1.0, cost: float | None = None, worker: str = "alpha"
 ) -> Output:
     usage = Usage(prompt_tokens=0 if tokens is not None else None, completion_tokens=tokens, cost=cost)
@@ -61,10 +63,10 @@ def made(
 
 
 HISTORY = (
-    made(0, tokens=10, seconds=1, cost=0.1),
-    made(1, tokens=20, seconds=2, cost=0.2),
-    made(1, tokens=40, seconds=4, cost=0.4),
-    made(2, tokens=70, seconds=7, cost=0.7),
+    output_of(0, tokens=10, seconds=1, cost=0.1),
+    output_of(1, tokens=20, seconds=2, cost=0.2),
+    output_of(1, tokens=40, seconds=4, cost=0.4),
+    output_of(2, tokens=70, seconds=7, cost=0.7),
 )
 
 
@@ -78,7 +80,7 @@ HISTORY = (
     ],
 )
 def test_a_step_takes_what_its_worker_took_at_its_place(runs: tuple[int, ...], takes: Estimate) -> None:
-    assert estimate(DIAMOND, runs, HISTORY) == takes
+    assert estimate(DIAMOND, runs, HISTORY) == replace(takes, at_least=bool(runs))
 
 
 def test_a_step_that_never_ran_takes_what_its_worker_took_elsewhere() -> None:
@@ -90,18 +92,39 @@ def test_a_step_that_never_ran_takes_what_its_worker_took_elsewhere() -> None:
     ("history", "takes"),
     [
         ((), Estimate(calls=1, tokens=None, cost=None, seconds=None)),
-        ((made(0, tokens=9, worker="beta"),), Estimate(calls=1, tokens=None, cost=None, seconds=None)),
-        ((made(0, tokens=None, seconds=2),), Estimate(calls=1, tokens=None, cost=None, seconds=2)),
+        ((output_of(0, tokens=9, worker="beta"),), Estimate(calls=1, tokens=None, cost=None, seconds=None)),
+        ((output_of(0, tokens=None, seconds=2),), Estimate(calls=1, tokens=None, cost=None, seconds=2)),
         (
-            (made(0, tokens=9).by_hand("mine", edit=HandEdit(at=1)),),
+            (output_of(0, tokens=9).by_hand("mine", edit=HandEdit(at=1)),),
             Estimate(calls=1, tokens=None, cost=None, seconds=None),
         ),
     ],
     ids=["nothing seen", "another worker", "tokens unknown", "by hand"],
 )
 def test_what_was_never_seen_is_unknown(history: tuple[Output, ...], takes: Estimate) -> None:
-    assert estimate(DIAMOND, (0,), history) == takes
-    assert takes.known == (takes.seconds is not None)
+    assert estimate(DIAMOND, (0,), history) == replace(takes, at_least=True)
+    assert takes.is_known == (takes.seconds is not None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "card", "more"),
+    [
+        (None, {}, False),
+        (OnFailure(output="nothing"), {}, False),
+        (OnFailure(retries=1), {}, True),
+        (OnFailure(fallback="beta"), {}, True),
+        (None, {"fallback": "beta"}, True),
+        (None, {"nested": True}, True),
+    ],
+    ids=["plain", "a text", "retries", "a rule's fallback", "a worker's fallback", "a Conductor"],
+)
+def test_calls_that_may_become_several_are_a_lower_bound(
+    rule: OnFailure | None, card: dict[str, object], more: bool
+) -> None:
+    own = {name: each.model_copy(update=card) for name, each in cards().items()}
+    takes = estimate(DIAMOND.with_on_failure(0, rule), (0,), (), own)
+    assert (takes.at_least, "at least 1 call" in takes.words) == (more, more)
+    assert together([takes, replace(takes, at_least=False)], at_once=1).at_least == more
 
 
 def test_one_unknown_call_makes_the_sum_unknown() -> None:
@@ -125,10 +148,10 @@ def test_an_answer_that_another_step_reads_is_in_its_prompt() -> None:
     assert alone is not None
     assert pair is not None
     assert pair - 2 * alone > 0.9 * ANSWER_TOKENS
-    short = {0: made(0, tokens=1)}
-    known = estimate(workflow_of((), (0,)), (1,), (), cards(), short).tokens
-    assert known is not None
-    assert known < pair - alone
+    short = {0: output_of(0, tokens=1)}
+    tokens = estimate(workflow_of((), (0,)), (1,), (), cards(), short).tokens
+    assert tokens is not None
+    assert tokens < pair - alone
 
 
 def test_what_a_call_without_a_price_costs_is_unknown() -> None:
@@ -147,7 +170,7 @@ def test_a_limit_of_the_answer_bounds_what_is_assumed() -> None:
 def test_built_in_experts_take_no_tokens_and_nothing_is_said_of_them_before_they_ran() -> None:
     takes = estimate(DIAMOND, (0, 1, 2, 3), (), cards("offline"))
     assert (takes.tokens, takes.cost, takes.words) == (0, 0.0, [])
-    ran = [made(step, tokens=None, seconds=0.5) for step in range(4)]
+    ran = [output_of(step, tokens=None, seconds=0.5) for step in range(4)]
     assert estimate(DIAMOND, (0, 1, 2, 3), ran, cards("offline")).words == ["~1.5 s"]
 
 

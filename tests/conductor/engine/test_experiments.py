@@ -1,4 +1,4 @@
-"""Experiments are variants of a workflow, and what they changed is told in order."""
+"""Experiments are variants of a workflow, and their changes are listed in order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pool_of(answer: object = None) -> Pool:
 
 
 def sightseer(request: Request) -> str:
-    """Says which steps it saw, so that an answer tells what reached it."""
+    """Answers with the steps that it saw, so that an answer shows what reached it."""
     return " ".join(f"{seen.step}({seen.response})" for seen in request.seen) or "nothing"
 
 
@@ -73,8 +73,8 @@ def test_a_swap_asks_each_worker_the_same_question() -> None:
     ]  # fmt: skip
     base, ends = tried(swap, DIAMOND, pool_of())
     assert all(called(end) == {3} for end in ends.values())
-    asked = [end.steps[3].request for end in ends.values()]
-    assert all(request is not None and request.seen == base.steps[3].request.seen for request in asked)  # type: ignore[union-attr]
+    requests = [end.steps[3].request for end in ends.values()]
+    assert all(request is not None and request.seen == base.steps[3].request.seen for request in requests)  # type: ignore[union-attr]
     assert {end.steps[3].output.worker for end in ends.values()} == {"beta", "gamma"}  # type: ignore[union-attr]
 
 

@@ -128,11 +128,11 @@ async def test_a_rule_holds_for_every_way_to_give_no_answer(worker: Worker) -> N
 
 
 async def test_who_reads_the_text_is_told_that_a_person_wrote_it_and_nothing_of_an_empty_one() -> None:
-    for text, told in (("red", True), ("", False)):
+    for text, is_seen in (("red", True), ("", False)):
         events = await events_of(run_of(ruled(OnFailure(output=text)), pool_of(Raising(GONE))))
         sent = next(event.request for event in events if isinstance(event, StepStarted) and event.step == 1)
         seen = "".join(part.text for part in sent.messages[0].parts)
-        assert ('edited="by hand"' in seen, "red" in seen) == (told, told)
+        assert ('edited="by hand"' in seen, "red" in seen) == (is_seen, is_seen)
 
 
 async def test_live_and_replayed_events_of_a_rule_give_the_same_run() -> None:

@@ -182,7 +182,7 @@ def test_a_refusal_stops_nobody_and_using_too_much_after_it_does() -> None:
 def test_a_call_made_before_counts_with_its_time() -> None:
     clock = Clock()
     meter = Meter(Budget(tokens=1000, seconds=10), clock=clock)
-    meter.made(card(), ["x" * 400], answer="x" * 40, usage=Usage(), seconds=4.0)
+    meter.count_earlier(card(), ["x" * 400], answer="x" * 40, usage=Usage(), seconds=4.0)
     used = meter.used
     assert (used.tokens, used.calls, used.seconds) == (110, 1, 4.0)
 

@@ -1,4 +1,4 @@
-"""A run starts each step when its inputs are there, keeps what it has, and says everything in order."""
+"""A run starts each step when its inputs are there, reuses what it has, and sends all events in order."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def statuses(state: RunState) -> list[str]:
     return [step.status for step in state.steps]
 
 
-async def settled(gated: Gated, *asked: str) -> None:
+async def settled(gated: Gated, *instructions: str) -> None:
     """Let everything happen that can, then see that exactly these were asked."""
     for _ in range(100):
         await asyncio.sleep(0)
-    assert sorted(gated.asked) == sorted(asked)
+    assert sorted(gated.instructions) == sorted(instructions)
 
 
 def test_what_a_worker_withdraws_is_recorded_before_it_counts_no_more() -> None:
@@ -118,8 +118,8 @@ def test_an_answer_that_is_sent_on_is_not_asked_for_again(
     bound = BoundWorkflow.of(workflow, query="why?", pool=pool)
     run = WorkflowRun(bound, pool, run="r", sent_on=True)
     state = fold(in_simulated_time(events_of(run)))
-    assert final.begun == (2 if again else 1)
-    assert early.begun == (2 if len(steps) > 1 else 0)
+    assert final.calls == (2 if again else 1)
+    assert early.calls == (2 if len(steps) > 1 else 0)
     if again:
         assert state.answer == "blue"
     else:
@@ -143,25 +143,25 @@ async def test_a_step_starts_the_moment_the_last_step_it_reads_is_done() -> None
     await settled(gated, "task 1", "task 2", "task 3", "task 4")
     for number in (4, 5):
         gated.gates[f"task {number}"].set()
-    state = await asyncio.wait_for(running, 2)
+    state = await asyncio.wait_for(running, 60)
     assert (state.status, state.answer) == ("finished", "done: task 5")
 
 
 def test_independent_steps_take_the_time_of_one() -> None:
-    async def taken() -> float:
+    async def duration() -> float:
         state = await played(workflow_of((), (), (), (), (0, 1, 2, 3)), pool_of(latency=10))
         assert (state.status, state.seconds is None) == ("finished", False)
         return now()
 
-    assert in_simulated_time(taken()) == pytest.approx(20)
+    assert in_simulated_time(duration()) == pytest.approx(20)
 
 
 async def test_events_are_numbered_without_gaps_and_never_go_back_in_time() -> None:
-    begun = time.time()
+    start = time.time()
     events = await events_of(run_of(DIAMOND, pool_of(tokens=5, tokens_per_second=2000)))
     assert [event.seq for event in events] == list(range(len(events)))
     assert all(a.at <= b.at for a, b in pairwise(events))
-    assert begun - 1 < events[0].at <= events[-1].at < time.time() + 1  # Unix time
+    assert start - 1 < events[0].at <= events[-1].at < time.time() + 1  # Unix time
     assert isinstance(events[0], RunStarted)
     assert isinstance(events[-1], RunFinished)
     assert {event.run for event in events} == {"r"}
@@ -281,6 +281,8 @@ def test_a_worker_that_the_pool_lacks_is_refused_before_anything_runs(pool: Pool
         run_of(workflow_of((), worker="delta"), pool)
 
 
+NOTHING = "Step 3: Its worker answered with nothing."
+
 # -- the answer --------------------------------------------------------------------------------------
 
 
@@ -292,10 +294,15 @@ def test_a_worker_that_the_pool_lacks_is_refused_before_anything_runs(pool: Pool
             ["one", "two", " \n"],
             "two",
             1,
-            "The final step's response is empty; this is the response of step 2.",
+            f"The final step's response is empty; this is the response of step 2. {NOTHING}",
         ),
-        (["one", "", ""], "one", 0, "The final step's response is empty; this is the response of step 1."),
-        (["", "", ""], None, None, "Every step's response is empty."),
+        (
+            ["one", "", ""],
+            "one",
+            0,
+            f"The final step's response is empty; this is the response of step 1. {NOTHING}",
+        ),
+        (["", "", ""], None, None, f"Every step's response is empty. {NOTHING}"),
     ],
 )
 async def test_the_answer_is_the_last_response_that_says_something(
@@ -327,7 +334,7 @@ async def test_a_cancelled_run_keeps_what_is_done() -> None:
     await settled(gated, "task 1", "task 2", "task 3")
     run.cancel()
     run.cancel()
-    events = await asyncio.wait_for(ending, 1)
+    events = await asyncio.wait_for(ending, 60)
     state = fold(events)
     assert statuses(state) == ["finished", "cancelled", "cancelled", "waiting"]
     assert (state.status, state.answer) == ("cancelled", None)
@@ -342,7 +349,7 @@ async def test_stopping_reaches_the_later_steps_of_a_chain() -> None:
         gated.gates[f"task {number}"].set()
     await settled(gated, "task 1", "task 2", "task 3")
     run.cancel()
-    state = fold(await asyncio.wait_for(ending, 1))
+    state = fold(await asyncio.wait_for(ending, 60))
     assert statuses(state) == ["finished", "finished", "cancelled", "waiting"]
     assert state.status == "cancelled"
 
@@ -365,13 +372,13 @@ def test_cancellation_is_final_within_a_second_whatever_a_worker_does() -> None:
         stubborn = Stubborn()
         run = run_of(workflow_of((), (0,)), Pool(workers=(stubborn,)))
         events: list[Event] = []
-        asked = 0.0
+        moment = 0.0
         async for event in run.events():
             events.append(event)
             if isinstance(event, StepDelta):
-                asked = now()
+                moment = now()
                 run.cancel()
-        assert now() - asked == pytest.approx(GRACE_SECONDS)
+        assert now() - moment == pytest.approx(GRACE_SECONDS)
         state = fold(events)
         assert (state.status, statuses(state)) == ("cancelled", ["cancelled", "waiting"])
         assert state.steps[0].text == "one"
@@ -463,10 +470,10 @@ async def test_a_worker_that_declines_ends_its_step_refused_and_its_words_are_re
     state = await played(pair, pool)
     assert statuses(state) == ["refused", "refused"]
     assert (state.status, state.answer, state.answered) == ("finished", "I cannot.", False)
-    assert [seen.response for seen in reader.asked[0].seen] == ["I cannot."]
+    assert [seen.response for seen in reader.requests[0].seen] == ["I cannot."]
     again = await played(pair, pool, outputs=outputs_of(state))
     assert (statuses(again), again.answered) == (["refused", "refused"], False)
-    assert len(reader.asked) == 1, "a refusal is reused as any other output"
+    assert len(reader.requests) == 1, "a refusal is reused as any other output"
 
 
 async def test_an_answer_that_read_a_refusal_is_an_answer() -> None:

@@ -58,7 +58,7 @@ class Rerun:
 
     radius: BlastRadius
     state: RunState
-    known: dict[str, Output]
+    reusable: dict[str, Output]
     workflow: Workflow
     scope: RunScope
 
@@ -66,7 +66,7 @@ class Rerun:
 def rerun(workflow: Workflow, changes: list[Edit], data: st.DataObject, pool: Pool) -> Rerun:
     first = asyncio.run(played(workflow, pool))
     outputs = outputs_of(first)
-    known = {address: outputs[address] for address in data.draw(st.sets(st.sampled_from(sorted(outputs))))}
+    reusable = {address: outputs[address] for address in data.draw(st.sets(st.sampled_from(sorted(outputs))))}
     new = edited(workflow, changes)
     kind = data.draw(st.sampled_from(["edited", "force", "from", "to", "only"]))
     free = sorted(set(range(len(new))) - (new.pins.keys() if kind == "only" else set()))
@@ -75,9 +75,9 @@ def rerun(workflow: Workflow, changes: list[Edit], data: st.DataObject, pool: Po
     else:
         scope = RunScope(kind=kind, step=data.draw(st.sampled_from(free)))
     preloaded = dict.fromkeys(range(len(new)), first.steps[0].output) if scope.kind == "only" else {}
-    radius = blast_radius(workflow, set_to(new, pool), known, scope=scope, preloaded=preloaded)
-    state = asyncio.run(played(new, pool, outputs=known, scope=scope, preloaded=preloaded))
-    return Rerun(radius, state, known, new, scope)
+    radius = blast_radius(workflow, set_to(new, pool), reusable, scope=scope, preloaded=preloaded)
+    state = asyncio.run(played(new, pool, outputs=reusable, scope=scope, preloaded=preloaded))
+    return Rerun(radius, state, reusable, new, scope)
 
 
 def called(state: RunState) -> set[int]:
@@ -98,12 +98,12 @@ def test_where_every_answer_is_new_the_radius_is_what_runs(
     radius, new = again.radius, again.workflow
     assert called(again.state) == radius.runs
     assert having(again.state, "reused") == radius.reused
-    assert having(again.state, "kept") == radius.kept
-    assert again.scope.covers(new) <= radius.runs | radius.known.keys()
-    assert not radius.runs & radius.known.keys()
+    assert having(again.state, "kept_because") == radius.kept_steps
+    assert again.scope.covers(new) <= radius.runs | radius.outputs.keys()
+    assert not radius.runs & radius.outputs.keys()
     forced = again.scope.forced(new)
     reading = {i for i in radius.runs if radius.runs.intersection(new.steps[i].access)}
-    assert radius.spared == reading - forced
+    assert radius.spared == (reading - forced if again.reusable else set())
     assert again.state.status == "finished"
 
 
@@ -120,7 +120,7 @@ def test_where_an_answer_comes_out_as_before_only_spared_steps_are_reused(
 ) -> None:
     again = rerun(workflow, changes, data, pool_of(answer))
     outputs = again.state.outputs
-    spared = {i for i in again.radius.spared if outputs[i].fingerprint in again.known}
+    spared = {i for i in again.radius.spared if outputs[i].fingerprint in again.reusable}
     assert called(again.state) == again.radius.runs - spared
     assert again.state.status == "finished"
 
@@ -131,7 +131,7 @@ def test_a_pinned_output_stands_and_says_when_its_inputs_have_changed() -> None:
     pinned = DIAMOND.with_pin(1, first.steps[1].output).with_instruction(0, "other")
     state = asyncio.run(played(pinned, pool, outputs=outputs_of(first)))
     assert called(state) == {0, 2, 3}
-    assert (state.steps[1].text, state.steps[1].kept) == (first.steps[1].text, "pinned")
+    assert (state.steps[1].text, state.steps[1].kept_because) == (first.steps[1].text, "pinned")
     bound = set_to(pinned, pool)
     assert changed_pins(bound, state.outputs) == {1}
     assert changed_pins(bound, first.outputs) == set()

@@ -32,8 +32,8 @@ CHAIN = workflow_of((), (0,), (), (1, 2))
 """Steps 1 and 2 are a chain, 3 stands beside it, 4 reads 2 and 3."""
 
 
-def said(wrong: str) -> SimulatedWorker:
-    """Says what it reads; what reads nothing is `wrong`."""
+def repeater(wrong: str) -> SimulatedWorker:
+    """A worker that repeats the responses it reads, or answers `wrong` if it reads no step."""
 
     def answer(request: Request) -> str:
         return " ".join(seen.response for seen in request.seen) or wrong
@@ -43,7 +43,7 @@ def said(wrong: str) -> SimulatedWorker:
 
 POOL = Pool(
     workers=(
-        said("Lyon"),
+        repeater("Lyon"),
         SimulatedWorker(name="beta", answer="Paris"),
         SimulatedWorker(name="echo", answer="Lyon"),
     )
@@ -56,25 +56,25 @@ def search(*replacements: Replacement, repeats: int = 1) -> StepSearch:
     )
 
 
-def tried(asked: Experiment, workflow: Workflow = CHAIN) -> tuple[RunState, dict[int, RunState]]:
+def tried(experiment: Experiment, workflow: Workflow = CHAIN) -> tuple[RunState, dict[int, RunState]]:
     """The run that is compared with, and the trials' ends."""
 
     async def all_of() -> tuple[RunState, dict[int, RunState]]:
         base = await played(workflow, POOL)
-        known, ends = frozen_outputs(base), {}
-        for at, trial in enumerate(trials_of(asked, workflow)):
+        outputs, ends = frozen_outputs(base), {}
+        for at, trial in enumerate(trials_of(experiment, workflow)):
             ends[at] = await played(
-                trial.workflow, POOL, outputs=known, scope=trial.scope, preloaded=base.outputs
+                trial.workflow, POOL, outputs=outputs, scope=trial.scope, preloaded=base.outputs
             )
         return base, ends
 
     return asyncio.run(all_of())
 
 
-def found(asked: StepSearch) -> tuple[StepVerdict, ...]:
-    base, ends = tried(asked)
+def judge(experiment: StepSearch) -> tuple[StepVerdict, ...]:
+    base, ends = tried(experiment)
     right = {at: "Paris" in (state.answer or "") for at, state in ends.items()}
-    return step_verdicts(base, trials_of(asked, CHAIN), ends, right)
+    return step_verdicts(base, trials_of(experiment, CHAIN), ends, right)
 
 
 def called(state: RunState) -> set[int]:
@@ -88,7 +88,7 @@ def test_only_what_follows_a_written_output_runs_again_and_it_is_marked_as_writt
     assert [end.answer for end in ends.values()] == ["Paris Lyon", "Lyon Paris"]
     output = ends[0].steps[0].output
     assert output is not None
-    assert (output.hand, ends[0].steps[0].kept, output.usage.total) == (HAND, "pinned", None)
+    assert (output.hand, ends[0].steps[0].kept_because, output.usage.total) == (HAND, "pinned", None)
 
 
 def test_only_a_step_and_what_follows_it_are_asked_where_another_worker_does_it() -> None:
@@ -97,14 +97,14 @@ def test_only_a_step_and_what_follows_it_are_asked_where_another_worker_does_it(
 
 
 def test_what_follows_an_output_that_stayed_the_same_is_reused_and_the_verdict_says_so() -> None:
-    asked = search(Replacement(step=1, worker="echo"))
-    assert called(tried(asked)[1][0]) == {1}
-    (verdict,) = found(asked)
+    experiment = search(Replacement(step=1, worker="echo"))
+    assert called(tried(experiment)[1][0]) == {1}
+    (verdict,) = judge(experiment)
     assert verdict.words == "the answer is still wrong, with the output that it had"
 
 
 def test_steps_with_which_the_answer_turns_right_come_first_the_earlier_before_the_later() -> None:
-    verdicts = found(
+    verdicts = judge(
         search(
             Replacement(step=3, worker="beta"),
             Replacement(step=2, text="Nice"),
@@ -120,10 +120,10 @@ def test_steps_with_which_the_answer_turns_right_come_first_the_earlier_before_t
 
 
 def test_repeats_bring_a_control_that_calls_the_same_steps_and_tells_a_cause_from_chance() -> None:
-    asked = search(Replacement(step=1, text="Paris"), Replacement(step=1, worker="echo"), repeats=2)
-    base, ends = tried(asked)
+    experiment = search(Replacement(step=1, text="Paris"), Replacement(step=1, worker="echo"), repeats=2)
+    base, ends = tried(experiment)
     assert [called(end) for end in ends.values()] == [{3}, {3}, {1, 3}, {1, 3}, {1, 3}, {1, 3}]
-    verdicts = found(asked)
+    verdicts = judge(experiment)
     assert [each.words for each in verdicts] == [
         "the answer is right in all 2 runs, never in the control",
         "the answer is still wrong in all 2 runs, with the output that it had",
@@ -131,43 +131,43 @@ def test_repeats_bring_a_control_that_calls_the_same_steps_and_tells_a_cause_fro
     ]
     assert found_words(verdicts) == "The answer turns right with another output of step 2."
     by_itself = dict.fromkeys(range(6), True)
-    varied = step_verdicts(base, trials_of(asked, CHAIN), ends, by_itself)
+    varied = step_verdicts(base, trials_of(experiment, CHAIN), ends, by_itself)
     assert varied[0].words == "the answer is right in all 2 runs, no more often than by chance"
     assert found_words(varied).endswith("it is right in 2 of 2 runs, too: the answer varies by itself.")
 
 
 def test_a_control_of_steps_that_do_not_follow_one_another_calls_every_step() -> None:
-    asked = search(Replacement(step=1, text="Paris"), Replacement(step=2, text="Paris"), repeats=2)
-    assert called(tried(asked)[1][5]) == {0, 1, 2, 3}
+    experiment = search(Replacement(step=1, text="Paris"), Replacement(step=2, text="Paris"), repeats=2)
+    assert called(tried(experiment)[1][5]) == {0, 1, 2, 3}
 
 
 def test_where_nothing_turns_it_right_that_is_said_with_what_may_be_the_reason() -> None:
-    words = found_words(found(search(Replacement(step=0, text="Nice"), Replacement(step=3, worker="echo"))))
+    words = found_words(judge(search(Replacement(step=0, text="Nice"), Replacement(step=3, worker="echo"))))
     assert words.startswith("With none of these outputs does the answer turn right.")
 
 
 def test_where_not_every_run_ended_nothing_is_concluded_from_the_others() -> None:
-    asked = search(Replacement(step=0, text="Nice"), Replacement(step=2, text="Paris"))
-    base, ends = tried(asked)
-    verdicts = step_verdicts(base, trials_of(asked, CHAIN), {0: ends[0]}, {0: False})
+    experiment = search(Replacement(step=0, text="Nice"), Replacement(step=2, text="Paris"))
+    base, ends = tried(experiment)
+    verdicts = step_verdicts(base, trials_of(experiment, CHAIN), {0: ends[0]}, {0: False})
     assert found_words(verdicts).startswith("With none of the outputs tried so far")
 
 
 @pytest.mark.parametrize("status", ["cancelled", "interrupted", "over_budget"])
 def test_a_trial_that_was_broken_off_says_nothing_of_its_step(status: RunStatus) -> None:
-    asked = search(Replacement(step=1, text="Paris"))
-    base, ends = tried(asked)
+    experiment = search(Replacement(step=1, text="Paris"))
+    base, ends = tried(experiment)
     broken = {0: replace(ends[0], status=status)}
-    (verdict,) = verdicts = step_verdicts(base, trials_of(asked, CHAIN), broken, {0: True})
+    (verdict,) = verdicts = step_verdicts(base, trials_of(experiment, CHAIN), broken, {0: True})
     assert (verdict.right, verdict.broken) == (0, 1)
     assert verdict.words == "was stopped early and shows nothing"
     assert found_words(verdicts).startswith("No run ended, so nothing is known.")
 
 
 def test_an_answer_that_is_not_compared_yet_is_to_come_and_a_lost_one_is_not_right() -> None:
-    asked = search(Replacement(step=1, text="Paris"))
-    base, ends = tried(asked)
-    trials: tuple[Trial, ...] = trials_of(asked, CHAIN)
+    experiment = search(Replacement(step=1, text="Paris"))
+    base, ends = tried(experiment)
+    trials: tuple[Trial, ...] = trials_of(experiment, CHAIN)
     (verdict,) = step_verdicts(base, trials, ends, {})
     assert (verdict.pending, verdict.words) == (1, "waits for its answer")
     (lost,) = step_verdicts(base, trials, {0: replace(ends[0], status="failed", answer=None)}, {})

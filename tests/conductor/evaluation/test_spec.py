@@ -8,7 +8,7 @@ from dataclasses import replace
 from worker_cases import outputs_of, played
 
 from conductor.evaluation.score import Score
-from conductor.evaluation.spec import CellResult, cell_result
+from conductor.evaluation.spec import CellResult, EvaluationSpec, cell_result
 from conductor.runs.state import RunState
 from conductor.values.messages import NOTHING_USED
 from conductor.values.output import HandEdit
@@ -54,3 +54,28 @@ def test_what_a_person_wrote_is_no_call() -> None:
     assert (result.calls, result.paid) == (2, 2)
     assert result.work == result.spent
     assert result.work.total is not None
+
+
+def test_half_of_a_trials_questions_is_held_out_until_a_variant_is_chosen() -> None:
+    spec = EvaluationSpec(data="", digest="", planners=("plan:a", "plan:b", "plan:c"), repeats=2)
+    assert not any(map(spec.holds_out, range(10)))
+    assert spec.cells(10) == 60
+    trial = spec.model_copy(update={"held_out": True})
+    held = [at for at in range(1000) if trial.holds_out(at)]
+    assert [at // 2 for at in held] == list(range(500)), "of two neighbours one"
+    assert 200 < sum(at % 2 for at in held) < 300
+    assert trial.cells(1000) == 500 * 3 * 2
+    assert not trial.asks("plan:a", held[0])
+    chosen = trial.model_copy(update={"confirmed": "plan:c"})
+    assert [name for name in chosen.planners if chosen.asks(name, held[0])] == ["plan:a", "plan:c"]
+    assert chosen.cells(1000) == (500 * 3 + 500 * 2) * 2
+    other = trial.model_copy(update={"seed": 1})
+    assert held != [at for at in range(1000) if other.holds_out(at)]
+
+
+def test_only_a_sequential_evaluation_has_an_order_of_its_own() -> None:
+    spec = EvaluationSpec(data="", digest="", planners=("a",))
+    sequential = spec.model_copy(update={"sequential": True})
+    assert list(spec.order(5)) == [0, 1, 2, 3, 4]
+    assert sorted(sequential.order(50)) == list(range(50)) != sequential.order(50)
+    assert sequential.order(50) == sequential.order(50)

@@ -9,11 +9,11 @@ from hypothesis import given
 from property_cases import cases
 from workflow_cases import WORKERS, workflow_of, workflows
 
+from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec
-from conductor.evaluation.table import Cell
-from conductor.evaluation.trials import MAX_COMBINATIONS, cheapest, next_combination, trials_of
+from conductor.evaluation.trials import MAX_COMBINATIONS, cheapest, confirmation_words, next_part, trials_of
 from conductor.values.messages import Usage
 from conductor.workflow.edits import (
     Edit,
@@ -32,9 +32,9 @@ Measured = Callable[[FixedPlan], tuple[int, int]]
 
 def _spec(workflow: Workflow, *edits: Edit, margin: float = 0.05) -> EvaluationSpec:
     base = FixedPlan.of("plan:it", "it", workflow)
-    given = (base, *(base.with_edits(edit) for edit in edits))
-    names = tuple(plan.name for plan in given)
-    return EvaluationSpec(data="", digest="", planners=names, given=given, margin=margin)
+    plans = (base, *(base.with_edits(edit) for edit in edits))
+    names = tuple(plan.name for plan in plans)
+    return EvaluationSpec(data="", digest="", planners=names, given=plans, margin=margin)
 
 
 def _cells(
@@ -57,18 +57,17 @@ def _searched(
 ) -> tuple[EvaluationSpec, list[Cell]]:
     """As an evaluation does it: measure what is next, until nothing is."""
     cells = _cells(spec, measured, of=of)
-    while (plan := next_combination(spec, cells)) is not None:
-        more = {"planners": (*spec.planners, plan.name), "given": (*spec.given, plan)}
-        spec = spec.model_copy(update=more)
+    while (more := next_part(spec, cells)) is not None:
+        spec = more
         cells = _cells(spec, measured, of=of)
     return spec, cells
 
 
-def _found(spec: EvaluationSpec, measured: Measured, workflow: Workflow = CHAIN) -> tuple[Edit, ...] | None:
+def _edits(spec: EvaluationSpec, measured: Measured, workflow: Workflow = CHAIN) -> tuple[Edit, ...] | None:
     spec, cells = _searched(spec, measured)
-    best = cheapest(trials_of(spec, cells), workflow)
-    assert best.next is None
-    return None if best.found is None else best.found.edits
+    search = cheapest(trials_of(spec, cells), workflow)
+    assert search.next is None
+    return None if search.best is None else search.best.edits
 
 
 EDGE, STEP = WithoutEdge(read=0, reader=2), WithoutStep(step=1)
@@ -108,7 +107,7 @@ def test_edits_that_spare_are_put_together_as_long_as_the_whole_is_not_worse() -
         tokens = 1000 - 100 * (EDGE in plan.edits) - 300 * (SWAP in plan.edits)
         return 90, tokens
 
-    assert _found(_spec(CHAIN, EDGE, SWAP), measured) == (SWAP, EDGE)
+    assert _edits(_spec(CHAIN, EDGE, SWAP), measured) == (SWAP, EDGE)
 
 
 @pytest.mark.slow
@@ -121,29 +120,29 @@ def test_effects_are_never_added_up() -> None:
 
     spec, _ = _searched(_spec(CHAIN, EDGE, SWAP), measured)
     assert len(spec.given) == 4
-    assert _found(_spec(CHAIN, EDGE, SWAP), measured) == (SWAP,)
+    assert _edits(_spec(CHAIN, EDGE, SWAP), measured) == (SWAP,)
 
 
 def test_what_is_worse_or_takes_more_is_not_taken() -> None:
-    assert _found(_spec(CHAIN, EDGE), lambda plan: (60, 100) if plan.edits else (90, 1000)) is None
-    assert _found(_spec(CHAIN, EDGE), lambda plan: (95, 2000) if plan.edits else (90, 1000)) is None
+    assert _edits(_spec(CHAIN, EDGE), lambda plan: (60, 100) if plan.edits else (90, 1000)) is None
+    assert _edits(_spec(CHAIN, EDGE), lambda plan: (95, 2000) if plan.edits else (90, 1000)) is None
 
 
 def test_one_step_gets_one_worker_and_a_step_that_is_gone_none() -> None:
     def measured(plan: FixedPlan) -> tuple[int, int]:
         return 90, 1000 - 100 * len(plan.edits) - 100 * (OTHER in plan.edits)
 
-    assert _found(_spec(CHAIN, SWAP, OTHER), measured) == (OTHER,)
+    assert _edits(_spec(CHAIN, SWAP, OTHER), measured) == (OTHER,)
     gone = WithoutStep(step=0)
-    assert _found(_spec(CHAIN, gone, SWAP), measured) in ((gone,), (SWAP,))
+    assert _edits(_spec(CHAIN, gone, SWAP), measured) in ((gone,), (SWAP,))
 
 
 def test_steps_that_reach_the_answer_no_longer_are_left_out_of_what_is_taken() -> None:
     """Without its only reader's edge step 1 is idle: measured with it left out, which cannot be worse."""
     workflow = workflow_of([], [], [0, 1])
     edge = WithoutEdge(read=0, reader=2)
-    found = _found(_spec(workflow, edge), lambda plan: (90, 1000 - 10 * len(plan.edits)), workflow)
-    assert found == (edge, WithoutIdleSteps())
+    edits = _edits(_spec(workflow, edge), lambda plan: (90, 1000 - 10 * len(plan.edits)), workflow)
+    assert edits == (edge, WithoutIdleSteps())
 
 
 def test_the_cost_is_what_counts_where_calls_have_a_price() -> None:
@@ -165,6 +164,66 @@ def test_whatever_is_measured_is_a_valid_workflow_and_the_search_ends(workflow: 
         assert isinstance(plan, FixedPlan)
         assert len(plan.edited) <= len(workflow)
     if edits:
-        best = cheapest(trials_of(spec, cells), workflow).found
+        best = cheapest(trials_of(spec, cells), workflow).best
         assert best is not None
         assert best.not_worse
+
+
+def _right_at(spec: EvaluationSpec, wrong: Callable[[int], bool]) -> list[Cell]:
+    """The variant takes less, and is wrong on some items."""
+    cells = []
+    for name in spec.planners:
+        for item in range(200):
+            if not spec.asks(name, item):
+                continue
+            right = name == spec.planners[0] or not wrong(item)
+            work = Usage(prompt_tokens=100 if name == spec.planners[0] else 50, completion_tokens=0)
+            result = CellResult(score=Score(verdict="right" if right else "wrong"), work=work)
+            cells.append(Cell(item=item, planner=name, repeat=0, session="s", result=result))
+    return cells
+
+
+@pytest.mark.parametrize(("worse_where_held_out", "confirmed"), [(False, True), (True, False)])
+def test_the_chosen_variant_is_confirmed_on_questions_that_the_search_did_not_see(
+    worse_where_held_out: bool, confirmed: bool
+) -> None:
+    spec = _spec(CHAIN, EDGE).model_copy(update={"held_out": True})
+
+    def wrong(item: int) -> bool:
+        return worse_where_held_out and spec.holds_out(item) and item % 5 == 0
+
+    cells = _right_at(spec, wrong)
+    assert not any(spec.holds_out(cell.item) for cell in cells)
+    assert trials_of(spec, cells).confirmation is None
+    chosen = next_part(spec, cells)
+    assert chosen is not None
+    assert chosen.confirmed == spec.planners[1]
+    cells = _right_at(chosen, wrong)
+    assert next_part(chosen, cells) is None
+    trials = trials_of(chosen, cells)
+    assert trials.confirmation is not None
+    assert trials.confirmation.accuracy is not None
+    assert (trials.confirmation.not_worse, trials.confirmation.accuracy.questions) == (confirmed, 100)
+    assert all(row.accuracy is not None and row.accuracy.questions == 100 for row in trials.rows)
+    words = confirmation_words(trials)
+    assert words.startswith("It is confirmed on 100" if confirmed else "It is not confirmed on 100")
+
+
+def test_without_held_out_questions_each_interval_is_bonferronis() -> None:
+    one, many = _spec(CHAIN, EDGE), _spec(CHAIN, EDGE, STEP, SWAP, OTHER)
+    (alone,) = trials_of(one, _cells(one, lambda _: (90, 1000))).rows
+    first, *_ = trials_of(many, _cells(many, lambda _: (90, 1000))).rows
+    assert alone.accuracy is not None
+    assert first.accuracy is not None
+    assert first.accuracy.interval.low < alone.accuracy.interval.low
+
+
+def test_repeats_do_not_make_a_variant_not_worse() -> None:
+    spec = _spec(CHAIN, EDGE)
+    once = _cells(spec, lambda _: (20, 1000), of=25)
+    often = [cell.model_copy(update={"repeat": repeat}) for cell in once for repeat in range(10)]
+    for cells in (once, often):
+        (row,) = trials_of(spec, cells).rows
+        assert row.accuracy is not None
+        assert row.tokens is not None
+        assert (row.not_worse, row.accuracy.questions, row.tokens.pairs) == (False, 25, 25)

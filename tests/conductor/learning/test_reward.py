@@ -70,12 +70,12 @@ async def test_rollouts_share_equal_steps_unless_each_is_to_be_fresh(fresh: bool
 
 
 async def test_a_call_under_way_is_shared_too():
-    begun, answered, called = 0, asyncio.Event(), asyncio.Event()
+    starts, answered, called = 0, asyncio.Event(), asyncio.Event()
 
     class Slow(SimulatedWorker):
         async def stream(self, request: Request):  # type: ignore[no-untyped-def]
-            nonlocal begun
-            begun += 1
+            nonlocal starts
+            starts += 1
             called.set()
             await answered.wait()
             async for item in super().stream(request):
@@ -88,7 +88,7 @@ async def test_a_call_under_way_is_shared_too():
         await asyncio.sleep(0)
     answered.set()
     outcomes = await waiting
-    assert begun == 1
+    assert starts == 1
     assert all(outcome.right for outcome in outcomes)
 
 

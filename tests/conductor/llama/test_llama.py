@@ -13,8 +13,8 @@ from local_conductor import WORKERS, write_untrained
 
 from conductor.errors import PoolError
 from conductor.llama.checkpoint import CONFIG, TOKENIZER, WEIGHTS
-from conductor.llama.model import Cache, Llama, read_llama
-from conductor.planner.local.prompt import prompt_text
+from conductor.llama.numpy_llama import Cache, Llama, read_llama
+from conductor.planner.local.local_prompt import prompt_text
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +52,13 @@ def test_the_likeliest_tokens_are_always_the_same_and_a_draw_gives_others(llama:
     assert written[0] == written[1]
     assert len(written[0].tokens) == 12
     assert not written[0].ended
-    drawn = [
+    draws = [
         llama.write(ids, most=12, forbidden=lambda _: (), temperature=5, draw=np.random.default_rng(seed))
         for seed in (1, 1, 2)
     ]
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert written[0].mean > drawn[0].mean
-    assert written[0].read_mean == drawn[0].read_mean
+    assert draws[0] == draws[1] != draws[2]
+    assert written[0].mean > draws[0].mean
+    assert written[0].read_mean == draws[0].read_mean
 
 
 def test_forbidden_tokens_are_never_written_and_the_others_are_likelier_for_it(llama: Llama):
@@ -78,6 +78,7 @@ def test_an_end_is_no_token_of_the_text_and_counts_in_its_mean(llama: Llama):
     assert (written.tokens, written.ended, written.mean) == ((7,), True, 0.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_continuation_ends_with_the_positions_of_the_model(llama: Llama):
     ids = [7] * (llama.config.max_position_embeddings - 3)
@@ -97,7 +98,7 @@ def test_a_folder_is_read_once_as_long_as_its_files_stay(folder: Path):
 def _config(**changes: object) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         file = folder / CONFIG
-        file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+        file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | changes), encoding="utf-8")
 
     return change
 

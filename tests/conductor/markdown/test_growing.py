@@ -51,8 +51,8 @@ Last #tag
 def test_a_text_that_grows_ends_as_the_whole_text(step: int) -> None:
     growing = growing_at_leisure()
     for end in range(0, len(GROWN) + step, step):
-        shown = growing.rendered("key", GROWN[:end])
-        assert shown.html.count("<p ") == shown.html.count("</p>")
+        rendering = growing.rendered("key", GROWN[:end])
+        assert rendering.html.count("<p ") == rendering.html.count("</p>")
     finished = growing.rendered("key", f"{GROWN}\n\nend\n\nend")
     assert finished == rendered(f"{GROWN}\n\nend\n\nend")
 
@@ -60,8 +60,8 @@ def test_a_text_that_grows_ends_as_the_whole_text(step: int) -> None:
 def test_a_text_that_grows_may_have_any_line_ends_and_halves_of_characters() -> None:
     growing = growing_at_leisure()
     for text in ("a\r\rb", "a\r\rb\r\nc\n\nd \ud83d", "a\r\rb\r\nc\n\nd \ud83d\ude00\n\n# e\n\nf"):
-        shown = growing.rendered("key", text)
-    assert [block[:14] for block in shown.blocks] == ['<p dir="auto">'] * 3 + [
+        rendering = growing.rendered("key", text)
+    assert [block[:14] for block in rendering.blocks] == ['<p dir="auto">'] * 3 + [
         '<h3 class="lev',
         '<p dir="auto">',
     ]
@@ -71,7 +71,7 @@ def test_words_that_were_withdrawn_are_not_shown_any_more() -> None:
     times = iter([0.0, 0.0])
     growing = Growing(now=times.__next__)
     growing.rendered("key", "- withdrawn\n" * 200)
-    assert growing.rendered("key", "anew").html == rendered("anew").html
+    assert growing.rendered("key", "again").html == rendered("again").html
 
 
 def test_of_a_text_that_grows_the_first_blocks_stay_as_they_are() -> None:
@@ -80,7 +80,7 @@ def test_of_a_text_that_grows_the_first_blocks_stay_as_they_are() -> None:
     second = growing.rendered("key", "a\n\nb\n\nc\n\nd **e**\n\nf")
     assert second.blocks[:3] == first.blocks[:3]
     assert second.blocks == rendered("a\n\nb\n\nc\n\nd **e**\n\nf").blocks
-    assert growing.rendered("key", "anew").blocks == rendered("anew").blocks
+    assert growing.rendered("key", "again").blocks == rendered("again").blocks
     assert growing.rendered("other", "b\n\nc").blocks == rendered("b\n\nc").blocks
 
 

@@ -24,8 +24,8 @@ MATHML = set(
 )
 ATTRIBUTES = {
     "class": r"level-\d|task|box done|box open|code|code-head|language|table|left|right|center|target|image"
-    r"|unseen|formula|formula display|formula-block|formula-drawn|comment|keyword|string|number|name|added"
-    r"|removed",
+    r"|unseen|formula|formula display|formula-block|formula-drawn|unbroken|comment|keyword|string|number|name"
+    r"|added|removed",
     "dir": "auto|ltr|rtl",
     "start": r"\d+",
     "href": r"(?i:https?://|mailto:)[!-~]+",
@@ -74,7 +74,7 @@ class Read(HTMLParser):
     handle_decl = handle_pi = unknown_decl = handle_comment
 
 
-SHOWN = [
+RENDERINGS = [
     ("# A *b*", '<h3 class="level-1" dir="auto">A <em>b</em></h3>'),
     ("###### A", '<h6 class="level-6" dir="auto">A</h6>'),
     ("a\nb", '<p dir="auto">a<br>\nb</p>'),
@@ -114,7 +114,7 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "html"), SHOWN)
+@pytest.mark.parametrize(("text", "html"), RENDERINGS)
 def test_markdown_becomes_html(text: str, html: str) -> None:
     assert html in rendered(text).html
 
@@ -136,17 +136,17 @@ def test_plain_paragraphs_are_not_marked_up() -> None:
     ],
 )
 def test_a_text_that_would_take_long_is_not_read_and_says_why(text: str, why: str) -> None:
-    shown = rendered(text)
-    assert shown.blocks == ()
-    assert why in shown.problem
+    rendering = rendered(text)
+    assert rendering.blocks == ()
+    assert why in rendering.problem
     assert why in Growing().rendered("key", text).problem
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_nothing_of_a_hostile_text_but_text_comes_out(name: str) -> None:
-    for shown in (rendered(RUNS[name]), Growing().rendered("key", RUNS[name])):
-        read = Read(shown.html)
-        assert not shown.problem
+    for rendering in (rendered(RUNS[name]), Growing().rendered("key", RUNS[name])):
+        read = Read(rendering.html)
+        assert not rendering.problem
         assert not any("javascript:" in link for link in read.links)
     Read(with_mathml(RUNS[name]).html, mathml=True)
 
@@ -154,10 +154,10 @@ def test_nothing_of_a_hostile_text_but_text_comes_out(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LASTS)
 def test_a_text_that_would_last_is_bounded(name: str) -> None:
-    shown = rendered(LASTS[name])
-    assert bool(shown.problem) != bool(shown.blocks)
-    assert len(shown.html) <= 2_000_000
-    Read(shown.html)
+    rendering = rendered(LASTS[name])
+    assert bool(rendering.problem) != bool(rendering.blocks)
+    assert len(rendering.html) <= 2_000_000
+    Read(rendering.html)
 
 
 PIECES = st.sampled_from(
@@ -200,9 +200,9 @@ TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=60).map("".join)
 @given(text=TEXTS)
 @cases(200)
 def test_only_the_listed_tags_and_attributes_come_out_of_any_text(text: str) -> None:
-    shown = rendered(text)
-    if not shown.problem:
-        Read(shown.html)
+    rendering = rendered(text)
+    if not rendering.problem:
+        Read(rendering.html)
         Read(with_mathml(text).html, mathml=True)
 
 
@@ -215,3 +215,10 @@ def test_code_keeps_every_letter(code: str, language: str) -> None:
     assert Read(rendered(f"```{language}\n{code}```").html).text.removeprefix(language).rstrip("\n") == (
         code.rstrip("\n")
     )
+
+
+def test_a_stop_stays_on_the_line_of_a_short_formula_before_it() -> None:
+    held = '<span class="unbroken"><span class="formula" dir="ltr">x</span>).</span> And'
+    assert held in rendered("(so $x$). And").html
+    for text in ("so $x$ and", "so *x*, and", f"so ${'x + ' * 20}y$, and"):
+        assert "unbroken" not in rendered(text).html

@@ -22,7 +22,7 @@ from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import PlanPrompt, PromptMessage
 
 WORKERS = ("alpha", "beta")
-ASKED = (
+MESSAGES = (
     PromptMessage(role="system", content="You are a Conductor."),
     PromptMessage(role="user", content="Why?"),
 )
@@ -36,8 +36,8 @@ def judged(run: str, thumbs: Thumbs | None = None) -> Judged:
     return Judged(run=run, answer=f"answer of {run}", thumbs=thumbs, pool_label="simulated")
 
 
-def correction(**given: Any) -> Correction:
-    prompt = given.pop("prompt", PlanPrompt(messages=ASKED, workers=WORKERS, max_steps=5))
+def correction(**values: Any) -> Correction:
+    prompt = values.pop("prompt", PlanPrompt(messages=MESSAGES, workers=WORKERS, max_steps=5))
     fields: dict[str, Any] = {
         "session": "s",
         "query": "Why?",
@@ -58,7 +58,7 @@ def correction(**given: Any) -> Correction:
         "note": "Give it to alpha",
         "current": True,
     }
-    return Correction(**fields | given)
+    return Correction(**fields | values)
 
 
 def test_a_pair_has_the_prompt_as_it_was_sent_and_both_plans_in_one_form() -> None:
@@ -119,8 +119,8 @@ def test_metadata_says_where_a_row_comes_from() -> None:
 def test_thumbs_decide_which_plan_is_the_better_one(
     planned: Thumbs | None, edited: Thumbs | None, better: str | None
 ) -> None:
-    made = correction(planned_run=judged("n1", planned), edited_run=judged("n2", edited))
-    row = row_of(made, kind="preferences")
+    example = correction(planned_run=judged("n1", planned), edited_run=judged("n2", edited))
+    row = row_of(example, kind="preferences")
     if better is None:
         assert isinstance(row, LeftOut)
         assert "thumbs down" in row.reason
@@ -161,10 +161,10 @@ def test_what_has_no_place_in_a_plan_is_named_beside_what_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "detail"),
+    ("values", "detail"),
     [
         ({"edited": PLANNED.with_worker(0, "gamma")}, "gamma"),
-        ({"prompt": PlanPrompt(messages=ASKED, workers=WORKERS, max_steps=1)}, "the limit is 1"),
+        ({"prompt": PlanPrompt(messages=MESSAGES, workers=WORKERS, max_steps=1)}, "the limit is 1"),
         (
             {
                 "dialect": "binary",
@@ -174,8 +174,8 @@ def test_what_has_no_place_in_a_plan_is_named_beside_what_has() -> None:
         ),
     ],
 )
-def test_a_plan_that_was_not_allowed_is_left_out_and_says_why(given: dict[str, Any], detail: str) -> None:
-    row = row_of(correction(**given), kind="preferences")
+def test_a_plan_that_was_not_allowed_is_left_out_and_says_why(values: dict[str, Any], detail: str) -> None:
+    row = row_of(correction(**values), kind="preferences")
     assert isinstance(row, LeftOut)
     assert "in the required form" in row.reason
     assert detail in row.detail
@@ -188,7 +188,7 @@ def test_without_what_was_asked_there_is_no_row() -> None:
 
 
 def test_a_later_rounds_plan_may_show_the_round_before() -> None:
-    prompt = PlanPrompt(messages=ASKED, workers=WORKERS, max_steps=5, round=2, form="json")
+    prompt = PlanPrompt(messages=MESSAGES, workers=WORKERS, max_steps=5, round=2, form="json")
     planned = PLANNED.with_sight_of_previous(1, True)
     row = row_of(correction(prompt=prompt, planned=planned, edited=PLANNED), kind="preferences", bare=True)
     assert isinstance(row, dict)
@@ -199,9 +199,9 @@ def test_a_later_rounds_plan_may_show_the_round_before() -> None:
 
 @pytest.mark.parametrize(("thumbs", "label"), [("up", True), ("down", False)])
 def test_a_judged_plan_is_a_row_without_a_pair(thumbs: Thumbs, label: bool) -> None:
-    prompt = PlanPrompt(messages=ASKED, workers=WORKERS, max_steps=5)
+    prompt = PlanPrompt(messages=MESSAGES, workers=WORKERS, max_steps=5)
     about = {"plan": "p", "planner": "c", "planner_kind": "model", "dialect": "any"}
-    given = JudgedPlan(
+    plan = JudgedPlan(
         session="s",
         query="Why?",
         prompt=prompt,
@@ -211,10 +211,10 @@ def test_a_judged_plan_is_a_row_without_a_pair(thumbs: Thumbs, label: bool) -> N
         run=judged("a", thumbs),
         **about,
     )
-    row = judged_row_of(given)
+    row = judged_row_of(plan)
     assert isinstance(row, dict)
     assert (row["label"], row["prompt"][1]["content"]) == (label, "Why?")
     assert parse(row["completion"][0]["content"], workers=WORKERS).workflow == PLANNED
     assert (row["metadata"]["answer"]["thumbs"], row["metadata"]["edited"]) == (thumbs, False)
-    assert set(judged_row_of(given, bare=True)) == {"prompt", "completion", "label"}
-    assert isinstance(judged_row_of(given.model_copy(update={"prompt": None})), LeftOut)
+    assert set(judged_row_of(plan, bare=True)) == {"prompt", "completion", "label"}
+    assert isinstance(judged_row_of(plan.model_copy(update={"prompt": None})), LeftOut)

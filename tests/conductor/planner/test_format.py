@@ -10,16 +10,21 @@ from property_cases import cases
 from conductor.errors import WorkflowError
 from conductor.planner.format import format_plan
 from conductor.planner.parsing.parse import parse
+from conductor.planner.parsing.quoted_example import PLACEHOLDER
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, Form
 
 POOL = ("Alpha", "Beta", "0")
 
 
+def is_instruction(instruction: str) -> bool:
+    return bool(instruction.strip()) and not PLACEHOLDER.match(instruction)
+
+
 @st.composite
 def workflows(draw: st.DrawFn) -> Workflow:
     spiced = st.lists(st.sampled_from(["<think>", "</think>", '"', "'", "\\", "\n", "]", "model_id = ["]))
-    text = st.builds(lambda a, b: a + "".join(b), st.text(), spiced).filter(str.strip)
+    text = st.builds(lambda a, b: a + "".join(b), st.text(), spiced).filter(is_instruction)
     count = draw(st.integers(1, 8))
     return Workflow.of(
         Step(
@@ -41,6 +46,15 @@ def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: 
     assert report.repairs == ()
 
 
+@pytest.mark.parametrize(
+    "text", ["A:<think>", "b:</think>", "A:<thinking>", r"C:\Users", r"C:\new", "A:\U0001f600"]
+)
+@pytest.mark.parametrize("form", ["lists", "json"])
+def test_what_looks_like_a_drive_is_read_back_as_it_was(text: str, form: Form) -> None:
+    workflow = Workflow.of([Step(instruction=text, worker="Alpha")])
+    assert parse(format_plan(workflow, POOL, form=form), workers=POOL).workflow == workflow
+
+
 @pytest.mark.slow
 @cases(150)
 @given(
@@ -53,7 +67,7 @@ def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: 
 def test_what_is_written_in_a_dialect_reads_back_as_the_same_workflow_or_is_refused(
     workflow: Workflow, dialect: Dialect, form: Form, round: int, sight: list[tuple[bool, bool]]
 ) -> None:
-    # Many steps see all or nothing, else few workflows could be said in some dialects.
+    # Many steps see all or nothing, else few workflows could be written in some dialects.
     for at, (previous, all_or_nothing) in zip(range(len(workflow)), sight, strict=False):
         if all_or_nothing:
             workflow = workflow.with_access(at, range(at) if workflow.steps[at].access else ())
@@ -61,7 +75,7 @@ def test_what_is_written_in_a_dialect_reads_back_as_the_same_workflow_or_is_refu
     try:
         text = format_plan(workflow, POOL, dialect=dialect, form=form, round=round)
     except WorkflowError:
-        # Any sight of earlier steps can be said by their numbers.
+        # Any sight of earlier steps can be written by their numbers.
         assert round > 1 or dialect in ("binary", "worker")
         return
     if form == "json":
@@ -105,7 +119,27 @@ def test_each_dialect_has_its_own_words_for_a_sight_or_none(
 
 @pytest.mark.parametrize(
     "instruction",
-    ["\ud83d\ude00 in halves", "\ud800", "a\u2028b", "\0", "</Think>", "\\u0041", '"""', "```", "caf\u00e9"],
+    [
+        *(
+            "\ud83d\ude00 in halves",
+            "\ud800",
+            "a\u2028b",
+            "\0",
+            "</Think>",
+            "\\u0041",
+            '"""',
+            "```",
+            "caf\u00e9",
+        ),
+        *(
+            "a\frac",
+            "a\\\b",
+            "where\nu \neq 0, $x\to y$\r\rho",
+            "C:\new\temp",
+            "\\\\host\\share\new",
+            "C:\\a\new",
+        ),
+    ],
 )
 def test_any_instruction_survives(instruction: str) -> None:
     workflow = Workflow.of([Step(instruction=instruction, worker="Beta")])

@@ -1,4 +1,4 @@
-"""A served model plans: held to the strictest constraint that its endpoint takes, and saying so otherwise."""
+"""A served model plans: held to the strictest constraint that its endpoint takes, with a note otherwise."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fake_openai import FakeOpenAI, Served, serving
 from raw_endpoint import DONE, chunk, raw_endpoint, replies
 
 from conductor.errors import WorkerError
-from conductor.planner.model_planner import ModelConductor
+from conductor.planner.conductor import OutgoingPrompt, PlanRequest
+from conductor.planner.model_planner import PLAN_TEMPERATURE, ModelConductor
 from conductor.planner.parsing.parse import parse
 from conductor.planner.planner import plan
 from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS
-from conductor.planner.protocol import Asked, PlanRequest
 from conductor.runs.events import PlanRejected, WorkflowPlanned
 from conductor.values.messages import Completion, Delta, Retried, Thought
 from conductor.workers.endpoint.client import ChatItem
@@ -57,7 +57,7 @@ def conductor(
 
 
 async def items_of(model: ModelConductor, request: PlanRequest = REQUEST) -> list[ChatItem]:
-    return [item async for item in model.stream(request) if not isinstance(item, Asked)]
+    return [item async for item in model.stream(request) if not isinstance(item, OutgoingPrompt)]
 
 
 def end_of(items: list[ChatItem]) -> Completion:
@@ -76,7 +76,8 @@ def bodies(served: Served) -> list[dict[str, Any]]:
 
 def held(body: dict[str, Any]) -> str:
     """Which constraint a body has."""
-    return "regex" if "structured_outputs" in body else "json" if "response_format" in body else "none"
+    keys = {"structured_outputs": "regex", "grammar": "grammar", "response_format": "json"}
+    return next((name for key, name in keys.items() if key in body), "none")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def vllm_session() -> Iterator[Served]:
 
 @pytest.fixture
 def vllm(vllm_session: Served) -> Served:
-    """An endpoint that says it is vLLM."""
+    """An endpoint that presents itself as vLLM."""
     vllm_session.fake.forget()
     return vllm_session
 
@@ -113,6 +114,50 @@ async def test_vllm_is_held_to_a_regular_expression(vllm: Served) -> None:
     assert retried(items) == []
 
 
+@pytest.mark.parametrize(("max_steps", "refused"), [(5, False), (MAX_REGEX_STEPS + 1, False), (5, True)])
+async def test_llama_cpp_is_held_to_a_grammar_until_it_refuses_one(max_steps: int, refused: bool) -> None:
+    request = REQUEST.model_copy(update={"max_steps": max_steps})
+    with serving(FakeOpenAI(owned_by="llamacpp")) as served:
+        name = "fault:unknown-parameter=grammar" if refused else "simulated"
+        items = await items_of(conductor(served.base_url, name), request)
+        assert [held(body) for body in bodies(served)] == (["grammar", "json"] if refused else ["grammar"])
+        first_body = bodies(served)[0]
+    assert "one JSON object" in first_body["messages"][0]["content"]
+    assert first_body["grammar"].startswith("root ::= ")
+    assert f"step{max_steps - 1} ::= " in first_body["grammar"]
+    assert [each.attempt for each in retried(items)] == ([1] if refused else [])
+
+
+@pytest.mark.parametrize(
+    ("keys", "temperature"),
+    [
+        ({}, PLAN_TEMPERATURE),
+        ({"temperature": 0.7}, 0.7),
+        ({"temperature": 0.0}, 0.0),
+        ({"reasoning_effort": "low"}, None),
+    ],
+)
+async def test_a_plan_is_asked_for_at_a_low_temperature_unless_the_pool_sets_one(
+    vllm: Served, keys: dict[str, Any], temperature: float | None
+) -> None:
+    await items_of(conductor(vllm.base_url, **keys))
+    assert bodies(vllm)[0].get("temperature") == temperature
+
+
+async def test_plans_to_choose_from_are_asked_for_at_the_models_own_temperature(vllm: Served) -> None:
+    await items_of(conductor(vllm.base_url), REQUEST.model_copy(update={"varied": True}))
+    assert "temperature" not in bodies(vllm)[0]
+
+
+async def test_a_model_that_takes_no_temperature_is_asked_again_without_one(vllm: Served) -> None:
+    model = conductor(vllm.base_url, "fault:unknown-parameter=temperature")
+    items = await items_of(model)
+    assert "asked again without temperature" in retried(items)[0].message
+    assert read(items).ok
+    assert retried(await items_of(model)) == []
+    assert [body.get("temperature") for body in bodies(vllm)] == [PLAN_TEMPERATURE, None, None]
+
+
 @pytest.mark.slow
 async def test_another_endpoint_is_held_to_a_schema_and_told_of_its_form(fake_openai: Served) -> None:
     report = read(await items_of(conductor(fake_openai.base_url)))
@@ -123,7 +168,7 @@ async def test_another_endpoint_is_held_to_a_schema_and_told_of_its_form(fake_op
     assert [repair.kind for repair in report.repairs] == ["json-steps"]
 
 
-@pytest.mark.parametrize("style", ["ours", "paper"])
+@pytest.mark.parametrize("style", ["ours", "research"])
 @pytest.mark.parametrize("dialect", ["any", "binary", "position", "worker"])
 async def test_free_text_is_asked_for_where_nothing_holds_it(
     fake_openai: Served, dialect: Dialect, style: PromptStyle
@@ -136,12 +181,40 @@ async def test_free_text_is_asked_for_where_nothing_holds_it(
     assert report.repairs == ()
 
 
-async def test_a_checkpoint_of_the_papers_layout_thinks_and_plans_in_free_text(
+async def test_the_research_layout_plans_in_free_text_and_goes_on_from_its_beginning(
     fake_openai: Served, vllm: Served
 ) -> None:
-    await items_of(conductor(fake_openai.base_url, prompt_style="paper"))
-    await items_of(conductor(vllm.base_url, prompt_style="paper"))
-    assert [held(body) for body in (*bodies(fake_openai), *bodies(vllm))] == ["none", "none"]
+    for served in (fake_openai, vllm):
+        await items_of(conductor(served.base_url, prompt_style="research"))
+    (other,), (own,) = bodies(fake_openai), bodies(vllm)
+    assert [held(body) for body in (other, own)] == ["none", "none"]
+    assert [message["role"] for message in own["messages"]] == ["system", "user", "assistant"]
+    assert own["messages"] == other["messages"]
+    assert (own["continue_final_message"], own["add_generation_prompt"]) == (True, False)
+    assert not {"continue_final_message", "add_generation_prompt"} & other.keys()
+
+
+async def test_an_answer_that_is_not_begun_is_not_gone_on_from(vllm: Served) -> None:
+    model = conductor(vllm.base_url, prompt_style="research")
+    await items_of(model, REQUEST.model_copy(update={"rejected": (PlanReport(text="No."),)}))
+    await items_of(conductor(vllm.base_url, constrain="none"))
+    assert [message["role"] for message in bodies(vllm)[0]["messages"]][-1] == "user"
+    assert not any("continue_final_message" in body for body in bodies(vllm))
+
+
+async def test_a_constraint_that_is_set_also_goes_on_from_the_beginning(vllm: Served) -> None:
+    await items_of(conductor(vllm.base_url, prompt_style="research", constrain="none"))
+    assert bodies(vllm)[0]["continue_final_message"] is True
+
+
+@pytest.mark.parametrize(("strict", "end"), [(False, WorkflowPlanned), (True, PlanRejected)])
+async def test_by_the_strict_form_no_plan_is_repaired(strict: bool, end: type) -> None:
+    text = 'model_id = ["gpt"]\nsubtasks = ["look"]\naccess_list = [[]]'
+    async with raw_endpoint(replies(chunk(content=text) + chunk("stop") + DONE)) as url:
+        model = conductor(url, constrain="none")
+        request = REQUEST.model_copy(update={"strict": strict})
+        events = [event async for event in plan(request, conductor=model, run="r")]
+    assert isinstance(events[-1], end)
 
 
 @pytest.mark.parametrize("constrain", ["regex", "json", "none"])
@@ -259,9 +332,9 @@ async def test_a_list_that_cannot_be_read_now_is_said_and_asked_for_again() -> N
 async def test_an_endpoint_without_a_list_is_no_vllm_and_that_is_no_news() -> None:
     missing = replies('{"error": "no such page"}', content_type="application/json", status="404 Not Found")
     async with raw_endpoint(missing) as base_url:
-        # The first thing that is said is the answer to the call itself.
+        # The first item answers the call itself.
         stream = conductor(base_url).stream(REQUEST)
-        assert isinstance(await anext(stream), Asked)
+        assert isinstance(await anext(stream), OutgoingPrompt)
         with pytest.raises(EndpointFailure, match="404"):
             await anext(stream)
 
@@ -316,10 +389,10 @@ async def test_a_plan_keeps_what_was_really_asked(vllm: Served, model: str, form
 
 async def test_closing_the_stream_lets_go_of_the_endpoint(vllm: Served) -> None:
     async with aclosing(conductor(vllm.base_url, "fault:stall").stream(REQUEST)) as items:
-        assert isinstance(await anext(items), Asked)
+        assert isinstance(await anext(items), OutgoingPrompt)
         assert isinstance(await anext(items), Delta)
     await asyncio.sleep(0)  # a connection is closed in the next turn of the loop
-    assert vllm.settled(1, within=1).outcome == "disconnected"
+    assert vllm.settled(1).outcome == "disconnected"
 
 
 async def test_a_model_that_breaks_off_gives_no_plan_but_reasons(fake_openai: Served) -> None:
@@ -327,6 +400,23 @@ async def test_a_model_that_breaks_off_gives_no_plan_but_reasons(fake_openai: Se
     events = [event async for event in plan(REQUEST, conductor=model, run="p")]
     assert isinstance(events[-1], PlanRejected)
     assert events[-1].report.problems
+
+
+@pytest.mark.parametrize(("constrain", "form"), [("json", "json"), ("none", "lists")])
+async def test_a_plan_that_is_cut_is_called_cut_and_asked_for_in_the_same_form(
+    fake_openai: Served, constrain: Constrain, form: str
+) -> None:
+    model = conductor(fake_openai.base_url, "fault:length", constrain=constrain)
+    events = [event async for event in plan(REQUEST, conductor=model, run="p")]
+    report = events[-1].report
+    assert report.problems[0].message.startswith("The answer was cut off at its token limit")
+    assert "raise max_tokens in the pool file" in report.problems[0].message
+    again = REQUEST.model_copy(update={"rejected": (report,)})
+    _ = [event async for event in plan(again, conductor=model, run="p")]
+    messages = bodies(fake_openai)[1]["messages"]
+    assert "cut off at its token limit" in messages[-1]["content"]
+    assert ("model_id, subtasks and access_list" in messages[-1]["content"]) is False
+    assert ("one JSON object" in messages[0]["content"]) is (form == "json")
 
 
 def test_its_card_says_who_it_is_and_holds_no_key() -> None:

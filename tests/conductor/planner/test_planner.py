@@ -1,4 +1,4 @@
-"""Planning says what a Conductor wrote and what stands in it, and never puts another plan in its place."""
+"""Planning reports what a Conductor wrote and what stands in it, and never puts another plan in its place."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from simulated_time import in_simulated_time
 from worker_cases import PlainIterator
 
 from conductor.errors import QueryError, WorkerError
-from conductor.planner.planner import MAX_QUERY, check_query, plan
-from conductor.planner.protocol import Asked, PlanRequest
+from conductor.planner.conductor import OutgoingPrompt, PlanRequest
+from conductor.planner.planner import check_query, plan
 from conductor.runs.events import (
     Event,
     PlanningDelta,
@@ -23,6 +23,7 @@ from conductor.runs.events import (
     WorkflowPlanned,
 )
 from conductor.runs.state import fold
+from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import Completion, Delta, Retried, Thought, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import StreamItem, WorkerCard
@@ -34,7 +35,7 @@ GOOD = "I think.\nmodel_id = [0, 1]\nsubtasks = ['plan', 'do']\naccess_list = [[
 
 @dataclass
 class Scripted:
-    """A Conductor that says these pieces, then ends with a completion, an error, or nothing.
+    """A Conductor that writes these pieces, then ends with a completion, an error, or nothing.
 
     It waits `pause` seconds after each piece, 0 for not at all.
     """
@@ -42,15 +43,15 @@ class Scripted:
     pieces: tuple[str, ...]
     end: Completion | BaseException | None
     dialect: Dialect = "any"
-    asked: Asked | None = None
+    event: OutgoingPrompt | None = None
     closed: bool = False
     pause: float = 0.0
     card = WorkerCard(name="script", kind="simulated", strengths="says its lines", model="script")
 
-    async def stream(self, _: PlanRequest) -> AsyncIterator[Asked | Delta | Completion]:
+    async def stream(self, _: PlanRequest) -> AsyncIterator[OutgoingPrompt | Delta | Completion]:
         try:
-            if self.asked is not None:
-                yield self.asked
+            if self.event is not None:
+                yield self.event
             for piece in self.pieces:
                 yield Delta(text=piece)
                 if self.pause:
@@ -130,8 +131,8 @@ async def test_a_report_has_the_providers_name_of_the_call(pool: Pool) -> None:
 
 async def test_a_plan_that_breaks_off_is_withdrawn_and_its_use_unknown(pool: Pool) -> None:
     retried = Retried(attempt=1, message="Broke.", seconds=0, withdrawn=5)
-    known = Usage(prompt_tokens=1, completion_tokens=1)
-    script = [Thought("hm"), Delta("mod"), retried, Delta(GOOD), Completion(text=GOOD, usage=known)]
+    usage = Usage(prompt_tokens=1, completion_tokens=1)
+    script = [Thought("hm"), Delta("mod"), retried, Delta(GOOD), Completion(text=GOOD, usage=usage)]
     request = PlanRequest(query="why?", workers=tuple(worker.card for worker in pool.workers), max_steps=5)
     events = [event async for event in plan(request, conductor=Plain(script), run="p")]
     withdrawal = next(at for at, event in enumerate(events) if isinstance(event, PlanningRetried))
@@ -145,9 +146,9 @@ async def test_a_plan_that_breaks_off_is_withdrawn_and_its_use_unknown(pool: Poo
 
 @pytest.mark.parametrize(("form", "repairs"), [("json", []), ("lists", ["json-steps"])])
 async def test_a_plan_is_read_as_it_was_asked_for(form: Form, repairs: list[str], pool: Pool) -> None:
-    asked = Asked(messages=(), form=form)
+    event = OutgoingPrompt(messages=(), form=form)
     text = '{"steps": [{"instruction": "a", "agent": 0, "access": []}]}'
-    end = (await planned(Scripted((text,), Completion(text=text), asked=asked), pool))[-1]
+    end = (await planned(Scripted((text,), Completion(text=text), event=event), pool))[-1]
     assert isinstance(end, WorkflowPlanned)
     assert [repair.kind for repair in end.report.repairs] == repairs
 

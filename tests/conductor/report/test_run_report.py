@@ -1,8 +1,11 @@
-"""The report of a run: all of it, letter for letter, and nothing that runs or asks for anything."""
+"""The report of a run: all of it, letter for letter; nothing runs but its player, nothing is asked for."""
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Sequence
+from hashlib import sha256
 from html.parser import HTMLParser
 from typing import get_args
 
@@ -17,6 +20,7 @@ from timed_run import timed_events, timed_workflow
 from workflow_cases import workflows
 
 from conductor.report import run_report
+from conductor.report.frames import frames_of
 from conductor.report.words import STATUSES
 from conductor.runs.events import (
     Event,
@@ -36,7 +40,7 @@ from conductor.values.output import HandEdit, Output
 from conductor.values.total import Total
 from conductor.workflow.model import Step, Workflow
 
-_VOID = {"meta", "link", "br", "hr"}
+_VOID = {"meta", "link", "br", "hr", "input"}
 
 TEXTS = [
     "<script>alert(1)</script>",
@@ -61,22 +65,23 @@ class Read(HTMLParser):
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
         self.texts: list[str] = []
+        self.scripts: list[str] = []
         self.all = ""
         self._open: list[tuple[str, bool]] = []
-        self._made: list[bool] = []
+        self._renderings: list[bool] = []
         self.feed(html)
         self.close()
         assert not self._open, "every element ends"
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         kinds = (dict(attributes).get("class") or "").split()
-        made = any(self._made)
-        self.tags += [] if made else [tag]
+        is_rendered = any(self._renderings)
+        self.tags += [] if is_rendered else [tag]
         self.attributes += attributes
         if tag not in _VOID:
             is_text = "text" in kinds
             self._open.append((tag, is_text))
-            self._made.append(made or "reading" in kinds)
+            self._renderings.append(is_rendered or "reading" in kinds)
             self.texts += [""] if is_text else []
 
     def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -85,9 +90,12 @@ class Read(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop()[0] == tag, "elements end in the order in which they began"
-        self._made.pop()
+        self._renderings.pop()
 
     def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1][0] == "script":
+            self.scripts.append(data)
+            return
         self.all += data
         if any(is_text for _, is_text in self._open):
             self.texts[-1] += data
@@ -127,7 +135,7 @@ def finished(
 
 
 def events_with(text: str) -> list[Event]:
-    """A run in which everything that somebody wrote is this text."""
+    """A run in which everything that a person or a model wrote is this text."""
     request = Request(messages=(Message(role="user", parts=(Part(kind="query", text=text),)),))
     return [
         started(f"do {text}", query=text),
@@ -153,8 +161,8 @@ def read(text: str) -> Read:
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_text_is_shown_letter_for_letter(text: str) -> None:
     page = read(text)
-    query, answer, instruction, request, given = page.texts
-    assert query == answer == given == text
+    query, answer, instruction, request, response = page.texts
+    assert query == answer == response == text
     assert instruction == f"do {text}"
     assert request == f"Query {text}"
 
@@ -171,13 +179,13 @@ def test_any_text_changes_no_element_of_the_page(text: str) -> None:
 
 
 def test_a_refusal_is_marked_as_no_answer_at_the_top_on_its_card_and_at_its_step() -> None:
-    begin, sent, given, end = events_with("I cannot.")
-    assert isinstance(given, StepFinished)
-    refused = given.output.model_copy(update={"finish_reason": "refused"})
+    begin, sent, finish, end = events_with("I cannot.")
+    assert isinstance(finish, StepFinished)
+    refused = finish.output.model_copy(update={"finish_reason": "refused"})
     events: list[Event] = [
         begin,
         sent,
-        given.model_copy(update={"output": refused}),
+        finish.model_copy(update={"output": refused}),
         end.model_copy(update={"answered": False}),
     ]
     html = reported(events)
@@ -193,20 +201,46 @@ def test_what_no_file_can_hold_is_replaced() -> None:
     html.encode()
 
 
-def test_nothing_runs_and_nothing_is_asked_for() -> None:
+def test_nothing_runs_but_the_player_and_nothing_is_asked_for() -> None:
     page = read('<a href="https://example.org/x.css">')
-    assert "script" not in page.tags
+    assert page.tags.count("script") == 2, "what is replayed, and what replays it"
     assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "action")]
     links = [value for name, value in page.attributes if name == "href"]
-    assert {str(link)[:5] for link in links} == {"#step", "#is-f", "data:", "https"}
+    assert {str(link)[:5] for link in links} == {
+        "#step",
+        "#is-f",
+        "#to-p",
+        "#to-b",
+        "#to-f",
+        "data:",
+        "https",
+    }
     leads_away = [str(link) for link in links if str(link).startswith("https")]
     assert leads_away == ["https://example.org/x.css"] * 2, "links to follow, of the answer and the output"
     relations = [value for name, value in page.attributes if name == "rel"]
     assert relations == ["icon", *["noopener noreferrer"] * 2]
     policies = [value for name, value in page.attributes if name == "content" and "default-src" in str(value)]
+    digest = b64encode(sha256(page.scripts[-1].encode()).digest()).decode()
     assert policies == [
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     ]
+
+
+def test_a_run_that_goes_on_has_no_replay_and_no_script() -> None:
+    html = reported(events_with("a")[:2])
+    assert "script" not in Read(html).tags
+    assert "script-src" not in html
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_is_replayed_and_what_is_imported_are_whole_and_end_no_element(text: str) -> None:
+    events = events_with(text)
+    line = json.dumps({"text": text})
+    html = run_report(fold(events), events, title="T", written_at=9.0, session=f"{line}\n")
+    replay, _, session = Read(html).scripts
+    assert json.loads(replay)["frames"] == [list(frame) for frame in frames_of(events, seconds=2.0)]
+    assert json.loads(session) == {"text": text}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -219,8 +253,8 @@ def test_a_hostile_answer_changes_nothing_around_it(name: str) -> None:
 def test_an_answer_is_rendered_and_its_source_is_beside_it() -> None:
     text = "# Sum\n\n| a |\n|---|\n| **1** |\n\n$x^2$ for $5 and $10\n"
     html = reported(events_with(text))
-    for made in ('<h3 class="level-1" dir="auto">Sum</h3>', "<strong>1</strong>", "<msup>", "$5 and $10"):
-        assert html.count(made) >= 2, "in the answer and in the output"
+    for markup in ('<h3 class="level-1" dir="auto">Sum</h3>', "<strong>1</strong>", "<msup>", "$5 and $10"):
+        assert html.count(markup) >= 2, "in the answer and in the output"
     assert Read(html).texts.count(text) == 3, "the query, and the sources of the answer and the output"
 
 
@@ -230,26 +264,26 @@ def test_long_texts_are_whole() -> None:
     assert read(text).texts[-1] == text
 
 
-# -- what is said ----------------------------------------------------------------------------------
+# -- what it states --------------------------------------------------------------------------------
 
 
 def test_a_run_is_told_step_by_step_with_what_it_took() -> None:
     page = Read(reported(timed_events(timed_workflow((), (), (0, 1)), [1.0, 2.0, 0.5])))
     assert "2.5 s" in page.all
     assert "Sees step 1, step 2." in " ".join(page.all.split())
-    assert page.all.count("simulated: no model was called") == 4, "the answer's and each step's"
-    assert "3, of which 3 ran" in page.all
+    assert page.all.count("simulated, no model is called") == 4, "the answer's and each step's"
+    assert "3 (3 ran)" in page.all
 
 
 def test_marks_tell_reused_pinned_and_hand_written_steps() -> None:
-    made = output("made", run="run-before")
-    hand = made.by_hand("mine", edit=HandEdit(at=0.0, by="Ada"))
+    earlier = output("made", run="run-before")
+    hand = earlier.by_hand("mine", edit=HandEdit(at=0.0, by="Ada"))
     request = Request(messages=())
     events: list[Event] = [
         started("one", "two", "three", "four"),
-        StepReused(run="run", seq=1, at=2.0, step=0, output=made, request=request),
+        StepReused(run="run", seq=1, at=2.0, step=0, output=earlier, request=request),
         StepKept(run="run", seq=2, at=2.0, step=1, output=hand, because="pinned"),
-        StepKept(run="run", seq=3, at=2.0, step=2, output=made, because="preloaded"),
+        StepKept(run="run", seq=3, at=2.0, step=2, output=earlier, because="preloaded"),
         finished(None, outcome="interrupted"),
     ]
     text = " ".join(Read(reported(events)).all.split())
@@ -268,10 +302,11 @@ def test_marks_tell_reused_pinned_and_hand_written_steps() -> None:
 
 
 def test_the_providers_name_of_a_call_is_told() -> None:
-    made = output("made").model_copy(update={"request_id": "req_<1>"})
-    reused = StepReused(run="run", seq=1, at=2.0, step=0, output=made, request=Request(messages=()))
+    earlier = output("made").model_copy(update={"request_id": "req_<1>", "left_out": ("temperature", "seed")})
+    reused = StepReused(run="run", seq=1, at=2.0, step=0, output=earlier, request=Request(messages=()))
     page = Read(reported([started("one"), reused, finished(None, outcome="interrupted")]))
     assert "request id req_<1>" in page.all
+    assert "asked without temperature, seed, as its endpoint requires" in page.all
 
 
 def test_a_failed_step_says_why_and_what_it_held_up() -> None:
@@ -314,9 +349,9 @@ def test_every_status_of_a_step_has_a_word_and_a_sign() -> None:
 def test_a_report_has_what_the_whole_session_used() -> None:
     state = fold(nested_events())
     used = Total(tokens=3_670, tokens_at_least=True, cost=0.25)
-    shown = Read(run_report(state, title="T", written_at=99.0, used=used)).all
-    assert "Session, with planning" in shown
-    assert "at least 3,670 tokens, $0.2500" in shown
+    text = Read(run_report(state, title="T", written_at=99.0, used=used)).all
+    assert "Session, with planning" in text
+    assert "at least 3,670 tokens, $0.2500" in text
     assert "Session, with planning" not in run_report(state, title="T", written_at=99.0, used=Total())
 
 

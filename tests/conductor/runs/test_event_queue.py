@@ -1,4 +1,4 @@
-"""What a run says is numbered, kept in order, and wakes whoever waits for it."""
+"""The events of a run are numbered and in order, and wake its readers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from conductor.runs.events import StepDelta
 
 
 def delta(record: Record, text: str) -> StepDelta:
-    return StepDelta(**record.stamp(), step=0, text=text)
+    return record.emit(StepDelta, step=0, text=text)
 
 
 def test_events_are_numbered_from_zero_and_read_once_in_order() -> None:
     record = Record("r")
     sent = [delta(record, text) for text in "abc"]
-    for event in sent:
-        record.add(event)
     assert [record.take() for _ in range(4)] == [*sent, None]
     assert [event.seq for event in sent] == [0, 1, 2]
     assert {event.run for event in sent} == {"r"}
@@ -31,9 +29,9 @@ def test_a_reader_is_woken_by_the_next_event() -> None:
         waiting = asyncio.create_task(record.more())
         await asyncio.sleep(1)
         assert not waiting.done()
-        record.add(delta(record, "a"))
-        record.add(delta(record, "b"))
-        await asyncio.wait_for(waiting, 1)
+        delta(record, "a")
+        delta(record, "b")
+        await asyncio.wait_for(waiting, 60)
         assert [event.text for event in (record.take(), record.take()) if isinstance(event, StepDelta)] == [
             "a",
             "b",
@@ -48,10 +46,10 @@ def test_a_reader_that_gave_up_keeps_nobody_from_saying_more() -> None:
         waiting = asyncio.create_task(record.more())
         await asyncio.sleep(0)
         waiting.cancel()
-        # The reader has been told to give up and has not heard of it yet.
-        record.add(delta(record, "a"))
+        # The reader was cancelled and has not had its turn yet.
+        delta(record, "a")
         await asyncio.wait([waiting])
-        record.add(delta(record, "b"))
+        delta(record, "b")
         assert waiting.cancelled()
         assert [record.take() is None for _ in range(3)] == [False, False, True]
 

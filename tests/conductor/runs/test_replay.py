@@ -1,4 +1,4 @@
-"""A recording tells the state at any second of a run, and a replay which second it has come to."""
+"""A recording has the state at any second of a run, and a replay the second it has come to."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ NESTED = nested_run.events()
 
 
 def long_run(count: int) -> list[Event]:
-    """A run of one step that says `count` words, a hundredth of a second apart, and never ends."""
-    begun = [event for event in timed_events(timed_workflow(()), [1]) if event.seq < 2]
-    assert [type(event) for event in begun] == [RunStarted, StepStarted]
+    """A run of one step that writes `count` words, a hundredth of a second apart, and never ends."""
+    opening = [event for event in timed_events(timed_workflow(()), [1]) if event.seq < 2]
+    assert [type(event) for event in opening] == [RunStarted, StepStarted]
     words = [StepDelta(run="r", seq=2 + i, at=i / 100, step=0, text=f"w{i} ") for i in range(count)]
-    return [*begun, *words]
+    return [*opening, *words]
 
 
 def test_at_the_end_the_state_is_that_of_the_whole_run():
@@ -83,8 +83,8 @@ def test_until_the_end_a_run_reads_as_running():
 
 def test_the_time_until_an_interrupted_run_was_found_is_not_replayed():
     events = [event for event in timed_events(DIAMOND, [1, 2, 3, 1]) if event.at < 4]
-    found = RunFinished(run="r", seq=99, at=90_000.0, outcome="interrupted", answer=None, answer_step=None)
-    recording = Recording.of([*events, found])
+    end = RunFinished(run="r", seq=99, at=90_000.0, outcome="interrupted", answer=None, answer_step=None)
+    recording = Recording.of([*events, end])
     assert recording.seconds == 3
     assert recording.at(2.5).status == "running"
     assert recording.at(3).status == "interrupted"

@@ -39,7 +39,7 @@ def planning(id: str, kind: WorkerKind = "model", *, round: int = 1) -> Planning
     return PlanningStarted(run=id, seq=0, at=0, query="q", planner="c", planner_kind=kind, round=round)
 
 
-def begun(id: str, steps: int = 2, *, round: int = 1) -> RunStarted:
+def run_start(id: str, steps: int = 2, *, round: int = 1) -> RunStarted:
     workflow = workflow_of(*[()] * steps)
     return RunStarted(run=id, seq=0, at=0, query="q", workflow=workflow, round=round)
 
@@ -83,7 +83,7 @@ def test_each_attempt_begins_a_state_that_goes_on_with_its_run() -> None:
         PlanRejected(run="p1", seq=1, at=0, report=bad, usage=SOME, seconds=1),
         planning("p2"),
         WorkflowPlanned(run="p2", seq=1, at=0, report=good, usage=SOME, seconds=1),
-        begun("r1", 1),
+        run_start("r1", 1),
         started("r1", 0),
         finished("r1", 0, "said", SOME),
         ended("r1", "said", 0),
@@ -98,8 +98,8 @@ def test_each_attempt_begins_a_state_that_goes_on_with_its_run() -> None:
 
 
 def test_an_earlier_rounds_answer_counts_where_a_later_one_has_none() -> None:
-    first = [begun("r1", 1), started("r1", 0), finished("r1", 0, "one"), ended("r1", "one", 0)]
-    state = folded(*first, planning("p", round=2), begun("r2", 1, round=2), ended("r2"))
+    first = [run_start("r1", 1), started("r1", 0), finished("r1", 0, "one"), ended("r1", "one", 0)]
+    state = folded(*first, planning("p", round=2), run_start("r2", 1, round=2), ended("r2"))
     assert (state.answer, state.run) == ("one", state.runs[0])
     assert [run.status for run in state.runs] == ["finished", "failed"]
 
@@ -107,35 +107,39 @@ def test_an_earlier_rounds_answer_counts_where_a_later_one_has_none() -> None:
 def test_planning_without_room_in_the_budget_is_no_part_of_the_run_before() -> None:
     over = BudgetExceeded(run="p", seq=0, at=0, limit="calls", used=1, allowed=1, refused=True)
     failed = PlanningFailed(run="p", seq=1, at=0, message="no room")
-    state = folded(begun("r", 1), ended("r", "one", None), over, failed)
+    state = folded(run_start("r", 1), ended("r", "one", None), over, failed)
     assert (state.runs[0].crossing, state.runs[0].planning_failure) == (None, None)
     assert (state.failure, state.over_budget, state.calls) == ("no room", over, 0)
 
 
 def test_a_call_that_was_stopped_makes_the_sum_unknown_but_not_what_is_known() -> None:
     stopped = StepCancelled(run="r", seq=0, at=0, step=1, usage=Usage(), seconds=1)
-    state = folded(begun("r"), started("r", 0), finished("r", 0, usage=SOME), started("r", 1), stopped)
+    state = folded(run_start("r"), started("r", 0), finished("r", 0, usage=SOME), started("r", 1), stopped)
     assert (state.usage.total, state.usage.cost, state.known_usage, state.calls) == (None, None, SOME, 2)
 
 
 def test_experts_and_rules_count_nothing() -> None:
     failed = PlanningFailed(run="p", seq=1, at=0, message="no")
     state = folded(
-        planning("p", "offline"), failed, begun("r"), started("r", 0, "offline"), finished("r", 0, "391")
+        planning("p", "offline"),
+        failed,
+        run_start("r"),
+        started("r", 0, "offline"),
+        finished("r", 0, "391"),
     )
     assert (state.usage.total, state.calls) == (0, 0)
 
 
 def test_what_is_called_inside_of_a_step_is_counted_once() -> None:
-    inner: list[Event] = [begun("i"), started("i", 0), finished("i", 0, usage=SOME)]
+    inner: list[Event] = [run_start("i"), started("i", 0), finished("i", 0, usage=SOME)]
     inner += [started("i", 1), finished("i", 1, usage=SOME)]
-    state = folded(begun("r"), started("r", 0), *within(inner), finished("r", 0, usage=SOME + SOME))
+    state = folded(run_start("r"), started("r", 0), *within(inner), finished("r", 0, usage=SOME + SOME))
     assert (state.usage, state.calls) == (SOME + SOME, 2)
 
 
 def test_plannings_at_the_same_time_inside_of_steps_are_all_counted() -> None:
     report = PlanReport(text="no plan")
-    events: list[Event] = [begun("r")]
+    events: list[Event] = [run_start("r")]
     events += [event for at, id in enumerate("pq") for event in within([planning(id)], step=at)]
     ends = [PlanRejected(run=id, seq=1, at=0, report=report, usage=SOME, seconds=1) for id in "pq"]
     (first,), (second,) = (within([end], step=at) for at, end in enumerate(ends))

@@ -1,4 +1,4 @@
-"""A run does as much of a workflow as it was asked for, and says what it left out."""
+"""A run does as much of a workflow as it was asked for, and names what it left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a run is the fold of its events, and says what is not known as not known."""
+"""The state of a run is the fold of its events, and states what is unknown as unknown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from conductor.runs.step_state import StepState
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output
 
-KNOWN = Usage(prompt_tokens=3, completion_tokens=4)
+USAGE = Usage(prompt_tokens=3, completion_tokens=4)
 
 
 def stamp(seq: int) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def started() -> RunStarted:
     return RunStarted(**stamp(0), query="why?", workflow=workflow_of((), (0,)))
 
 
-def begun(step: int, *, seq: int) -> StepStarted:
+def step_start(step: int, *, seq: int) -> StepStarted:
     return StepStarted(
         **stamp(seq),
         step=step,
@@ -57,7 +57,7 @@ def begun(step: int, *, seq: int) -> StepStarted:
     )
 
 
-def output(text: str = "said", usage: Usage = KNOWN) -> Output:
+def output(text: str = "said", usage: Usage = USAGE) -> Output:
     return Output(
         fingerprint="f",
         text=text,
@@ -70,7 +70,7 @@ def output(text: str = "said", usage: Usage = KNOWN) -> Output:
     )
 
 
-def ended(step: int, *, seq: int, usage: Usage = KNOWN, text: str = "said") -> StepFinished:
+def ended(step: int, *, seq: int, usage: Usage = USAGE, text: str = "said") -> StepFinished:
     return StepFinished(**stamp(seq), step=step, output=output(text, usage))
 
 
@@ -79,7 +79,7 @@ def over(*, seq: int, outcome: Any = "finished") -> RunFinished:
 
 
 def test_a_run_goes_from_waiting_to_finished() -> None:
-    events: list[Event] = [started(), begun(0, seq=1), StepDelta(**stamp(2), step=0, text="sa")]
+    events: list[Event] = [started(), step_start(0, seq=1), StepDelta(**stamp(2), step=0, text="sa")]
     state = fold(events)
     assert [step.status for step in state.steps] == ["running", "waiting"]
     assert (state.live, state.seconds, state.steps[0].seconds, state.steps[0].text) == (
@@ -89,7 +89,7 @@ def test_a_run_goes_from_waiting_to_finished() -> None:
         "sa",
     )
     assert not state.steps[0].done
-    state = fold([ended(0, seq=3), begun(1, seq=4), ended(1, seq=6), over(seq=7)], state)
+    state = fold([ended(0, seq=3), step_start(1, seq=4), ended(1, seq=6), over(seq=7)], state)
     assert [step.status for step in state.steps] == ["finished", "finished"]
     assert (state.status, state.answer, state.answer_step, state.warning) == ("finished", "said", 1, "late")
     assert (state.live, state.seconds, state.steps[1].seconds) == (False, 7.0, 2.0)
@@ -106,7 +106,7 @@ def test_a_run_of_reused_steps_costs_nothing() -> None:
         reused=True,
         worker_kind="simulated",
         request=Request(messages=()),
-        usage=KNOWN,
+        usage=USAGE,
     )
     assert (state.usage.total, state.steps[0].seconds) == (0, None)
 
@@ -116,26 +116,26 @@ def test_a_run_of_reused_steps_costs_nothing() -> None:
     [
         ([ended(0, seq=2)], 7),
         ([ended(0, seq=2, usage=Usage())], None),
-        ([ended(0, seq=2), begun(1, seq=3), ended(1, seq=4, usage=Usage(prompt_tokens=1))], None),
+        ([ended(0, seq=2), step_start(1, seq=3), ended(1, seq=4, usage=Usage(prompt_tokens=1))], None),
         ([StepFailed(**stamp(2), step=0, message="broke", usage=Usage(), seconds=1.0)], None),
         ([StepCancelled(**stamp(2), step=0, usage=Usage(), seconds=1.0)], None),
-        ([StepCancelled(**stamp(2), step=0, usage=KNOWN, seconds=1.0)], 7),
+        ([StepCancelled(**stamp(2), step=0, usage=USAGE, seconds=1.0)], 7),
         ([over(seq=2, outcome="interrupted")], None),
     ],
 )
 def test_one_unknown_call_makes_the_sum_unknown(ends: list[Event], total: int | None) -> None:
-    assert fold([started(), begun(0, seq=1), *ends]).usage.total == total
+    assert fold([started(), step_start(0, seq=1), *ends]).usage.total == total
 
 
 def test_a_step_that_ran_when_its_process_died_reads_interrupted() -> None:
-    state = fold([started(), begun(0, seq=1), over(seq=2, outcome="interrupted")])
+    state = fold([started(), step_start(0, seq=1), over(seq=2, outcome="interrupted")])
     assert [step.status for step in state.steps] == ["interrupted", "waiting"]
     assert (state.status, state.live, state.steps[0].seconds) == ("interrupted", False, None)
 
 
 @pytest.mark.parametrize(("text", "status"), [("said", "finished"), ("", "empty"), (" \n", "empty")])
 def test_an_output_of_white_space_is_an_empty_one(text: str, status: str) -> None:
-    assert fold([started(), begun(0, seq=1), ended(0, seq=2, text=text)]).steps[0].status == status
+    assert fold([started(), step_start(0, seq=1), ended(0, seq=2, text=text)]).steps[0].status == status
 
 
 def declined(step: int, *, seq: int) -> StepFinished:
@@ -144,7 +144,7 @@ def declined(step: int, *, seq: int) -> StepFinished:
 
 
 def test_a_step_whose_worker_declines_is_refused_and_its_text_counts() -> None:
-    state = fold([started(), begun(0, seq=1), declined(0, seq=2)])
+    state = fold([started(), step_start(0, seq=1), declined(0, seq=2)])
     assert (state.steps[0].status, state.steps[0].text, state.steps[0].done) == ("refused", "said", True)
 
 
@@ -158,8 +158,8 @@ def test_a_step_whose_worker_declines_is_refused_and_its_text_counts() -> None:
     ],
 )
 def test_a_run_says_whether_it_gave_what_it_was_for(end: RunFinished, *, answered: bool) -> None:
-    assert not fold([started(), begun(0, seq=1)]).answered
-    assert fold([started(), begun(0, seq=1), end]).answered is answered
+    assert not fold([started(), step_start(0, seq=1)]).answered
+    assert fold([started(), step_start(0, seq=1), end]).answered is answered
 
 
 def test_an_end_that_was_stored_before_answers_were_judged_counts_as_answered() -> None:
@@ -170,7 +170,7 @@ def test_an_end_that_was_stored_before_answers_were_judged_counts_as_answered() 
 def test_a_failure_keeps_the_text_so_far_and_blocks_its_readers() -> None:
     failed = StepFailed(**stamp(3), step=0, message="broke", usage=Usage(), seconds=2.0)
     blocked = StepBlocked(**stamp(4), step=1, by=(0,))
-    state = fold([started(), begun(0, seq=1), StepDelta(**stamp(2), step=0, text="sa"), failed, blocked])
+    state = fold([started(), step_start(0, seq=1), StepDelta(**stamp(2), step=0, text="sa"), failed, blocked])
     assert (state.steps[0].status, state.steps[0].text, state.steps[0].message) == ("failed", "sa", "broke")
     assert (state.steps[1].status, state.steps[1].blocked_by) == ("blocked", (0,))
     assert all(step.done for step in state.steps)
@@ -182,10 +182,10 @@ def test_planning_and_running_may_share_one_stream() -> None:
         [
             PlanningStarted(**stamp(0), query="why?", planner="rules", planner_kind="offline"),
             PlanningDelta(**stamp(1), text="so "),
-            PlanningDelta(**stamp(2), text="be it"),
+            PlanningDelta(**stamp(2), text="it is"),
         ]
     )
-    assert writing.planning_text == "so be it"
+    assert writing.planning_text == "so it is"
     state = advance(writing, WorkflowPlanned(**stamp(3), report=report, usage=Usage(), seconds=1.0))
     assert (state.query, state.planning_text, state.report, state.workflow) == (
         "why?",
@@ -208,7 +208,7 @@ def test_an_event_for_a_step_that_is_not_there_is_a_fault(step: int) -> None:
 
 def test_a_state_is_not_changed_by_what_follows() -> None:
     before = fold([started()])
-    advance(before, begun(0, seq=1))
+    advance(before, step_start(0, seq=1))
     assert before.steps[0].status == "waiting"
     assert fold([]) == RunState()
 
@@ -220,7 +220,9 @@ def test_pieces_of_texts_are_joined_up_to_the_next_event_and_fold_to_the_same_st
 ) -> None:
     events: list[Event] = [started()]
     for seq, (kind, step) in enumerate(pieces, start=1):
-        events.append(begun(step, seq=seq) if kind is None else kind(**stamp(seq), step=step, text=f"{seq} "))
+        events.append(
+            step_start(step, seq=seq) if kind is None else kind(**stamp(seq), step=step, text=f"{seq} ")
+        )
     short = list(joined(events))
     assert reduce(advance, short, RunState()) == reduce(advance, events, RunState())
     assert [event.seq for event in short] == sorted(event.seq for event in short)

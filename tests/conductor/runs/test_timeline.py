@@ -1,4 +1,4 @@
-"""A timeline says when each step ran, for whom it waited, and which way through the run was the longest."""
+"""A timeline shows when each step ran, for whom it waited, and which way through the run was the longest."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def test_the_first_word_is_one_that_was_not_withdrawn():
 
 def test_what_was_reused_takes_no_time_and_holds_nobody_up():
     first = timed_events(DIAMOND, [1, 2, 3, 1])
-    known = outputs_of(fold(first))
-    kept = {mark: output for mark, output in known.items() if output.step in (0, 2)}
-    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], outputs=kept))
+    outputs = outputs_of(fold(first))
+    selection = {mark: output for mark, output in outputs.items() if output.step in (0, 2)}
+    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], outputs=selection))
     assert [row.part for row in timeline.rows] == ["reused", "called", "reused", "called"]
     assert ends(timeline) == [0, 2, 0, 3]
     assert [row.waited_for for row in timeline.rows] == [None, None, None, 1]
@@ -109,8 +109,8 @@ def test_what_was_reused_takes_no_time_and_holds_nobody_up():
 
 def test_a_reused_step_behind_a_call_counts_when_that_call_is_done():
     chain = timed_workflow((), (0,), (1,))
-    known = outputs_of(fold(timed_events(chain, [1, 2, 3])))
-    second = {mark: output for mark, output in known.items() if output.step == 1}
+    outputs = outputs_of(fold(timed_events(chain, [1, 2, 3])))
+    second = {mark: output for mark, output in outputs.items() if output.step == 1}
     _, timeline = measured(timed_events(chain, [4, 2, 3], outputs=second))
     assert [row.part for row in timeline.rows] == ["called", "reused", "called"]
     assert ends(timeline) == [4, 4, 7]
@@ -118,8 +118,8 @@ def test_a_reused_step_behind_a_call_counts_when_that_call_is_done():
 
 
 def test_a_run_of_reused_steps_only_has_no_critical_path():
-    known = outputs_of(fold(timed_events(DIAMOND, [1, 2, 3, 1])))
-    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], outputs=known))
+    outputs = outputs_of(fold(timed_events(DIAMOND, [1, 2, 3, 1])))
+    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], outputs=outputs))
     assert timeline.path == ()
     assert timeline.seconds == 0
 
@@ -176,7 +176,7 @@ def test_a_live_run_grows_with_the_clock_and_has_no_critical_path_yet():
 def test_an_interrupted_run_ends_with_the_last_word_of_its_process():
     events: list[Event] = [event for event in timed_events(DIAMOND, [1, 2, 3, 1]) if event.at < 4]
     last = events[-1]
-    found = RunFinished(
+    end = RunFinished(
         run=last.run,
         seq=last.seq + 1,
         at=last.at + 86_400,
@@ -184,7 +184,7 @@ def test_an_interrupted_run_ends_with_the_last_word_of_its_process():
         answer=None,
         answer_step=None,
     )
-    state, timeline = measured([*events, found])
+    state, timeline = measured([*events, end])
     assert state.status == "interrupted"
     assert timeline.seconds == 3
     assert timeline_of(state, now=0.0).seconds == 3  # also where only the state is known
@@ -302,9 +302,9 @@ def _events(workflow):
 
 
 def test_an_edge_into_a_reused_step_has_no_known_time_for_it_would_be_called():
-    known = outputs_of(fold(_events(DIAMOND)))
-    kept = {mark: output for mark, output in known.items() if output.step in (0, 1)}
-    assert reported(timed_events(DIAMOND, [1, 2, 3, 1], outputs=kept)) == {
+    outputs = outputs_of(fold(_events(DIAMOND)))
+    selection = {mark: output for mark, output in outputs.items() if output.step in (0, 1)}
+    assert reported(timed_events(DIAMOND, [1, 2, 3, 1], outputs=selection)) == {
         (3, 4): (3, None),
         (1, 3): (4, None),
         (2, 4): (4, None),
@@ -330,13 +330,13 @@ def test_a_step_blocked_by_two_stays_blocked_without_one_of_them():
 
 def test_a_pinned_step_waits_for_nobody_so_what_it_reads_costs_nothing():
     output = fold(_events(DIAMOND)).steps[2].output
-    found = reported(timed_events(DIAMOND.with_pin(2, output), [1, 2, 3, 1]))
-    assert found == {(1, 2): (3, None), (2, 4): (3, None), (1, 3): (4, None), (3, 4): (4, None)}
+    edges = reported(timed_events(DIAMOND.with_pin(2, output), [1, 2, 3, 1]))
+    assert edges == {(1, 2): (3, None), (2, 4): (3, None), (1, 3): (4, None), (3, 4): (4, None)}
 
 
 def test_edges_of_steps_that_took_no_part_are_left_out():
-    found = reported(timed_events(DIAMOND, [1, 2, 3, 1], scope=RunScope(kind="to", step=1)))
-    assert found == {(1, 2): (2, None)}
+    edges = reported(timed_events(DIAMOND, [1, 2, 3, 1], scope=RunScope(kind="to", step=1)))
+    assert edges == {(1, 2): (2, None)}
 
 
 def test_of_a_run_that_was_stopped_nothing_is_reckoned():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.text.formatting import counted, dollars, duration, named, p_value, percent, size, tokens
+from conductor.text.formatting import dollars, duration, named, p_value, percent, quantity, size, tokens
 
 
 @pytest.mark.parametrize(
-    ("cost", "shown"),
+    ("cost", "text"),
     [
         (None, "-"),
         (0.0, "$0.00"),
@@ -18,17 +18,17 @@ from conductor.text.formatting import counted, dollars, duration, named, p_value
         (1234.5, "$1,234.50"),
     ],
 )
-def test_costs_are_dollars_and_unknown_is_no_zero(cost: float | None, shown: str) -> None:
-    assert dollars(cost) == shown
+def test_costs_are_dollars_and_unknown_is_no_zero(cost: float | None, text: str) -> None:
+    assert dollars(cost) == text
 
 
 def test_numbers_have_their_noun() -> None:
     assert (tokens(None), tokens(1), tokens(1240)) == ("- tokens", "1 token", "1,240 tokens")
-    assert counted(2, "step") == "2 steps"
+    assert quantity(2, "step") == "2 steps"
 
 
 @pytest.mark.parametrize(
-    ("names", "shown"),
+    ("names", "text"),
     [
         (["a"], "a"),
         (list("abcdef"), "a, b, c, d, e, f"),
@@ -36,34 +36,34 @@ def test_numbers_have_their_noun() -> None:
         (["a\n b", "x" * 100], f"a b, {'x' * 60}"),
     ],
 )
-def test_of_many_names_the_first_are_listed(names: list[str], shown: str) -> None:
-    assert named(names) == shown
+def test_of_many_names_the_first_are_listed(names: list[str], text: str) -> None:
+    assert named(names) == text
 
 
 @pytest.mark.parametrize(
-    ("bytes", "shown"), [(1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (12_400_000, "12.4 MB")]
+    ("bytes", "text"), [(1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (12_400_000, "12.4 MB")]
 )
-def test_room_is_shown_in_the_unit_that_fits(bytes: int, shown: str) -> None:
-    assert size(bytes) == shown
+def test_room_is_shown_in_the_unit_that_fits(bytes: int, text: str) -> None:
+    assert size(bytes) == text
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"),
+    ("seconds", "text"),
     [(None, "-"), (0.0, "<1 ms"), (0.042, "42 ms"), (1.0, "1.0 s"), (99.94, "99.9 s"), (150.0, "2.5 min")],
 )
-def test_time_is_shown_in_the_unit_that_fits(seconds: float | None, shown: str) -> None:
-    assert duration(seconds) == shown
+def test_time_is_shown_in_the_unit_that_fits(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(
-    ("part", "shown"), [(0, "0%"), (0.001, "<1%"), (0.5, "50%"), (0.999, ">99%"), (1, "100%")]
+    ("part", "text"), [(0, "0%"), (0.001, "<1%"), (0.5, "50%"), (0.999, ">99%"), (1, "100%")]
 )
-def test_what_is_there_is_never_shown_as_nothing_and_most_never_as_all(part: float, shown: str) -> None:
-    assert percent(part) == shown
+def test_what_is_there_is_never_shown_as_nothing_and_most_never_as_all(part: float, text: str) -> None:
+    assert percent(part) == text
 
 
 @pytest.mark.parametrize(
-    ("p", "shown"), [(0.0, "<0.001"), (0.0009, "<0.001"), (0.001, "0.001"), (1.0, "1.000")]
+    ("p", "text"), [(0.0, "<0.001"), (0.0009, "<0.001"), (0.001, "0.001"), (1.0, "1.000")]
 )
-def test_a_p_is_never_0(p, shown):
-    assert p_value(p) == shown
+def test_a_p_is_never_0(p, text):
+    assert p_value(p) == text

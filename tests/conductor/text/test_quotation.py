@@ -1,4 +1,4 @@
-"""Quoted words are found in the text that they were selected in, or are said to be gone."""
+"""Quoted words are found in the text that they were selected in, or are reported as gone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TEXT = "The **answer** is 391, and\n- the answer  is\n- certain: `a+b`."
 
 
 @pytest.mark.parametrize(
-    ("quote", "near", "found"),
+    ("quote", "near", "part"),
     [
         ("answer", 0, "answer"),
         ("The answer is 391", 0, "The **answer** is 391"),
@@ -25,9 +25,9 @@ TEXT = "The **answer** is 391, and\n- the answer  is\n- certain: `a+b`."
         ("**", 60, "**"),
     ],
 )
-def test_words_are_found_whatever_marks_stand_between_them(quote: str, near: int, found: str | None) -> None:
+def test_words_are_found_whatever_marks_stand_between_them(quote: str, near: int, part: str | None) -> None:
     place = located(TEXT, quote, near=near)
-    assert (None if place is None else TEXT[slice(*place)]) == found
+    assert (None if place is None else TEXT[slice(*place)]) == part
 
 
 def test_of_several_places_the_nearest_one_counts() -> None:

@@ -10,7 +10,7 @@ from conductor.text.excerpt import EXCERPT_LENGTH, excerpt, last_line
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("", ""),
         ("Plain.", "Plain."),
@@ -28,8 +28,8 @@ from conductor.text.excerpt import EXCERPT_LENGTH, excerpt, last_line
         ("התשובה היא **41**", "התשובה היא 41"),
     ],
 )
-def test_an_excerpt_is_what_a_reader_sees(text, shown):
-    assert excerpt(text) == shown
+def test_an_excerpt_is_what_a_reader_sees(text, expected):
+    assert excerpt(text) == expected
 
 
 def test_what_is_too_long_ends_with_an_ellipsis():
@@ -38,7 +38,7 @@ def test_what_is_too_long_ends_with_an_ellipsis():
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("", ""),
         ("one\ntwo\n", "two"),
@@ -48,15 +48,15 @@ def test_what_is_too_long_ends_with_an_ellipsis():
         ("a" * 5000, "…" + "a" * (EXCERPT_LENGTH - 1)),
     ],
 )
-def test_the_last_line_is_the_newest_that_says_something(text, shown):
-    assert last_line(text) == shown
+def test_the_last_line_is_the_newest_that_says_something(text, expected):
+    assert last_line(text) == expected
 
 
 @given(st.text(alphabet="ab *_`#|[]()!<>-~\n\\$", max_size=400))
 def test_any_text_gives_a_short_line(text):
-    for shown in (excerpt(text), last_line(text)):
-        assert len(shown) <= EXCERPT_LENGTH
-        assert "\n" not in shown
+    for line in (excerpt(text), last_line(text)):
+        assert len(line) <= EXCERPT_LENGTH
+        assert "\n" not in line
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ JSON = st.recursive(
 )
 
 
-def counted(content: bytes, *, at_once: int) -> int:
+def values_in(content: bytes, *, at_once: int) -> int:
     counter = ValueCounter()
     for start in range(0, len(content), at_once):
         counter.feed(content[start : start + at_once])
@@ -46,7 +46,7 @@ def values(of: Any) -> int:
     ],
 )
 def test_the_values_of_a_text_are_counted(content: bytes, expected: int) -> None:
-    assert counted(content, at_once=1_000) == expected
+    assert values_in(content, at_once=1_000) == expected
 
 
 @pytest.mark.slow
@@ -56,4 +56,4 @@ def test_the_count_does_not_depend_on_where_the_pieces_end(
     document: Any, at_once: int, ascii_only: bool, indent: int | None
 ) -> None:
     content = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
-    assert counted(content, at_once=at_once) == values(document)
+    assert values_in(content, at_once=at_once) == values(document)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.text.word_diff import Piece, TextDiff, compare_texts
+from conductor.text.word_diff import DiffPiece, TextDiff, compare_texts
 
 TEXTS = st.one_of(
     st.text(max_size=60),
@@ -33,7 +33,7 @@ def restored(diff: TextDiff) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "shown"),
+    ("old", "new", "expected"),
     [
         ("", "", ""),
         ("the same", "the same", "the same"),
@@ -51,8 +51,8 @@ def restored(diff: TextDiff) -> tuple[str, str]:
         ("Case counts", "case counts", "[-Case -]{+case +}counts"),
     ],
 )
-def test_words_that_went_and_came_are_told_from_those_that_stayed(old: str, new: str, shown: str) -> None:
-    assert marked(old, new) == shown
+def test_words_that_went_and_came_are_told_from_those_that_stayed(old: str, new: str, expected: str) -> None:
+    assert marked(old, new) == expected
 
 
 def test_a_stray_word_in_common_does_not_break_up_a_long_change() -> None:
@@ -104,6 +104,7 @@ def test_in_a_very_long_text_single_changed_words_are_found() -> None:
     assert [piece.text.split() for piece in diff.pieces if piece.kind == "added"] == [["changed"]] * 200
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "grain"),
@@ -129,4 +130,4 @@ def test_a_moved_paragraph_goes_in_one_place_and_comes_in_another() -> None:
 
 
 def test_a_replaced_text_is_shown_before_what_replaced_it() -> None:
-    assert compare_texts("one", "two").pieces == (Piece("removed", "one"), Piece("added", "two"))
+    assert compare_texts("one", "two").pieces == (DiffPiece("removed", "one"), DiffPiece("added", "two"))

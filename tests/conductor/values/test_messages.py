@@ -47,8 +47,8 @@ def test_a_request_tells_the_query_the_task_and_what_was_seen_apart() -> None:
         SeenResponse(step=0, worker="alpha", instruction="plan", response="a plan"),
         SeenResponse(step=2, worker="beta", instruction="plan", response="another"),
     )
-    kept = TypeAdapter(Request)
-    assert kept.validate_json(kept.dump_json(request)) == request
+    adapter = TypeAdapter(Request)
+    assert adapter.validate_json(adapter.dump_json(request)) == request
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_a_steps_own_sampling_goes_before_the_workers() -> None:
 
 
 def test_a_part_cannot_be_changed_and_has_the_fields_it_was_given() -> None:
-    given: dict[str, object] = {
+    fields: dict[str, object] = {
         "kind": "response", "text": "a", "step": 1, "worker": "w", "round": 2, "by_hand": True
     }  # fmt: skip
-    part = Part(**given)  # type: ignore[arg-type]
-    assert asdict(part) == given
+    part = Part(**fields)  # type: ignore[arg-type]
+    assert asdict(part) == fields
     with pytest.raises(FrozenInstanceError):
         part.text = "b"  # type: ignore[misc]
 

@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.engine.prompt_layouts import PromptContext, paper_parts, tagged_parts
+from conductor.engine.prompt_layouts import PromptContext, research_messages, tagged_parts
 from conductor.values.messages import Message, Part, Request, Sampling, SeenResponse
 from conductor.values.provenance import (
     Change,
     Source,
     changes,
     comparable,
-    counted,
     estimated,
+    exact_shares,
     measured,
     source_of,
 )
+from conductor.workers.wording.wording import OURS
 
 QUERY, TASK, FRAME = Source("query"), Source("task"), Source("frame")
 
@@ -48,11 +49,12 @@ def request(
     instruction: str = "do it",
     nonce: str = "0123abcd",
     final: bool = False,
-    paper: bool = False,
+    research: bool = False,
 ) -> Request:
     sight = PromptContext(query=query, instruction=instruction, seen=steps, final=final, nonce=nonce)
-    parts = tuple((paper_parts if paper else tagged_parts)(sight))
-    return Request(messages=(Message(role="user", parts=parts),))
+    if research:
+        return Request(messages=research_messages(sight, OURS, {}))
+    return Request(messages=(Message(role="user", parts=tuple(tagged_parts(sight))),))
 
 
 def lengths(texts: Sequence[str]) -> list[int]:
@@ -82,7 +84,7 @@ def test_a_request_without_parts_has_no_shares() -> None:
     empty = Request(messages=())
     assert measured(empty).shares == ()
     assert estimated(empty, reported=12).total == 0
-    assert counted(empty, lengths).total == 0
+    assert exact_shares(empty, lengths).total == 0
 
 
 def test_each_message_is_counted_by_itself() -> None:
@@ -90,14 +92,14 @@ def test_each_message_is_counted_by_itself() -> None:
         Message(role="system", parts=(Part("frame", "abc"),)),
         Message(role="user", parts=(Part("query", "de"), Part("frame", "f"))),
     )
-    asked: list[list[str]] = []
+    calls: list[list[str]] = []
 
     def count(texts: Sequence[str]) -> list[int]:
-        asked.append(list(texts))
+        calls.append(list(texts))
         return lengths(texts)
 
-    assert counted(Request(messages=messages), count).total == 6
-    assert asked == [["abc"], ["de", "f"]]
+    assert exact_shares(Request(messages=messages), count).total == 6
+    assert calls == [["abc"], ["de", "f"]]
 
 
 @pytest.mark.slow
@@ -128,14 +130,14 @@ def test_parts_of_the_whole_sum_to_one(texts: list[str]) -> None:
 # -- two requests ------------------------------------------------------------------------------------
 
 
-def differences(found: Sequence[Change]) -> list[tuple[Source | None, Source | None, tuple[str, ...]]]:
-    return [(change.old, change.new, change.changed) for change in found if change.any]
+def differences(comparison: Sequence[Change]) -> list[tuple[Source | None, Source | None, tuple[str, ...]]]:
+    return [(change.old, change.new, change.changed) for change in comparison if change.any]
 
 
-@pytest.mark.parametrize("paper", [False, True])
-def test_the_same_request_under_another_mark_has_not_changed(paper: bool) -> None:
-    old = request(seen(0), seen(1), paper=paper)
-    new = request(seen(0), seen(1), paper=paper, nonce="ffff0000")
+@pytest.mark.parametrize("research", [False, True])
+def test_the_same_request_under_another_mark_has_not_changed(research: bool) -> None:
+    old = request(seen(0), seen(1), research=research)
+    new = request(seen(0), seen(1), research=research, nonce="ffff0000")
     assert comparable(old) == comparable(new)
     assert differences(changes(old, new)) == []
     assert {change.new for change in changes(old, new)} == {QUERY, TASK, step(0), step(1)}
@@ -184,15 +186,15 @@ def test_renumbered_steps_are_compared_with_what_they_were() -> None:
         SeenResponse(step=1, worker="w0", instruction="task 1", response="answer"),
         SeenResponse(step=2, worker="w1", instruction="task 2", response="other"),
     )
-    found = differences(changes(old, request(*renumbered), places={0: 1, 1: 2}))
-    assert found == [(step(1), Source("step", step=2, worker="w1"), ("response",))]
+    rows = differences(changes(old, request(*renumbered), places={0: 1, 1: 2}))
+    assert rows == [(step(1), Source("step", step=2, worker="w1"), ("response",))]
 
 
 def test_a_step_that_is_gone_is_not_taken_for_the_one_that_has_its_number_now() -> None:
     old = request(seen(0), seen(1))
     new = request(SeenResponse(step=0, worker="w1", instruction="task 2", response="answer"))
-    found = differences(changes(old, new, places={1: 0}))
-    assert found == [(step(0), None, ("subtask", "response"))]
+    rows = differences(changes(old, new, places={1: 0}))
+    assert rows == [(step(0), None, ("subtask", "response"))]
 
 
 def test_sampling_is_no_source() -> None:

@@ -8,12 +8,13 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from child_process import lives
 from fake_vllm import SERVER, fake_vllm, free_port
+from waiting import until
 
 from conductor.errors import ServeError
 from conductor.vllm.server import Server
@@ -36,7 +37,7 @@ def make(tmp_path: Path, record: Path) -> Make:
     """A server of the fake vLLM that behaves as named."""
     site = fake_vllm(tmp_path / "site")
 
-    def made(
+    def server_of(
         *fakes: str,
         key: str | None = KEY,
         grace: float = 20.0,
@@ -55,30 +56,16 @@ def make(tmp_path: Path, record: Path) -> Make:
             show=show,
         )
 
-    return made
+    return server_of
 
 
 def ready(server: Server, model: str = "conductor") -> int | None:
     return server.wait_until_ready(model, every=0.02)
 
 
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and that nobody has asked about does not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")
-    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
 def until_gone(pid: int) -> None:
     """Wait for a process that was killed, which takes it a moment; a living one would fail the test."""
-    for _ in range(500):
-        if not alive(pid):
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"{pid} still runs")
+    until(lambda: not lives(pid), what=f"the process {pid} is gone")
 
 
 def test_a_server_that_is_unhealthy_at_first_is_waited_for(make: Make) -> None:
@@ -87,41 +74,41 @@ def test_a_server_that_is_unhealthy_at_first_is_waited_for(make: Make) -> None:
 
 
 def test_a_server_that_ends_at_its_start_is_an_error_below_its_log_without_the_key(make: Make) -> None:
-    shown: list[str] = []
-    with pytest.raises(ServeError) as error, make("leak", "die", show=shown.append) as server:
+    lines: list[str] = []
+    with pytest.raises(ServeError) as error, make("leak", "die", show=lines.append) as server:
         ready(server)
     assert str(error.value) == (
         "The vLLM server ended with exit code 1 before it was ready; its log above gives the reason."
     )
-    assert shown[-1] == "RuntimeError: Engine core initialization failed. See root cause above."
-    assert any("the key is ***" in line for line in shown)
-    assert KEY not in "".join(shown)
+    assert lines[-1] == "RuntimeError: Engine core initialization failed. See root cause above."
+    assert any("the key is ***" in line for line in lines)
+    assert KEY not in "".join(lines)
 
 
 def test_a_server_that_ends_later_is_not_taken_for_a_success(make: Make) -> None:
-    shown: list[str] = []
-    with make("end", show=shown.append) as server:
+    lines: list[str] = []
+    with make("end", show=lines.append) as server:
         ready(server)
         with pytest.raises(ServeError, match="exit code 3 by itself"):
             server.join()
-    assert shown[-1].endswith("the engine is dead")
+    assert lines[-1].endswith("the engine is dead")
 
 
 def test_a_server_that_was_killed_says_by_which_signal(make: Make, record: Path) -> None:
     with make() as server:
         ready(server)
-        os.kill(json.loads(record.read_text())["pid"], signal.SIGKILL)
+        os.kill(json.loads(record.read_text(encoding="utf-8"))["pid"], signal.SIGKILL)
         with pytest.raises(ServeError, match="was killed by SIGKILL"):
             server.join()
 
 
 def test_a_server_is_ready_when_healthy_and_ended_in_order_with_its_log(make: Make, record: Path) -> None:
-    shown: list[str] = []
-    with make("controls", show=shown.append) as server:
+    lines: list[str] = []
+    with make("controls", show=lines.append) as server:
         assert ready(server) == 4096
-    assert "(APIServer pid=7) INFO 11-21 13:30:14 [model.py:733] go ]0;title 2J" in shown
-    assert shown[-1].endswith("shutdown")
-    assert not alive(json.loads(record.read_text())["pid"])
+    assert "(APIServer pid=7) INFO 11-21 13:30:14 [model.py:733] go ]0;title 2J" in lines
+    assert lines[-1].endswith("shutdown")
+    assert not lives(json.loads(record.read_text(encoding="utf-8"))["pid"])
 
 
 def test_an_interrupt_while_waiting_ends_it_too(make: Make, record: Path) -> None:
@@ -131,7 +118,7 @@ def test_an_interrupt_while_waiting_ends_it_too(make: Make, record: Path) -> Non
 
     with pytest.raises(KeyboardInterrupt), make("never", show=interrupt) as server:
         ready(server)
-    assert not alive(json.loads(record.read_text())["pid"])
+    assert not lives(json.loads(record.read_text(encoding="utf-8"))["pid"])
 
 
 def test_a_child_that_ignores_interrupts_ends_with_it(
@@ -140,15 +127,15 @@ def test_a_child_that_ignores_interrupts_ends_with_it(
     monkeypatch.setattr("conductor.vllm.server._CHILDREN_SECONDS", 0.1)
     with make("child") as server:
         ready(server)
-        child = int(record.with_name("child").read_text())
-        assert alive(child)
+        child = int(record.with_name("child").read_text(encoding="utf-8"))
+        assert lives(child)
     until_gone(child)
 
 
 def test_a_server_that_ignores_interrupts_is_ended_after_its_grace(make: Make, record: Path) -> None:
     with make("stubborn", grace=0.2) as server:
         ready(server)
-    assert not alive(json.loads(record.read_text())["pid"])
+    assert not lives(json.loads(record.read_text(encoding="utf-8"))["pid"])
 
 
 def test_a_second_interrupt_skips_the_grace(make: Make, record: Path) -> None:
@@ -156,7 +143,7 @@ def test_a_second_interrupt_skips_the_grace(make: Make, record: Path) -> None:
     with make("stubborn", grace=600.0) as server:
         ready(server)
         impatient.start()
-    assert not alive(json.loads(record.read_text())["pid"])
+    assert not lives(json.loads(record.read_text(encoding="utf-8"))["pid"])
 
 
 def test_a_taken_port_is_said_before_anything_starts(tmp_path: Path) -> None:

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 from fake_vllm import OLDER_SERVER, SERVER, fake_vllm
+from research_copy import write_copy
 
 from conductor.errors import ServeError
 from conductor.vllm.serving import Installed, Serving, extra_flags, installed, open_to_others
 from conductor.workers.pool.pool import parse_pool
+from conductor.workers.pool.schema import ConductorTable
+from conductor.workers.wording.wording import OURS
 
 GPU = Installed(python="/env/bin/python", server="vllm.server", version="0.32.0", cpu=False)
 CPU = GPU.model_copy(update={"cpu": True})
@@ -162,6 +165,16 @@ def test_the_pool_lines_are_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [worker.card.context for worker in pool.workers] == [8192]
 
 
+def test_the_pool_lines_of_the_researchs_conductor_are_a_pool_with_its_prompt(tmp_path: Path) -> None:
+    copy = str(write_copy(tmp_path))
+    for more, begins in (({}, OURS.prefill), ({"prompt_from": copy}, "First I part it. ")):
+        text = serving(prompt="research", **more).pool_lines(context=None)
+        entry = parse_pool(text).conductor
+        assert isinstance(entry, ConductorTable)
+        assert (entry.prompt_style, entry.dialect, entry.max_tokens) == ("research", "binary", 1024)
+        assert (entry.build().card.wording or OURS).prefill == begins
+
+
 def test_without_a_key_and_a_known_context_the_pool_lines_name_neither() -> None:
     document = tomllib.loads(serving().pool_lines(context=None))
     assert list(document["conductor"]) == ["base_url", "model"]
@@ -173,7 +186,7 @@ def test_without_a_key_and_a_known_context_the_pool_lines_name_neither() -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("made", "cpu"),
+    ("package", "cpu"),
     [
         ({"distribution": "vllm", "version": "0.32.0", "server": SERVER}, False),
         ({"distribution": "vllm", "version": "0.12.1", "server": OLDER_SERVER}, False),
@@ -182,12 +195,12 @@ def test_without_a_key_and_a_known_context_the_pool_lines_name_neither() -> None
     ],
 )
 def test_version_server_and_device_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: dict[str, str], cpu: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: dict[str, str], cpu: bool
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", fake_vllm(tmp_path, **made))
-    found = installed(sys.executable)
-    assert (found.server, found.version) == (made["server"], made["version"])
-    assert found.cpu is (cpu or sys.platform == "darwin")
+    monkeypatch.setenv("PYTHONPATH", fake_vllm(tmp_path, **package))
+    vllm = installed(sys.executable)
+    assert (vllm.server, vllm.version) == (package["server"], package["version"])
+    assert vllm.cpu is (cpu or sys.platform == "darwin")
 
 
 @pytest.mark.slow
@@ -200,8 +213,8 @@ def test_the_newer_server_is_taken_and_a_cpu_named_in_the_environment_is_believe
     older.write_text("", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", site)
     monkeypatch.setenv("VLLM_TARGET_DEVICE", "cpu")
-    found = installed(sys.executable)
-    assert (found.server, found.cpu) == (SERVER, True)
+    vllm = installed(sys.executable)
+    assert (vllm.server, vllm.cpu) == (SERVER, True)
 
 
 @pytest.mark.slow

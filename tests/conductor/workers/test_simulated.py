@@ -49,13 +49,13 @@ async def test_an_answer_may_be_a_function_of_the_request() -> None:
 
 
 def test_it_takes_its_time() -> None:
-    async def taken(worker: SimulatedWorker) -> float:
+    async def duration(worker: SimulatedWorker) -> float:
         await items_of(worker)
         return now()
 
-    assert in_simulated_time(taken(SimulatedWorker(name="alpha", latency=50, tokens=5))) == 50
+    assert in_simulated_time(duration(SimulatedWorker(name="alpha", latency=50, tokens=5))) == 50
     paced = SimulatedWorker(name="alpha", latency=50, tokens=5, tokens_per_second=0.1)
-    assert in_simulated_time(taken(paced)) == 100
+    assert in_simulated_time(duration(paced)) == 100
 
 
 async def test_it_fails_on_the_calls_it_was_told_to_after_half_the_text() -> None:
@@ -102,3 +102,10 @@ def test_workers_that_may_answer_differently_have_different_identities() -> None
 def test_workers_that_differ_only_in_pace_have_one_identity() -> None:
     slow = SimulatedWorker(name="alpha", answer=request_text, latency=1, tokens_per_second=2)
     assert slow.card.identity == SimulatedWorker(name="alpha", answer=request_text).card.identity
+
+
+async def test_queued_texts_answer_the_next_calls_in_order_and_then_its_own_one() -> None:
+    worker = SimulatedWorker(name="alpha", answer="own")
+    worker.enqueue("first", "second")
+    texts = [await text_of(worker) for _ in range(3)]
+    assert texts == ["first", "second", "own"]

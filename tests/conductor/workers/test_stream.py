@@ -26,15 +26,15 @@ class Received:
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    counted: list[str] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
 
     async def of(self, worker: Worker) -> Completion | None:
         return await read_stream(
             worker.stream(REQUEST),
             on_text=lambda piece: self.texts.append(piece.text),
-            on_thought=self.thoughts.append,
+            on_thought=lambda piece: self.thoughts.append(piece.text),
             note=self.notes.append,
-            count=self.counted.append,
+            count=self.tokens.append,
         )
 
 
@@ -106,7 +106,7 @@ def test_what_is_withdrawn_is_handed_on_before_it_is_taken_back() -> None:
         worker.stream(REQUEST), on_text=add, on_thought=add, note=add, count=pieces.append
     )
     assert in_simulated_time(answering) == Completion(text="blue")
-    assert received == ["hm", Delta("ab"), withdrawal]
+    assert received == [Thought("hm"), Delta("ab"), withdrawal]
 
 
 def test_log_probabilities_are_handed_on_with_their_text_and_withdrawn_with_it() -> None:

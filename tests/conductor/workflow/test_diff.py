@@ -33,7 +33,7 @@ def chain(*instructions: str, worker: str = "alpha") -> Workflow:
 
 
 def unchained(*instructions: str) -> Workflow:
-    """Steps none of which reads another."""
+    """Steps that read no other step."""
     return Workflow.of(Step(instruction=text, worker="alpha") for text in instructions)
 
 
@@ -60,8 +60,8 @@ HARD: dict[str, tuple[Workflow, Workflow, list[str]]] = {
         PLAN.with_instruction(2, "Solve the equation for the unknown and show every line."),
         ["3>3 instruction"],
     ),
-    "an instruction written anew": (PLAN, PLAN.with_instruction(2, "Ask a physicist."), ["3>3 instruction"]),
-    "the first and the last written anew": (
+    "a rewritten instruction": (PLAN, PLAN.with_instruction(2, "Ask a physicist."), ["3>3 instruction"]),
+    "the first and the last rewritten": (
         PLAN,
         PLAN.with_instruction(0, "Read carefully.").with_instruction(4, "Sum up."),
         ["1>1 instruction", "5>5 instruction"],
@@ -110,7 +110,7 @@ HARD: dict[str, tuple[Workflow, Workflow, list[str]]] = {
         chain("Translate it.", "Proofread!", worker="beta"),
         ["+ 1", "+ 2", "- 1", "- 2"],
     ),
-    "the only step written anew": (chain(TASKS[0]), chain("Translate it."), ["1>1 instruction"]),
+    "the only step rewritten": (chain(TASKS[0]), chain("Translate it."), ["1>1 instruction"]),
     "one of three alike removed": (
         Workflow.of([*[Step(instruction="Solve it.", worker=name) for name in "abc"], NEW_STEP]),
         Workflow.of([*[Step(instruction="Solve it.", worker=name) for name in "bc"], NEW_STEP]),
@@ -189,7 +189,7 @@ VERBS = "weigh paint count fold measure sketch polish sort label carve".split()
 
 
 def _plan_of(random: Random, steps: int) -> Workflow:
-    """A plan whose instructions share words, as real ones do, but none of which is like another."""
+    """A plan whose instructions share words, as real ones do, without two that are alike."""
     return Workflow.of(
         Step(
             instruction=f"{random.choice(VERBS)} the {NOUNS[at % 12]} and the {random.choice(NOUNS)} "
@@ -205,7 +205,7 @@ def _edit(random: Random, workflow: Workflow, origin: list[int | None]) -> tuple
     """One random edit, and from where each step of the result came."""
     at, to = random.randrange(len(workflow)), random.randrange(len(workflow))
     match random.randrange(5):
-        case 0 | 1 if origin[at] is None:  # by an edit it could become an old step that was written anew
+        case 0 | 1 if origin[at] is None:  # by an edit it could become an old step that was rewritten
             return workflow, origin
         case 0:
             return workflow.with_worker(at, random.choice("abc")), origin
@@ -234,10 +234,10 @@ def test_a_chain_of_edits_is_recovered(seed: int, steps: int, edits: int) -> Non
     origin: list[int | None] = list(range(steps))
     for _ in range(edits):
         new, origin = _edit(random, new, origin)
-    found = plan_diff(old, new)
-    kept = {to: at for to, at in enumerate(origin) if at is not None}
-    assert {pair.new: pair.old for pair in found.pairs} == kept
-    assert found.added == tuple(to for to, at in enumerate(origin) if at is None)
+    diff = plan_diff(old, new)
+    places = {to: at for to, at in enumerate(origin) if at is not None}
+    assert {pair.new: pair.old for pair in diff.pairs} == places
+    assert diff.added == tuple(to for to, at in enumerate(origin) if at is None)
 
 
 def _all_other_words(random: Random, step: Step) -> Step:
@@ -271,32 +271,32 @@ FIND, SOLVE, CHECK, TELL = TASKS[0], TASKS[2], TASKS[3], TASKS[4]
 
 def test_what_was_never_edited_and_run_as_it_is_stands_in_one_line_each() -> None:
     plan = unchained(FIND, SOLVE)
-    known = three_way(plan, plan, plan)
-    assert known.rows == ((0, 0, 0), (1, 1, 1))
-    assert known.planned.empty
-    assert known.run is not None
-    assert known.run.empty
+    comparison = three_way(plan, plan, plan)
+    assert comparison.rows == ((0, 0, 0), (1, 1, 1))
+    assert comparison.planned.empty
+    assert comparison.run is not None
+    assert comparison.run.empty
 
 
 def test_without_a_run_its_column_is_empty() -> None:
-    known = three_way(unchained(FIND), unchained(FIND, SOLVE), None)
-    assert known.rows == ((0, 0, None), (None, 1, None))
-    assert known.run is None
+    comparison = three_way(unchained(FIND), unchained(FIND, SOLVE), None)
+    assert comparison.rows == ((0, 0, None), (None, 1, None))
+    assert comparison.run is None
 
 
 def test_a_removed_step_stands_where_it_was_and_an_edit_after_the_run_is_told() -> None:
-    known = three_way(unchained(FIND, SOLVE, TELL), unchained(FIND, TELL, CHECK), unchained(FIND, TELL))
-    assert known.rows == ((0, 0, 0), (1, None, None), (2, 1, 1), (None, 2, None))
+    comparison = three_way(unchained(FIND, SOLVE, TELL), unchained(FIND, TELL, CHECK), unchained(FIND, TELL))
+    assert comparison.rows == ((0, 0, 0), (1, None, None), (2, 1, 1), (None, 2, None))
 
 
 def test_a_step_that_was_run_as_planned_and_removed_since_is_one_line() -> None:
-    known = three_way(unchained(FIND, SOLVE, TELL), unchained(FIND, TELL), unchained(FIND, SOLVE, TELL))
-    assert known.rows == ((0, 0, 0), (1, None, 1), (2, 1, 2))
+    comparison = three_way(unchained(FIND, SOLVE, TELL), unchained(FIND, TELL), unchained(FIND, SOLVE, TELL))
+    assert comparison.rows == ((0, 0, 0), (1, None, 1), (2, 1, 2))
 
 
 def test_a_step_of_the_run_alone_stands_behind_the_one_before_it() -> None:
-    known = three_way(unchained(FIND, TELL), unchained(FIND, TELL), unchained(CHECK, FIND, SOLVE, TELL))
-    assert known.rows == ((None, None, 0), (0, 0, 1), (None, None, 2), (1, 1, 3))
+    comparison = three_way(unchained(FIND, TELL), unchained(FIND, TELL), unchained(CHECK, FIND, SOLVE, TELL))
+    assert comparison.rows == ((None, None, 0), (0, 0, 1), (None, None, 2), (1, 1, 3))
 
 
 @pytest.mark.slow
@@ -306,6 +306,6 @@ def test_every_step_of_every_state_is_in_one_line(
 ) -> None:
     rows = three_way(planned, edited, run).rows
     for column, workflow in enumerate((planned, edited, run)):
-        found = [row[column] for row in rows if row[column] is not None]
-        assert sorted(at for at in found if at is not None) == list(range(len(workflow) if workflow else 0))
+        steps = [row[column] for row in rows if row[column] is not None]
+        assert sorted(at for at in steps if at is not None) == list(range(len(workflow) if workflow else 0))
     assert [row[1] for row in rows if row[1] is not None] == list(range(len(edited)))

@@ -20,7 +20,8 @@ from conductor.workflow.edits import (
     single_edits,
     words,
 )
-from conductor.workflow.model import Workflow
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 
 
 def _all(workflow: Workflow) -> tuple[Edit, ...]:
@@ -33,35 +34,35 @@ def _all(workflow: Workflow) -> tuple[Edit, ...]:
 def test_every_edit_of_any_workflow_is_a_valid_workflow(workflow: Workflow) -> None:
     for edit in _all(workflow):
         # `Workflow` refuses what is not valid.
-        found = edited(workflow, [edit])
-        assert set(found.workers()) <= set(WORKERS)
-        assert len(found) <= len(workflow)
+        variant = edited(workflow, [edit])
+        assert set(variant.workers()) <= set(WORKERS)
+        assert len(variant) <= len(workflow)
 
 
 @given(workflows())
 def test_removing_an_edge_changes_no_other_step_and_none_upstream(workflow: Workflow) -> None:
     for edit in single_edits(workflow, (), edges=True, steps=False, swaps=False):
         assert isinstance(edit, WithoutEdge)
-        found = edited(workflow, [edit])
-        changed = [at for at in range(len(workflow)) if found.steps[at] != workflow.steps[at]]
+        variant = edited(workflow, [edit])
+        changed = [at for at in range(len(workflow)) if variant.steps[at] != workflow.steps[at]]
         assert changed == [edit.reader]
-        assert edit.read not in found.steps[edit.reader].access
-        assert found.ancestors(edit.read) == workflow.ancestors(edit.read)
+        assert edit.read not in variant.steps[edit.reader].access
+        assert variant.ancestors(edit.read) == workflow.ancestors(edit.read)
 
 
 @given(workflows())
 def test_leaving_idle_steps_out_keeps_exactly_what_reaches_the_answer(workflow: Workflow) -> None:
-    found = edited(workflow, [WithoutIdleSteps()])
-    kept = sorted(workflow.ancestors(workflow.final) | {workflow.final})
-    assert [step.instruction for step in found.steps] == [workflow.steps[at].instruction for at in kept]
-    assert edited(found, [WithoutIdleSteps()]) == found
+    variant = edited(workflow, [WithoutIdleSteps()])
+    places = sorted(workflow.ancestors(workflow.final) | {workflow.final})
+    assert [step.instruction for step in variant.steps] == [workflow.steps[at].instruction for at in places]
+    assert edited(variant, [WithoutIdleSteps()]) == variant
 
 
 @given(workflows())
 def test_edges_that_repeat_a_longer_way_are_no_wait(workflow: Workflow) -> None:
-    found = edited(workflow, [WithoutAccess(which="repeated")])
+    variant = edited(workflow, [WithoutAccess(which="repeated")])
     for step in range(len(workflow)):
-        assert found.ancestors(step) == workflow.ancestors(step)
+        assert variant.ancestors(step) == workflow.ancestors(step)
 
 
 def test_edits_together_mean_the_steps_before_any_of_them() -> None:
@@ -84,8 +85,8 @@ def test_edits_that_do_not_fit_are_refused() -> None:
 
 def test_single_edits_are_each_edge_each_step_and_each_other_worker() -> None:
     workflow = workflow_of([], [0])
-    found = single_edits(workflow, ("alpha", "beta"), edges=True, steps=True, swaps=True)
-    assert [words([edit]) for edit in found] == [
+    edits = single_edits(workflow, ("alpha", "beta"), edges=True, steps=True, swaps=True)
+    assert [words([edit]) for edit in edits] == [
         "without 1 → 2", "without step 1", "without step 2", "step 1 by beta", "step 2 by beta",
     ]  # fmt: skip
     assert single_edits(workflow_of([]), ("alpha",), edges=True, steps=True, swaps=True) == ()
@@ -100,3 +101,18 @@ def test_a_worker_is_replaced_in_every_step_and_no_other_is() -> None:
     replaced = edited(workflow, [WorkerReplaced(worker="alpha", by="gamma")])
     assert [step.worker for step in replaced.steps] == ["gamma", "beta", "gamma"]
     assert edited(workflow, [WorkerReplaced(worker="delta", by="gamma")]) == workflow
+
+
+def test_a_replaced_worker_is_replaced_as_a_fallback_too_and_never_its_own() -> None:
+    fallbacks = (("alpha", "gone"), ("gone", "beta"), ("alpha", "beta"))
+    workflow = Workflow.of(
+        Step(
+            instruction="Look.",
+            worker=worker,
+            on_failure=None if fallback is None else OnFailure(fallback=fallback),
+        )
+        for worker, fallback in fallbacks
+    )
+    replaced = edited(workflow, [WorkerReplaced(worker="gone", by="beta")])
+    rules = [(step.worker, step.on_failure and step.on_failure.fallback) for step in replaced.steps]
+    assert rules == [("alpha", "beta"), ("beta", None), ("alpha", "beta")]

@@ -77,7 +77,7 @@ def test_only_steps_are_required() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "not JSON: Expecting value at line 1, column 1"),
+        ("", "not JSON: Expecting value at column 1"),
         ('{"format": ', "not JSON"),
         (b"\xff\xfe\x00", "not text in UTF-8"),
         ("[]", "holds no JSON object"),
@@ -119,8 +119,9 @@ def test_only_steps_are_required() -> None:
         (text_of(steps=[{**STEP, "access": [1]}, STEP]), "Step 1 reads step 2, which is not before it"),
         (text_of(steps=[STEP] * 10_000), "has 10,000 steps; a workflow may have at most 100"),
         ("[" * 200_000, "nested too deeply"),
-        (text_of(steps=[]).replace("[]", "[" * 500 + "]" * 500), "'steps.0' is wrong"),
-        (second([]).replace("[]", "[" + "9" * 5000 + "]"), "number that is too long"),
+        (text_of(steps=[]).replace("[]", "[" * 50 + "]" * 50), "'steps.0' is wrong"),
+        (text_of(steps=[]).replace("[]", "[" * 500 + "]" * 500), "nested too deeply"),
+        (second([]).replace("[]", "[" + "9" * 5000 + "]"), "more than 640 digits"),
         (second([]).replace("[]", "[" + "9" * 400 + "]"), "not before it"),
         (" " * (MAX_BYTES + 1), "5,000,001 bytes; a workflow file has at most 5,000,000"),
     ],

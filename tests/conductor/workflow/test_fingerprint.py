@@ -41,7 +41,7 @@ def address(**changes: Any) -> str:
         {"seen": ["sa", "id"]},
         {"seen": []},
         {"final": True},
-        {"style": "paper"},
+        {"style": "research"},
         {"previous": ["said"]},
         {"seen": [], "previous": ["said"]},
     ],

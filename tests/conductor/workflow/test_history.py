@@ -19,7 +19,7 @@ def tree(*parents: int | None) -> Parents:
     return {str(at): None if of is None else str(of) for at, of in enumerate(parents, start=1)}
 
 
-def drawn(rows: tuple[HistoryRow, ...]) -> list[str]:
+def picture(rows: tuple[HistoryRow, ...]) -> list[str]:
     """A row a line: "*" the revision, "|" a line that leads past, "/" one that comes down to it."""
     lines = []
     for row in rows:
@@ -55,11 +55,11 @@ def drawn(rows: tuple[HistoryRow, ...]) -> list[str]:
 def test_the_tree_is_drawn_newest_first_with_the_head_on_the_left(
     parents: Parents, head: str | None, lines: list[str]
 ) -> None:
-    assert drawn(history(parents, head)) == lines
+    assert picture(history(parents, head)) == lines
 
 
 def test_a_parent_that_is_not_given_is_taken_for_none() -> None:
-    assert drawn(history({"2": "1", "3": "2"}, "3")) == ["* 3", "* 2"]
+    assert picture(history({"2": "1", "3": "2"}, "3")) == ["* 3", "* 2"]
 
 
 @st.composite

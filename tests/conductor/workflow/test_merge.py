@@ -25,7 +25,7 @@ BASE = Workflow.of(
         Step(instruction=TELL, worker="alpha", access=(1,)),
     ]
 )
-"""Find, solve, tell: each reads the one before."""
+"""Find, solve, write: each reads the one before."""
 
 NEW = Step(instruction=CHECK, worker="gamma", access=(1,))
 OTHER = Step(instruction="Write a poem about whales and their young.", worker="gamma", access=(0,))

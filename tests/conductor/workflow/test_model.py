@@ -151,7 +151,7 @@ def test_an_edit_leaves_the_old_workflow_as_it_was() -> None:
 
 
 def expected(model: list[tuple[str, set[str]]], edit: Edit) -> list[tuple[str, set[str]]] | None:
-    """What an edit means for steps known by name, each with the names it reads; None where it is illegal."""
+    """What an edit means for steps known by name, each with the names it reads; None if it is illegal."""
     names = [name for name, _ in model]
     step, other = edit.places(len(model))
     own, seen = model[step]
@@ -166,8 +166,8 @@ def expected(model: list[tuple[str, set[str]]], edit: Edit) -> list[tuple[str, s
         case "add":
             return [*model[:step], (edit.name, {names[i] for i in edit.reads(step)}), *model[step:]]
         case "remove":
-            kept = [(name, reads - {own}) for name, reads in model if name != own]
-            return kept or None
+            rest = [(name, reads - {own}) for name, reads in model if name != own]
+            return rest or None
         case "move":
             moved = [entry for entry in model if entry[0] != own]
             moved.insert(other, (own, seen))
@@ -189,13 +189,13 @@ def by_name(workflow: Workflow) -> list[tuple[str, set[str]]]:
 def test_after_any_edits_each_step_reads_what_it_read_before(workflow: Workflow, changes: list[Edit]) -> None:
     for edit in changes:
         before = by_name(workflow)
-        meant = expected(before, edit)
-        if meant is None:
+        target = expected(before, edit)
+        if target is None:
             with pytest.raises(WorkflowError):
                 edit.applied(workflow)
             continue
         edited = edit.applied(workflow)
-        assert by_name(edited) == meant
+        assert by_name(edited) == target
         assert by_name(workflow) == before
         workflow = Workflow.model_validate_json(edited.model_dump_json())
         assert workflow == edited

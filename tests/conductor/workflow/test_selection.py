@@ -35,7 +35,7 @@ def test_the_rows_are_those_that_the_selections_below_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "made"),
+    ("rows", "expected"),
     [
         ((), OLD),
         ((1,), OLD),
@@ -43,8 +43,8 @@ def test_the_rows_are_those_that_the_selections_below_name() -> None:
         ((0,), plan_of((SECOND, ()), (READ, ()), (CHECK, (1,)), (WRITE, (1, 2)))),
     ],
 )
-def test_what_is_taken_is_changed_and_what_is_left_stays(rows: tuple[int, ...], made: Workflow) -> None:
-    assert take_rows(DIFF, rows) == made
+def test_what_is_taken_is_changed_and_what_is_left_stays(rows: tuple[int, ...], expected: Workflow) -> None:
+    assert take_rows(DIFF, rows) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_a_read_that_would_go_forwards_is_refused() -> None:
 @pytest.mark.slow
 @given(workflows(), edits(max_size=6), st.data())
 def test_a_selection_is_a_valid_workflow_or_refused(
-    old: Workflow, made: list[Edit], data: st.DataObject
+    old: Workflow, changes: list[Edit], data: st.DataObject
 ) -> None:
     new = old
-    for edit in made:
+    for edit in changes:
         try:
             new = edit.applied(new)
         except WorkflowError:
@@ -117,7 +117,7 @@ def test_a_selection_is_a_valid_workflow_or_refused(
     assert take_rows(diff, ()) == old
     chosen = data.draw(st.sets(st.sampled_from(everything)))
     try:
-        taken = take_rows(diff, chosen)
+        selection = take_rows(diff, chosen)
     except WorkflowError:
         return
     there = {
@@ -125,7 +125,7 @@ def test_a_selection_is_a_valid_workflow_or_refused(
         for row, (before, after) in enumerate(diff.rows)
         if (after if row in chosen else before) is not None
     }
-    assert len(taken) == len(there)
+    assert len(selection) == len(there)
 
 
 # -- what a plan does not state -------------------------------------------------------------------------

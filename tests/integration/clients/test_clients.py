@@ -16,7 +16,7 @@ from chat_cases import endpoint
 from fake_openai import serving
 from weather_endpoint import REPORT, WORDS, WeatherEndpoint
 
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
 
 HERE = Path(__file__).parent
@@ -82,11 +82,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
             yield api
 
 
-Found = Callable[[str, str], Mapping[str, Any]]
+Outputs = Callable[[str, str], Mapping[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def found(served: ServedApi, tmp_path_factory: pytest.TempPathFactory) -> Found:
+def outputs(served: ServedApi, tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     """What a client's program prints for a model; each runs once."""
     home = str(tmp_path_factory.mktemp("home"))
 
@@ -111,7 +111,9 @@ def found(served: ServedApi, tmp_path_factory: pytest.TempPathFactory) -> Found:
 
 
 def _printed(command: list[str], environment: dict[str, str]) -> Mapping[str, Any]:
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, encoding="utf-8", check=False, timeout=120
+    )
     if done.returncode:
         return {capability: {"error": done.stdout + done.stderr} for capability in EXPECTED}
     printed: Mapping[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -122,15 +124,15 @@ def _printed(command: list[str], environment: dict[str, str]) -> Mapping[str, An
 @pytest.mark.parametrize(
     ("client", "capability"), [(client, each) for client, all_ in CAPABILITIES.items() for each in all_]
 )
-def test_a_client_does_what_it_is_for(found: Found, client: str, capability: str, model: str) -> None:
+def test_a_client_does_what_it_is_for(outputs: Outputs, client: str, capability: str, model: str) -> None:
     if client in NODE_CLIENTS:
         _need_node()
-    assert found(client, model)[capability] == {"result": EXPECTED[capability]}
+    assert outputs(client, model)[capability] == {"result": EXPECTED[capability]}
 
 
-def test_the_table_of_clients_is_what_was_tried(found: Found) -> None:
+def test_the_table_of_clients_is_what_was_tried(outputs: Outputs) -> None:
     _need_node()
-    table = "\n".join(_table(found))
+    table = "\n".join(_table(outputs))
     assert table in DOCS.read_text(encoding="utf-8"), f"docs/api.md is to have this table:\n\n{table}\n"
 
 
@@ -139,16 +141,16 @@ def _need_node() -> None:
         pytest.skip("Node 20 or newer, or npm, is not installed")
 
 
-def _table(found: Found) -> Iterator[str]:
+def _table(outputs: Outputs) -> Iterator[str]:
     yield f"| client | version | {' | '.join(COLUMNS.values())} |"
     yield f"| --- | --- |{' --- |' * len(COLUMNS)}"
     for client, capabilities in CAPABILITIES.items():
-        marks = [_mark(found, client, each) if each in capabilities else "" for each in COLUMNS]
+        marks = [_mark(outputs, client, each) if each in capabilities else "" for each in COLUMNS]
         yield f"| {client} | {_version(client)} | {' | '.join(marks)} |"
 
 
-def _mark(found: Found, client: str, capability: str) -> str:
-    results = [found(client, model)[capability].get("result") for model in MODELS]
+def _mark(outputs: Outputs, client: str, capability: str) -> str:
+    results = [outputs(client, model)[capability].get("result") for model in MODELS]
     return "yes" if results == [EXPECTED[capability]] * len(MODELS) else "no"
 
 

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from api_server import ServedApi, serving_api
 
-from conductor.workers.pool.pool import offline_pool
+from conductor.workers.calculator.calculator_worker import Calculator
+from conductor.workers.pool.pool import Pool
 
+POOL = Pool(workers=(Calculator("mathematics"), Calculator("sums")))
 MODELS = ("conductor", "baseline:vote", "worker:mathematics")
 QUESTIONS = (("What is 6 * 7?", "42"), ("What is 17 * 23?", "391"), ("What is 2 + 2?", "5"))
 """The last target is wrong on purpose."""
@@ -22,7 +24,7 @@ QUESTIONS = (("What is 6 * 7?", "42"), ("What is 17 * 23?", "391"), ("What is 2 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
-    with serving_api(tmp_path_factory.mktemp("store") / "store.db", offline_pool()) as api:
+    with serving_api(tmp_path_factory.mktemp("store") / "store.db", POOL) as api:
         yield api
 
 
@@ -31,7 +33,7 @@ def logs(served: ServedApi, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     """What Inspect wrote, by model: all of it in one evaluation, with parameters that have no effect here."""
     folder = tmp_path_factory.mktemp("inspect")
     data = folder / "sums.jsonl"
-    lines = [{"id": at, "input": asked, "target": target} for at, (asked, target) in enumerate(QUESTIONS)]
+    lines = [{"id": at, "input": query, "target": target} for at, (query, target) in enumerate(QUESTIONS)]
     shutil.copy(Path(__file__).with_name("sums.py"), folder)
     data.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     done = subprocess.run(
@@ -50,11 +52,11 @@ def logs(served: ServedApi, tmp_path_factory: pytest.TempPathFactory) -> dict[st
             "CONDUCTOR_API_KEY": served.key,
         },
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    found = [json.loads(file.read_text(encoding="utf-8")) for file in (folder / "logs").glob("*.json")]
-    return {log["eval"]["model"].removeprefix("openai-api/conductor/"): log for log in found}
+    documents = [json.loads(file.read_text(encoding="utf-8")) for file in (folder / "logs").glob("*.json")]
+    return {log["eval"]["model"].removeprefix("openai-api/conductor/"): log for log in documents}
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -72,8 +74,8 @@ def test_tokens_are_summed_and_each_answer_is_a_session(
     (usage,) = logs[model]["stats"]["model_usage"].values()
     own = [sample["output"]["usage"] for sample in logs[model]["samples"]]
     assert usage["total_tokens"] == sum(each["total_tokens"] for each in own) > 0
-    for sample, (asked, _) in zip(logs[model]["samples"], QUESTIONS, strict=True):
+    for sample, (question, _) in zip(logs[model]["samples"], QUESTIONS, strict=True):
         (call,) = [event["call"] for event in sample["events"] if event["event"] == "model"]
         about = call["response"]["conductor"]
         assert (about["counted"], about["without_effect"]) == (True, ["seed", "top_p"])
-        assert served.bench.store.sessions.find(about["session"]).query == asked
+        assert served.bench.store.sessions.find(about["session"]).query == question

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from conductor.learning.corrections.lessons import CorrectionSettings, Lesson
-from conductor.learning.corrections.training import learn_corrections
+from conductor.learning.corrections.preference_training import learn_corrections
 from conductor.learning.demonstration.exam import Exam
 from conductor.learning.reward import Judge
 from conductor.orchard import draw, orchard_pool
 from conductor.planner.local.card import CARD, read_card
-from conductor.planner.local.planner import LocalConductor
+from conductor.planner.local.local_conductor import LocalConductor
 from conductor.planner.parsing.parse import parse
 from conductor.workers.local_model import SHIPPED
 from conductor.workers.pool.schema import LocalConductorTable
@@ -38,7 +38,7 @@ def collapsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = CorrectionSettings(epochs=2, batch=20)
     learn_corrections(SHIPPED["orchard"], whole, out=folder, settings=settings, listen=lambda _: None)
     card = read_card(folder)
-    (folder / CARD).write_text(card.model_copy(update={"results": {}}).model_dump_json())
+    (folder / CARD).write_text(card.model_copy(update={"results": {}}).model_dump_json(), encoding="utf-8")
     return folder
 
 
@@ -47,7 +47,7 @@ def _conductor(folder: Path) -> LocalConductor:
 
 
 def _accuracy(folder: Path) -> float:
-    exam = Exam.drawn(90, NAMES, seed=95)
+    exam = Exam.of(90, NAMES, seed=95)
     plans = [_conductor(folder).write(question.text, NAMES)[1].text for question in exam.questions]
     outcomes = asyncio.run(Judge(orchard_pool()).judge(plans, exam.items, exam.pools))
     return sum(outcome.right for outcome in outcomes) / len(outcomes)
@@ -67,11 +67,11 @@ def _edits(folder: Path) -> Iterator[Lesson]:
 def test_twenty_corrections_bring_twenty_points_in_seconds(collapsed: Path, tmp_path: Path, preference: int):
     edits = [edit for edit, _ in zip(_edits(collapsed), range(NEEDED), strict=False)]
     assert len(edits) == NEEDED
-    before, lines, begun = _accuracy(collapsed), list[str](), time.process_time()
+    before, lines, start = _accuracy(collapsed), list[str](), time.process_time()
     settings = CorrectionSettings(dpo_epochs=preference)
     out = tmp_path / "corrected"
     learnt = learn_corrections(collapsed, edits, out=out, settings=settings, listen=lines.append)
-    spent, after = time.process_time() - begun, _accuracy(out)
+    spent, after = time.process_time() - start, _accuracy(out)
     print(f"{before:.3f} before, {after:.3f} after, {spent:.1f} s, {learnt}")
     assert after >= before + 0.2
     assert learnt.same[1] > learnt.same[0]

@@ -10,9 +10,9 @@ import torch
 from local_conductor import WORKERS, write_untrained
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from conductor.llama.model import Cache, read_llama
+from conductor.llama.numpy_llama import Cache, read_llama
 from conductor.orchard import draw, orchard_pool
-from conductor.planner.local.prompt import prompt_text
+from conductor.planner.local.local_prompt import prompt_text
 from conductor.workers.local_model import SHIPPED
 
 PROMPTS = 200
@@ -41,11 +41,11 @@ def test_a_folder_gives_the_text_that_transformers_gives(tmp_path: Path):
     for prompt in _prompts():
         ids = tokenizer(prompt)["input_ids"]
         assert ids == llama.read(prompt)
-        asked = torch.tensor([ids])
-        made = theirs.generate(
-            asked, attention_mask=torch.ones_like(asked), max_new_tokens=_TOKENS, do_sample=False
+        rows = torch.tensor([ids])
+        output = theirs.generate(
+            rows, attention_mask=torch.ones_like(rows), max_new_tokens=_TOKENS, do_sample=False
         )[0, len(ids) :]
-        expected = tokenizer.decode(made, skip_special_tokens=True)
+        expected = tokenizer.decode(output, skip_special_tokens=True)
         same += llama.write(ids, most=_TOKENS, forbidden=lambda _: ()).text == expected
     assert same == PROMPTS
 
@@ -56,11 +56,11 @@ def test_the_shipped_conductor_plans_as_with_transformers():
     tokenizer = AutoTokenizer.from_pretrained(folder)
     names, same = orchard_pool().names, 0
     for question in draw(PROMPTS, seed=93, split="test"):
-        asked = tokenizer(prompt_text(question.text, names), return_tensors="pt")
-        made = theirs.generate(**asked, max_new_tokens=160, do_sample=False)[0, asked["input_ids"].shape[1] :]
+        batch = tokenizer(prompt_text(question.text, names), return_tensors="pt")
+        row = theirs.generate(**batch, max_new_tokens=160, do_sample=False)[0, batch["input_ids"].shape[1] :]
         ids = llama.read(prompt_text(question.text, names))
         written = llama.write(ids, most=160, forbidden=lambda _: ())
-        same += written.ended and written.text == tokenizer.decode(made, skip_special_tokens=True)
+        same += written.ended and written.text == tokenizer.decode(row, skip_special_tokens=True)
     assert same == PROMPTS
 
 

@@ -17,8 +17,9 @@ from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 from conductor.evaluation.items import Item
 from conductor.learning.grpo.draws import Draw
 from conductor.learning.grpo.recipe import GrpoRecipe
-from conductor.learning.grpo.trl_rollouts import Chat, chat_of
-from conductor.workers.pool.pool import offline_pool
+from conductor.learning.grpo.trainer.trl_rollouts import Chat, chat_of, prompt_text
+from conductor.workers.pool.pool import orchard_pool
+from conductor.workers.wording.wording import OURS
 from conductor.workflow.model import Step, Workflow
 
 START, END, PAD = "<|im_start|>", "<|im_end|>", "<|endoftext|>"
@@ -29,15 +30,15 @@ TEMPLATE = (
 )
 
 PLANS = (
-    'model_id = [0]\nsubtasks = ["Compute."]\naccess_list = [[]]',
-    'model_id = [1]\nsubtasks = ["Look it up."]\naccess_list = [[]]',
-    'model_id = [0, 3]\nsubtasks = ["Compute.", "Check."]\naccess_list = [[], ["all"]]',
+    'model_id = [2]\nsubtasks = ["Compute."]\naccess_list = [[]]',
+    'model_id = [0]\nsubtasks = ["Look it up."]\naccess_list = [[]]',
+    'model_id = [2, 3]\nsubtasks = ["Compute.", "Check."]\naccess_list = [[], ["all"]]',
     "model_id = [0]",
 )
-"""For the offline pool and a question of arithmetic: right, wrong, right in two steps, and no plan."""
+"""For the orchard's pool and a question of arithmetic: right, wrong, right in two steps, and no plan."""
 
 ITEMS = [Item(id=str(at), input=f"What is {at} * 7?", target=(str(7 * at),)) for at in range(5, 15)]
-CARDS = tuple(worker.card for worker in offline_pool().workers)
+CARDS = tuple(worker.card for worker in orchard_pool().workers)
 STEPS = 40
 
 
@@ -75,21 +76,25 @@ def _chats() -> list[Chat]:
 
 
 def _tokenizer(chats: Sequence[Chat]) -> PreTrainedTokenizerFast:
-    """Each plan is one token and so is a system message: prompts are short, plans are learnt at once."""
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    """Each plan is one token, and so is what all prompts have in common: prompts are short, and plans are
+    learnt at once.
+    """
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=1024,
         special_tokens=[PAD, START, END],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    made.train_from_iterator([chat[-1]["content"] for chat in chats], trainer)
+    texts = [chat[1]["content"] for chat in chats]
+    bpe.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=made, eos_token=END, pad_token=PAD, chat_template=TEMPLATE
+        tokenizer_object=bpe, eos_token=END, pad_token=PAD, chat_template=TEMPLATE
     )
-    tokenizer.add_tokens([*PLANS, *{chat[0]["content"] for chat in chats}])
+    instruction = texts[0].partition("What is")[0]
+    tokenizer.add_tokens([*PLANS, chats[0][0]["content"], instruction, OURS.prefill])
     return tokenizer
 
 
@@ -99,9 +104,7 @@ def _show(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast, chats: Se
         loss = torch.zeros(())
         for at, plan in enumerate(PLANS):
             chat = chats[(step + at) % len(chats)]
-            prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True)[
-                "input_ids"
-            ]
+            prompt = tokenizer(prompt_text(tokenizer, chat))["input_ids"]
             answer = tokenizer(plan + END)["input_ids"]
             ids = torch.tensor([[*prompt, *answer]])
             labels = ids.clone()
@@ -119,4 +122,4 @@ def questions() -> str:
 
 if __name__ == "__main__":
     write_tiny(Path(sys.argv[1]))
-    (Path(sys.argv[1]) / "questions.jsonl").write_text(questions())
+    (Path(sys.argv[1]) / "questions.jsonl").write_text(questions(), encoding="utf-8")

@@ -27,13 +27,17 @@ collect_ignore_glob = [] if "CONDUCTOR_TEST_RAY" in os.environ else ["test_*.py"
 ROOT = Path(__file__).parents[3]
 KEY = "sk-marked-0123456789abcdef"
 POOL = """
-workers = "offline"
+[[worker]]
+name = "mathematics"
+kind = "calculator"
 
 [[worker]]
 name = "model"
 base_url = "{url}"
 model = "small"
 api_key_env = "CONDUCTOR_KEY"
+# Of answers that a test holds while a cluster moves.
+between_tokens_seconds = 240
 """
 # Of memory for values, which are small here.
 _SMALL = {"object_store_memory": 80_000_000}
@@ -128,7 +132,7 @@ def served() -> Iterator[Served]:
 
 @pytest.fixture
 def pool(served: Served, tmp_path: Path) -> Path:
-    """A pool file with the offline workers and that endpoint."""
+    """A pool file with a calculator and that endpoint."""
     file = tmp_path / "pool.toml"
-    file.write_text(POOL.format(url=served.base_url))
+    file.write_text(POOL.format(url=served.base_url), encoding="utf-8")
     return file

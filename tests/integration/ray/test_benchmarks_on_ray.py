@@ -1,4 +1,4 @@
-"""The benchmark of a cluster measures what it says; how fast anything is, is no test's business."""
+"""The benchmark of a cluster measures what it names; how fast anything is, is no test's business."""
 
 from __future__ import annotations
 

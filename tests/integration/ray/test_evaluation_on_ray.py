@@ -1,4 +1,4 @@
-"""An evaluation on a cluster of two nodes, one of which is killed in the middle, beside one here."""
+"""An evaluation on a cluster that loses one of two nodes in the middle, beside one here."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from typing import Any
 from conftest import LocalCluster
 from fake_openai import Served
 
+from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.report.exports import row_values
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.evaluation.table import Table, row_values
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
-from studio.cluster.crew import RayCrew
+from studio.cluster.ray_crew import RayCrew
 from studio.composition import open_workbench
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.evaluation_run import Progress
@@ -45,7 +46,7 @@ def _data() -> DataSet:
     return DataSet("products", tuple(items))
 
 
-def _rows(table: Table) -> list[dict[str, Any]]:
+def _rows(table: EvaluationTable) -> list[dict[str, Any]]:
     return [{k: v for k, v in row_values(row).items() if k not in NOT_EQUAL} for row in table.rows]
 
 
@@ -82,14 +83,14 @@ def test_a_node_that_is_killed_in_the_middle_changes_nothing_in_the_table(
 def test_the_command_answers_on_the_cluster_that_it_is_given(
     cluster: LocalCluster, database: str, tmp_path: Path
 ) -> None:
-    command = ["evaluate", "run", "arithmetic", "--limit", "6", "-p", "worker:mathematics", "--json"]
-    place = ["--pool", "offline", "--database", database, "--ray", cluster.address]
+    command = ["evaluate", "run", "arithmetic", "--limit", "6", "-p", "worker:solver", "--json"]
+    place = ["--pool", "orchard", "--database", database, "--ray", cluster.address]
     with cluster.nodes(1):
         done = subprocess.run(
             [sys.executable, "-m", "conductor", *command, *place],
             cwd=tmp_path,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             timeout=120,
             check=False,
         )
@@ -97,4 +98,4 @@ def test_the_command_answers_on_the_cluster_that_it_is_given(
     shape = json.loads(done.stdout)
     assert shape["failure"] is None
     row = shape["planners"][0]
-    assert (row["planner"], row["questions"]) == ("worker:mathematics", 6)
+    assert (row["planner"], row["questions"]) == ("worker:solver", 6)

@@ -1,23 +1,22 @@
-"""The rollouts of a training on a cluster of two nodes, one of which is killed, and of one process."""
+"""The rollouts of a training on a cluster that loses one of two nodes, and of one process."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Thread
 
 import pytest
 from conftest import LocalCluster
 from fake_openai import Served
-from written_trainer import LettersTokenizer, answering, chats
+from written_trainer import LettersTokenizer, WrittenTrainer
 
 from conductor.errors import ClusterError
 from conductor.evaluation.items import Item
 from conductor.learning.grpo.draws import draws
 from conductor.learning.grpo.recipe import GrpoRecipe
-from conductor.learning.grpo.trl_rollouts import TrlRollouts, chat_of
+from conductor.learning.grpo.trainer.trl_rollouts import TrlRollouts, chat_of, prompt_text
 from conductor.learning.reward import Judge, WorkflowJudge
 from conductor.workers.pool.pool import Pool, configured_pool
 from studio.cluster import connection
@@ -29,7 +28,7 @@ ITEMS = [Item(id=f"q{n}", input=f"What is {n} * 7?", target=(str(n * 7),), score
 COMPUTE = "model_id = [{solver}]\nsubtasks = ['Compute it.']\naccess_list = [[]]"
 ASK = "model_id = [{model}]\nsubtasks = ['Guess it.']\naccess_list = [[]]"
 BOTH = "model_id = [{model}, {solver}]\nsubtasks = ['Guess it.', 'Compute it.']\naccess_list = [[], [0]]"
-KEPT = "model_id = []\nsubtasks = []\naccess_list = []"
+EMPTY_PLAN = "model_id = []\nsubtasks = []\naccess_list = []"
 ONE = GrpoRecipe(steps=1, questions=len(ITEMS), rollouts=8)
 TWO = GrpoRecipe(steps=1, questions=len(ITEMS), rollouts=8, rounds=2, discount=0.25)
 
@@ -60,12 +59,13 @@ def rewarded(pool: Pool, judge: WorkflowJudge) -> tuple[list[float | None], dict
     """The rewards of a step, and what is logged of it."""
     plans = [*written(pool, COMPUTE, ASK, BOTH, BOTH, ASK, COMPUTE, COMPUTE), "I would ask the first one."]
     logged: dict[str, float] = {}
-    rewards = rollouts_of(ONE, pool, judge).workflow_reward(
-        completions=chats(*plans * len(ITEMS)),
-        draw=[at for at in range(len(ITEMS)) for _ in plans],
-        log_metric=logged.__setitem__,
-    )
-    return asyncio.run(rewards), logged
+    with closing(rollouts_of(ONE, pool, judge)) as rollouts:
+        rewards = rollouts.workflow_reward(
+            completions=plans * len(ITEMS),
+            draw=[at for at in range(len(ITEMS)) for _ in plans],
+            log_metric=logged.__setitem__,
+        )
+    return rewards, logged
 
 
 def test_a_node_that_is_killed_in_the_middle_of_a_step_changes_no_reward_and_no_count(
@@ -75,7 +75,7 @@ def test_a_node_that_is_killed_in_the_middle_of_a_step_changes_no_reward_and_no_
     rewards, logged = rewarded(read, Judge(read))
     assert set(rewards) == {0.0, 0.5, 1.0}
     assert logged["calls_saved"] > 0
-    made = len(served.log.entries)
+    calls = len(served.log.entries)
     served.log.clear()
     with cluster.nodes(2) as nodes, connected(cluster.address), judging(pool, ONE) as judge:
 
@@ -86,12 +86,12 @@ def test_a_node_that_is_killed_in_the_middle_of_a_step_changes_no_reward_and_no_
 
         killing = Thread(target=kill)
         killing.start()
-        found = rewarded(read, judge)
+        outcome = rewarded(read, judge)
         killing.join()
-        assert found == (rewards, logged)
+        assert outcome == (rewards, logged)
         assert (judge.calls, judge.steps - judge.calls) == (logged["calls"], logged["calls_saved"])
         # The call that was under way there is the only one that was made again.
-        assert len(served.log.entries) == made + 1
+        assert len(served.log.entries) == calls + 1
         # The next step is for the process that is left, and one that may have taken the other's place.
         assert rewarded(read, judge) == (rewards, logged)
 
@@ -103,14 +103,19 @@ def test_both_rounds_of_a_step_are_those_of_one_process(
     served.fake.tokens_per_second = None
     half = TWO.rollouts // 2 * len(ITEMS)
     first = (written(read, ASK, COMPUTE, BOTH, "model_id = [0]") * half)[:half]
-    second = (written(read, COMPUTE, KEPT, ASK, COMPUTE) * half)[:half]
+    second = (written(read, COMPUTE, EMPTY_PLAN, ASK, COMPUTE) * half)[:half]
     cards = [worker.card for worker in read.workers]
-    prompts = [chat_of(each.request(TWO), TWO) for each in draws(TWO, ITEMS, cards) for _ in range(8)]
+    prompts = [
+        prompt_text(LettersTokenizer(), chat_of(each.request(TWO), TWO))
+        for each in draws(TWO, ITEMS, cards)
+        for _ in range(8)
+    ]
 
     def both(judge: WorkflowJudge) -> tuple[list[float | None], list[str], dict[str, float]]:
-        with answering(first, second) as trainer:
-            made = rollouts_of(TWO, read, judge).two_rounds(prompts, trainer)
-        return made["value"], trainer.prompts[1], trainer.metrics
+        trainer = WrittenTrainer(first, second)
+        with closing(rollouts_of(TWO, read, judge)) as rollouts:
+            batch = rollouts.two_rounds(prompts, trainer)
+        return batch["value"], trainer.prompts[1], trainer.metrics
 
     with cluster.nodes(1), connected(cluster.address), judging(pool, TWO) as judge:
         assert both(judge) == both(Judge(read))
@@ -119,7 +124,9 @@ def test_both_rounds_of_a_step_are_those_of_one_process(
 def test_a_machine_without_the_key_is_refused_before_the_training_begins(
     cluster: LocalCluster, served: Served, pool: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pool.write_text(pool.read_text().replace("CONDUCTOR_KEY", "OTHER_API_KEY"))
+    pool.write_text(
+        pool.read_text(encoding="utf-8").replace("CONDUCTOR_KEY", "OTHER_API_KEY"), encoding="utf-8"
+    )
     with cluster.nodes(1), connected(cluster.address):
         monkeypatch.setenv("OTHER_API_KEY", "sk-of-this-machine")
         monkeypatch.setenv("CONDUCTOR_KEY_HOSTS", f"OTHER_API_KEY={served.base_url.removesuffix('/v1')}")

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from child_process import end, start
 from fake_vllm import free_port
 from real_vllm import KEY, VARIABLE, WORKERS, Served, commands, groups_below
 
@@ -42,7 +43,7 @@ def served(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """The server, ready. When the tests are done, Ctrl+C must end it and all that it started."""
     log = tmp_path_factory.mktemp("vllm") / "server.log"
     with log.open("wb") as errors:
-        process = subprocess.Popen(
+        process = start(
             [
                 *(sys.executable, "-m", "conductor", "vllm", "--model", str(tiny_model), "--json"),
                 *("--python", os.environ[_PYTHON], "--port", str(free_port())),
@@ -52,7 +53,6 @@ def served(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             env={**os.environ, VARIABLE: KEY, "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"},
             stdout=subprocess.PIPE,
             stderr=errors,
-            text=True,
         )
     limit = threading.Timer(_START_SECONDS, process.terminate)
     limit.start()
@@ -60,19 +60,18 @@ def served(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         assert process.stdout is not None
         printed = process.stdout.readline()
         limit.cancel()
-        assert printed, log.read_text(errors="replace")[-6000:]
+        assert printed, log.read_text(errors="replace", encoding="utf-8")[-6000:]
         group = groups_below(process.pid)
         assert group
         yield Served(process.pid, json.loads(printed)["pool"])
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0
         assert not [line for line in commands() if line.split()[0] in group]
-        assert KEY not in log.read_text(errors="replace")
+        assert KEY not in log.read_text(errors="replace", encoding="utf-8")
     finally:
         limit.cancel()
         # Asked, not killed: it has a server to end.
-        process.terminate()
-        process.communicate(timeout=60)
+        end(process, signal.SIGTERM)
 
 
 @pytest.fixture(scope="session")

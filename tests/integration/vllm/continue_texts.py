@@ -12,20 +12,20 @@ from vllm import LLM, SamplingParams
 from vllm.sampling_params import StructuredOutputsParams
 
 
-def continued(model: LLM, asked: dict) -> list[str]:
+def continued(model: LLM, batch: dict) -> list[str]:
     """The continuations, up to the model's own end."""
-    held = StructuredOutputsParams(regex=asked["regex"]) if asked["regex"] else None
+    held = StructuredOutputsParams(regex=batch["regex"]) if batch["regex"] else None
     sampling = SamplingParams(
-        temperature=asked["temperature"], max_tokens=160, seed=3, structured_outputs=held
+        temperature=batch["temperature"], max_tokens=160, seed=3, structured_outputs=held
     )
-    return [answer.outputs[0].text for answer in model.generate(asked["texts"], sampling)]
+    return [answer.outputs[0].text for answer in model.generate(batch["texts"], sampling)]
 
 
-def main(folder: str, asked: Path, found: Path) -> None:
+def main(folder: str, source: Path, target: Path) -> None:
     """All that is asked, of one model."""
     model = LLM(model=folder, dtype="float32", enforce_eager=True, max_model_len=256)
-    answers = [continued(model, each) for each in json.loads(asked.read_text(encoding="utf-8"))]
-    found.write_text(json.dumps(answers), encoding="utf-8")
+    answers = [continued(model, each) for each in json.loads(source.read_text(encoding="utf-8"))]
+    target.write_text(json.dumps(answers), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,10 @@ class Served:
 def commands() -> list[str]:
     """Every living process of this machine: its group, its parent's id, its id and its command line."""
     listed = subprocess.run(
-        ["ps", "-ww", "-eo", "pgid=,ppid=,pid=,stat=,args="], capture_output=True, text=True, check=True
+        ["ps", "-ww", "-eo", "pgid=,ppid=,pid=,stat=,args="],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
     )
     return [line for line in listed.stdout.splitlines() if not line.split()[3].startswith("Z")]
 

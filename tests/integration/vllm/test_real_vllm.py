@@ -15,12 +15,13 @@ import jsonschema
 import pytest
 from real_vllm import KEY, VARIABLE, WORKERS, Served, commands
 
+from conductor.planner.conductor import PlanRequest
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.prompt.structured_output import Constraint, PlanBounds
-from conductor.planner.protocol import PlanRequest
 from conductor.values.messages import Message
 from conductor.workers.pool.pool import read_pool
+from conductor.workers.wording.wording import OURS
 from conductor.workflow.file import write_plan
 from conductor.workflow.plan_report import Dialect
 from studio.cli.line import main
@@ -47,7 +48,7 @@ def written(messages: tuple[Message, ...]) -> list[dict[str, str]]:
 def completion(
     served: Served, pool_file: Path, *, constraint: Constraint, dialect: Dialect, think: bool, seed: int
 ) -> str:
-    """One planning call, as sent by nobody but this test."""
+    """One planning call that only this test sends."""
     cards = tuple(worker.card for worker in read_pool(pool_file).workers)
     held = PlanBounds(len(cards), MAX_STEPS, dialect, room_to_think=think).parameters(constraint)
     body: dict[str, Any] = {
@@ -99,7 +100,8 @@ def test_a_constrained_plan_is_valid_and_runs_to_its_end(
     assert (report.problems, report.repairs) == ((), ()), text
     assert report.workflow is not None
     Path("plan.json").write_text(
-        write_plan(report.workflow, query=QUERY, origin="conductor", workers=WORKERS, label=None)
+        write_plan(report.workflow, query=QUERY, origin="conductor", workers=WORKERS, label=None),
+        encoding="utf-8",
     )
     code = main(["run", "--workflow", "plan.json", "--pool", str(pool_file), "--json"])
     printed = capsys.readouterr()
@@ -150,6 +152,44 @@ def test_the_conductor_of_the_pool_plans_and_its_workers_answer(
     assert types[-1] == "run_finished"
 
 
+def test_a_conductor_of_the_research_layout_goes_on_with_the_beginning_of_its_answer(
+    served: Served, pool_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = 'prompt_style = "research"\ndialect = "binary"\nconstrain = "regex"\n'
+    research = tmp_path / "research.toml"
+    text = pool_file.read_text(encoding="utf-8")
+    research.write_text(text.replace("[conductor]\n", f"[conductor]\n{keys}"), encoding="utf-8")
+    code = main(["run", QUERY, "--pool", str(research), "--events", "--strict-form"])
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    events = [json.loads(line) for line in printed.out.splitlines()]
+    assert events[-1]["type"] == "run_finished"
+    planned = next(event for event in events if event["type"] == "workflow_planned")
+    messages = planned["report"]["prompt"]["messages"]
+    assert messages[-1] == {"role": "assistant", "content": OURS.prefill}
+    read, count = read_by_vllm(served, messages)
+    assert read.endswith(f"<|im_start|>assistant\n{OURS.prefill}")
+    assert planned["usage"]["prompt_tokens"] == count
+
+
+def read_by_vllm(served: Served, messages: list[dict[str, str]]) -> tuple[str, int]:
+    """What the model reads of these messages, whose last one it goes on with, and its tokens."""
+    with served.client() as client:
+        tokens = client.post(_beside(client, "/tokenize"), json=_continued(served, messages)).json()["tokens"]
+        body = {"model": served.conductor["model"], "tokens": tokens}
+        text: str = client.post(_beside(client, "/detokenize"), json=body).json()["prompt"]
+    return text, len(tokens)
+
+
+def _continued(served: Served, messages: list[dict[str, str]]) -> dict[str, Any]:
+    flags = {"continue_final_message": True, "add_generation_prompt": False}
+    return {"model": served.conductor["model"], "messages": messages, **flags}
+
+
+def _beside(client: httpx.Client, path: str) -> str:
+    return str(client.base_url.copy_with(path=path))
+
+
 def test_a_repeated_prompt_is_read_from_the_prefix_cache(served: Served) -> None:
     question = {"role": "user", "content": "one two three four " * 200}
     body = {"model": served.conductor["model"], "messages": [question], "max_tokens": 1}
@@ -163,6 +203,6 @@ def test_a_repeated_prompt_is_read_from_the_prefix_cache(served: Served) -> None
 def cached_tokens(client: httpx.Client) -> float:
     """The tokens that vLLM has found in its prefix cache so far."""
     text = client.get(str(client.base_url.copy_with(path="/metrics"))).text
-    found = re.search(r"^vllm:prefix_cache_hits_total\{[^}]*\} (\S+)$", text, re.M)
-    assert found is not None, text[:2000]
-    return float(found[1])
+    match = re.search(r"^vllm:prefix_cache_hits_total\{[^}]*\} (\S+)$", text, re.M)
+    assert match is not None, text[:2000]
+    return float(match[1])

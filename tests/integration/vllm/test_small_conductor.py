@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from conductor.llama.model import read_llama
+from conductor.llama.numpy_llama import read_llama
 from conductor.orchard import draw, orchard_pool
-from conductor.planner.local.prompt import prompt_text
+from conductor.planner.local.local_prompt import prompt_text
 from conductor.planner.prompt.structured_output import PlanBounds
 from conductor.workers.local_model import SHIPPED
 
@@ -41,14 +41,14 @@ def prompts() -> Sequence[str]:
 def continued(prompts: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """What vLLM writes: likeliest plans, sampled ones, and those held to an expression."""
     folder = tmp_path_factory.mktemp("continued")
-    asked: dict[str, dict[str, Any]] = {
+    modes: dict[str, dict[str, Any]] = {
         "likeliest": {"temperature": 0.0, "regex": None},
         "sampled": {"temperature": 1.0, "regex": None},
         "likeliest, held": {"temperature": 0.0, "regex": plan_regex()},
         "sampled, held": {"temperature": 1.0, "regex": plan_regex()},
     }
-    given, found = folder / "asked.json", folder / "found.json"
-    given.write_text(json.dumps([{"texts": prompts, **each} for each in asked.values()]), encoding="utf-8")
+    source, target = folder / "prompts.json", folder / "texts.json"
+    source.write_text(json.dumps([{"texts": prompts, **each} for each in modes.values()]), encoding="utf-8")
     script = Path(__file__).with_name("continue_texts.py")
     environment = {
         **os.environ, "PYTHONSAFEPATH": "1", "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"
@@ -57,12 +57,12 @@ def continued(prompts: Sequence[str], tmp_path_factory: pytest.TempPathFactory) 
         os.environ["CONDUCTOR_TEST_VLLM"],
         str(script),
         str(SHIPPED["orchard"]),
-        str(given),
-        str(found),
+        str(source),
+        str(target),
     ]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    return dict(zip(asked, json.loads(found.read_text(encoding="utf-8")), strict=True))
+    return dict(zip(modes, json.loads(target.read_text(encoding="utf-8")), strict=True))
 
 
 def test_vllm_plans_as_this_program_does(prompts: Sequence[str], continued: dict[str, list[str]]) -> None:
@@ -71,9 +71,9 @@ def test_vllm_plans_as_this_program_does(prompts: Sequence[str], continued: dict
     assert continued["likeliest"] == planned
 
 
-@pytest.mark.parametrize("drawn", ["likeliest", "sampled"])
+@pytest.mark.parametrize("mode", ["likeliest", "sampled"])
 def test_an_expression_changes_nothing_in_what_a_trained_conductor_plans(
-    continued: dict[str, list[str]], drawn: str
+    continued: dict[str, list[str]], mode: str
 ) -> None:
-    assert continued[f"{drawn}, held"] == continued[drawn]
-    assert len(set(continued[drawn])) > 10
+    assert continued[f"{mode}, held"] == continued[mode]
+    assert len(set(continued[mode])) > 10

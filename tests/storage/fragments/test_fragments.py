@@ -54,7 +54,7 @@ class Playing:
     """Whether what a step answers comes with a reasoning, and something happens inside of it."""
 
     def __post_init__(self) -> None:
-        self.known: dict[str, Output] = {}
+        self.cache: dict[str, Output] = {}
 
     def run(self, workflow: Workflow, texts: Sequence[str], *, query: str = "why?") -> list[Event]:
         """The events of a run in which step `i` answers `texts[i]`, unless its output is known or pinned."""
@@ -80,15 +80,15 @@ class Playing:
                 continue
             address = bound.fingerprint(at, outputs)
             request = bound.request(at, outputs, address=address, defaults=Sampling(temperature=1))
-            known = self.known.get(address)
-            if known is not None:
-                outputs[at] = known
-                events.append(StepReused(**next(stamps), step=at, output=known, request=request))
+            earlier = self.cache.get(address)
+            if earlier is not None:
+                outputs[at] = earlier
+                events.append(StepReused(**next(stamps), step=at, output=earlier, request=request))
                 continue
-            outputs[at] = self.known[address] = output(
+            outputs[at] = self.cache[address] = output(
                 run, at, address, texts[at], reasoning=texts[at][::-1] if self.thinks else ""
             )
-            asked = StepStarted(
+            start = StepStarted(
                 **next(stamps),
                 step=at,
                 worker="w",
@@ -96,9 +96,9 @@ class Playing:
                 fingerprint=address,
                 request=request,
             )
-            events.append(asked)
+            events.append(start)
             if self.thinks:
-                inner = asked.model_copy(update={"run": "inner"})
+                inner = start.model_copy(update={"run": "inner"})
                 events.append(StepInner(**next(stamps), step=at, event=inner))
             events.append(StepFinished(**next(stamps), step=at, output=outputs[at]))
         answer = outputs[workflow.final]
@@ -156,7 +156,7 @@ TEXTS = st.builds(lambda odd, times, more: odd * times + more, ODD, st.sampled_f
 
 @st.composite
 def workflows(draw: st.DrawFn) -> Workflow:
-    """Up to five steps, each of which sees some of those before it."""
+    """Up to five steps; each sees some of the steps before it."""
     steps = []
     for at in range(draw(st.integers(1, 5))):
         access = tuple(sorted(draw(st.sets(st.integers(0, at - 1))))) if at else ()
@@ -173,8 +173,8 @@ def edits(draw: st.DrawFn, workflow: Workflow) -> Workflow:
     at = draw(st.integers(0, len(workflow) - 1))
     if draw(st.booleans()):
         return workflow.with_instruction(at, draw(TEXTS.filter(str.strip)))
-    made = output("earlier", at, "f", draw(TEXTS))
-    return workflow.with_pin(at, made.by_hand(draw(TEXTS), edit=HandEdit(at=1.5)))
+    original = output("earlier", at, "f", draw(TEXTS))
+    return workflow.with_pin(at, original.by_hand(draw(TEXTS), edit=HandEdit(at=1.5)))
 
 
 @st.composite
@@ -185,20 +185,21 @@ def histories(draw: st.DrawFn) -> list[tuple[Workflow, list[Event]]]:
         SeenResponse, step=st.just(0), worker=ODD, instruction=TEXTS, response=TEXTS, round=st.just(1)
     )
     playing = Playing(
-        style=draw(st.sampled_from(["ours", "paper"])),
+        style=draw(st.sampled_from(["ours", "research"])),
         conversation=draw(st.builds(Conversation, instructions=TEXTS, turns=st.tuples(turns))),
         previous=draw(st.lists(seen, max_size=2).map(tuple)),
     )
     workflow = draw(workflows())
     query = draw(TEXTS)
-    found = []
+    runs = []
     for _ in range(draw(st.integers(1, 3))):
         texts = draw(st.lists(TEXTS, min_size=len(workflow), max_size=len(workflow)))
-        found.append((workflow, playing.run(workflow, texts, query=query)))
+        runs.append((workflow, playing.run(workflow, texts, query=query)))
         workflow = draw(edits(workflow))
-    return found
+    return runs
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @cases(60)
 @given(history=histories())
@@ -218,13 +219,13 @@ def test_whatever_is_run_is_read_back_letter_for_letter(
         assert store.housekeeping.clean_up(older_than=0).outputs == 0
         check(store, session, history)
         file = exported(store, session)
-        made = imported(store, file).id
+        copy = imported(store, file).id
         store.sessions.delete(session)
         store.housekeeping.clean_up(older_than=0)
-        assert shown(exported(store, made)) == shown(file)
+        assert contents(exported(store, copy)) == contents(file)
 
 
-def shown(file: bytes) -> str:
+def contents(file: bytes) -> str:
     """The texts, outputs and events in a session's file, with the places of runs for their ids."""
     lines = lines_of(file)
     text = json.dumps([line for line in lines if {"text", "output", "event"} & line.keys()])
@@ -237,7 +238,7 @@ def shown(file: bytes) -> str:
 def check(store: SessionStore, session: str, history: list[tuple[Workflow, list[Event]]]) -> None:
     """All of it is read as it was written."""
     assert [revision.workflow for revision in store.revisions.of_session(session)] == [
-        made for made, _ in history
+        workflow for workflow, _ in history
     ]
     outputs: dict[str, Output] = {}
     for _, events in history:
@@ -277,7 +278,7 @@ def test_a_text_is_in_one_row_however_many_steps_see_it(
         assert [table for table, stored in rows if text[:500] in stored] == ["long_texts"]
 
 
-def taken(file: Path) -> int:
+def occupied_bytes(file: Path) -> int:
     """Bytes of the pages that hold anything."""
     with closing(sqlite3.connect(file)) as connection:
         ((pages,), (free,), (size,)) = (
@@ -294,15 +295,15 @@ def test_sixty_steps_take_little_more_than_their_texts(store: SessionStore, file
     workflow = everything(steps) if shape == "everything" else chain(*(f"Do part {at}." for at in range(60)))
     texts = [long_text(f"step{at}x") for at in range(steps)]
     session = store.sessions.create("why?").id
-    empty, playing = taken(file), Playing(thinks=False)
+    empty, playing = occupied_bytes(file), Playing(thinks=False)
     played(store, session, workflow, playing.run(workflow, texts))
-    first = taken(file)
+    first = occupied_bytes(file)
     assert first - empty < 1.5 * sum(map(len, texts))
     edited = workflow.with_instruction(steps - 1, "Do it in another way.")
     texts[-1] = long_text("last")
     played(store, session, edited, playing.run(edited, texts))
     # Its text, what the session is found by, and two rows for each step that was not called.
-    assert taken(file) - first < 0.25 * sum(map(len, texts))
+    assert occupied_bytes(file) - first < 0.25 * sum(map(len, texts))
 
 
 @pytest.mark.slow
@@ -326,15 +327,15 @@ def test_events_share_the_texts_that_they_show_in_memory(store: SessionStore, se
     workflow = everything(4)
     events = Playing().run(workflow, [long_text(name) for name in "abcd"])
     played(store, session, workflow, events)
-    shown = [
+    texts = [
         part.text
         for event in store.runs.events(events[0].run)
         if isinstance(event, StepStarted)
         for part in event.request.messages[0].parts
         if part.kind == "response"
     ]
-    assert len(shown) == 6
-    assert len(set(map(id, shown))) == 3
+    assert len(texts) == 6
+    assert len(set(map(id, texts))) == 3
 
 
 @pytest.mark.slow
@@ -342,14 +343,14 @@ def test_a_fork_has_the_texts_that_it_refers_to(store: SessionStore, session: st
     workflow = everything(3)
     events = Playing().run(workflow, [long_text(name) for name in "abc"])
     played(store, session, workflow, events)
-    known = dict(store.runs.outputs(session))
-    pinned = workflow.with_pin(1, known[step_finished(events)[1]].by_hand("x" * 999, edit=HandEdit(at=1.0)))
+    outputs = dict(store.runs.outputs(session))
+    pinned = workflow.with_pin(1, outputs[step_finished(events)[1]].by_hand("x" * 999, edit=HandEdit(at=1.0)))
     revision = store.revisions.add(session, pinned, origin="human")
     fork = store.sessions.fork(session, revision.id)
     store.sessions.delete(session)
     store.housekeeping.clean_up(older_than=0)
-    assert dict(store.runs.outputs(fork.id)) == known
-    assert [kept.workflow for kept in store.revisions.of_session(fork.id)] == [pinned]
+    assert dict(store.runs.outputs(fork.id)) == outputs
+    assert [each.workflow for each in store.revisions.of_session(fork.id)] == [pinned]
 
 
 def step_finished(events: Sequence[Event]) -> list[str]:

@@ -27,7 +27,8 @@ from conductor.values.conversation import Conversation, Turn
 from conductor.values.messages import Usage
 from conductor.values.output import HandEdit
 from conductor.values.presets import Settings
-from conductor.workers.pool.pool import Pool, offline_pool
+from conductor.workers.calculator.calculator_worker import Calculator
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
@@ -69,7 +70,7 @@ def main() -> None:
     evaluated(bench)
     noted(bench)
     changed(bench)
-    kept(bench)
+    team_test(bench)
     bench.close()
     subprocess.run([sys.executable, __file__, str(file), DIES], check=True)
     close(opened(file), file)
@@ -84,14 +85,15 @@ def close(bench: Workbench, file: Path) -> None:
 
 
 def opened(file: Path) -> Workbench:
-    """A workbench over the offline experts and three simulated workers."""
+    """A workbench over a calculator and simulated workers."""
     own = (
         SimulatedWorker(name="quick", tokens=8),
         SimulatedWorker(name="endless", latency=3600.0),
         SimulatedWorker(name="broken", tokens=8, fail_on="break"),
         SimulatedWorker(name="talkative", tokens=1200),
     )
-    pool = Pool(workers=(*offline_pool().workers, *own))
+    others = tuple(SimulatedWorker(name=name, tokens=8) for name in ("facts", "text", "checker"))
+    pool = Pool(workers=(Calculator("mathematics"), *others, *own))
     return Workbench.over(SessionStore.open(f"sqlite:///{file}"), pool=pool, conductor=OfflineConductor())
 
 
@@ -110,7 +112,7 @@ def answered(bench: Workbench) -> None:
 
 
 def failed(bench: Workbench) -> None:
-    """A workflow by hand of which the second step fails."""
+    """A workflow by hand whose second step fails."""
     session = bench.ask("Does a step that fails keep the others? Ünïcode: 数, 🜲").id
     steps = Workflow.of(
         [
@@ -229,7 +231,7 @@ def evaluated(bench: Workbench) -> None:
     items = tuple(Item(id=f"q{n}", input=f"What is {n} + {n}?", target=(str(2 * n),)) for n in (2, 3))
     spec = EvaluationSpec(data="", digest="", planners=("conductor",))
     evaluations = Evaluations(bench)
-    planners = ("worker:mathematics", "baseline:best-of:quick,n=2")
+    planners = ("worker:mathematics", "baseline:self-consistency:quick,n=2")
     evaluations.run(evaluations.add(DataSet("sums", items), planners, spec).id)
 
 
@@ -241,7 +243,7 @@ def changed(bench: Workbench) -> None:
 
 
 def noted(bench: Workbench) -> None:
-    """Notes on a question and on words of an output, of which one is deleted."""
+    """Notes on a question and on words of an output; the last one is deleted."""
     session = bench.ask("Which words have notes?").id
     bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="quick")]), note="By hand")
     run(bench, session)
@@ -254,7 +256,7 @@ def noted(bench: Workbench) -> None:
     bench.store.notes.delete(last.id)
 
 
-def kept(bench: Workbench) -> None:
+def team_test(bench: Workbench) -> None:
     """A question that the team keeps as a test, of a session that is deleted since."""
     session = bench.ask("What is 12 * 12?").id
     bench.planning.plan(session)

@@ -43,9 +43,9 @@ def test_every_word_stands_where_it_is_said_to(text: str) -> None:
     assert all(words_of(text[word.start : word.end])[0].folded == word.folded for word in words)
 
 
-def marked(found: Snippet | None) -> list[str]:
-    assert found is not None
-    return [text for text, matched in found.parts if matched]
+def marked(stretch: Snippet | None) -> list[str]:
+    assert stretch is not None
+    return [text for text, matched in stretch.parts if matched]
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def marked(found: Snippet | None) -> list[str]:
     ],
 )
 def test_what_matched_is_marked_as_it_is_written(text: str, search: str, words: list[str]) -> None:
-    found = snippet([("answer", text)], terms_of(search))
-    assert marked(found) == words
-    assert found is not None
-    assert "".join(part for part, _ in found.parts) == text
+    stretch = snippet([("answer", text)], terms_of(search))
+    assert marked(stretch) == words
+    assert stretch is not None
+    assert "".join(part for part, _ in stretch.parts) == text
 
 
 @pytest.mark.parametrize(
-    ("texts", "search", "shown"),
+    ("texts", "search", "text_kind"),
     [
         ([("title", "sky")], "sky", None),
         ([("query", "sky"), ("answer", "sky")], "sky", "answer"),
@@ -78,23 +78,23 @@ def test_what_matched_is_marked_as_it_is_written(text: str, search: str, words: 
     ],
 )
 def test_the_text_that_says_most_of_the_terms_is_shown(
-    texts: list[tuple[TextKind, str]], search: str, shown: str | None
+    texts: list[tuple[TextKind, str]], search: str, text_kind: str | None
 ) -> None:
-    found = snippet(texts, terms_of(search))
-    assert (found and found.kind) == shown
+    stretch = snippet(texts, terms_of(search))
+    assert (stretch and stretch.kind) == text_kind
 
 
 def test_a_long_text_is_cut_around_the_match() -> None:
-    found = snippet([("answer", "before " * 100 + "here" + " after" * 100)], terms_of("here"))
-    assert found is not None
-    text = "".join(part for part, _ in found.parts)
+    stretch = snippet([("answer", "before " * 100 + "here" + " after" * 100)], terms_of("here"))
+    assert stretch is not None
+    text = "".join(part for part, _ in stretch.parts)
     assert text.startswith("…before ")
     assert text.endswith("…")
-    assert marked(found) == ["here"]
+    assert marked(stretch) == ["here"]
     assert len(text) < 200
 
 
 @given(st.text(), st.text())
 def test_any_text_and_any_search_give_a_stretch_of_the_text_or_nothing(text: str, search: str) -> None:
-    found = snippet([("answer", text)], terms_of(search))
-    assert found is None or "".join(part for part, _ in found.parts).strip("…") in text
+    stretch = snippet([("answer", text)], terms_of(search))
+    assert stretch is None or "".join(part for part, _ in stretch.parts).strip("…") in text

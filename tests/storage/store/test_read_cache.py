@@ -12,7 +12,7 @@ from storage.store.transactions import MAX_ANSWERS, ReadCache
 WORKFLOW = Workflow.of([Step(instruction="Answer.", worker="alpha")])
 
 
-def counted(version):
+def cache_and_reader(version):
     """A memory, and a reader that counts how often it is asked."""
     reads = []
 
@@ -25,7 +25,7 @@ def counted(version):
 
 def test_an_answer_lasts_until_the_version_changes() -> None:
     version = [1]
-    memory, read = counted(lambda: version[0])
+    memory, read = cache_and_reader(lambda: version[0])
     assert [memory.answer("q", read) for _ in range(3)] == [1, 1, 1]
     assert memory.answer("other", read) == 2
     version[0] = 2
@@ -33,25 +33,25 @@ def test_an_answer_lasts_until_the_version_changes() -> None:
 
 
 def test_without_a_version_nothing_is_remembered() -> None:
-    memory, read = counted(lambda: None)
+    memory, read = cache_and_reader(lambda: None)
     assert [memory.answer("q", read) for _ in range(3)] == [1, 2, 3]
 
 
 def test_what_was_written_while_it_was_read_is_read_once_more() -> None:
     version = [1]
-    memory, read = counted(lambda: version[0])
+    memory, read = cache_and_reader(lambda: version[0])
 
     def overtaken():
-        found = read()
+        value = read()
         version[0] += 1
-        return found
+        return value
 
     assert memory.answer("q", overtaken) == 1
     assert memory.answer("q", read) == 2
 
 
 def test_a_memory_is_bounded() -> None:
-    memory, read = counted(lambda: 1)
+    memory, read = cache_and_reader(lambda: 1)
     for question in range(MAX_ANSWERS + 1):
         memory.answer(question, read)
     assert memory.answer(0, read) == MAX_ANSWERS + 2

@@ -24,9 +24,9 @@ def database(store: SessionStore, url: str) -> Iterator[Database]:
 
 
 def unwritten(*events: Event) -> UnwrittenEvents:
-    made = UnwrittenEvents()
-    made.remember(events)
-    return made
+    buffer = UnwrittenEvents()
+    buffer.remember(events)
+    return buffer
 
 
 def written(missing: UnwrittenEvents, database: Database, *events: Event) -> Sequence[Event]:

@@ -34,8 +34,8 @@ def answered(
 ) -> StepFinished:
     event = step_finished(run, "done", seq=seq)
     usage = Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost)
-    made = output("done", run=run).model_copy(update={"usage": usage, "worker_kind": kind})
-    return event.model_copy(update={"output": made})
+    value = output("done", run=run).model_copy(update={"usage": usage, "worker_kind": kind})
+    return event.model_copy(update={"output": value})
 
 
 def ended(
@@ -67,6 +67,23 @@ def test_planning_counts(store: SessionStore, session: str) -> None:
     ended(store, session, "r", answered("r", 40, cost=0.125))
     assert listed(store) == (1040, False)
     assert store.sessions.total(session) == Total(tokens=1040, cost=0.875)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["\0", "a\0\0b", "\\u0000", "\\\\u0000\0", "\\\0"])
+def test_an_output_with_the_character_that_postgresql_does_not_read_counts(
+    store: SessionStore, session: str, text: str
+) -> None:
+    event = answered("r", 40, cost=0.125)
+    ended(
+        store,
+        session,
+        "r",
+        event.model_copy(update={"output": event.output.model_copy(update={"text": text})}),
+    )
+    assert listed(store) == (40, False)
+    assert store.sessions.total(session) == Total(tokens=40, cost=0.125)
+    assert store.sessions.used_since(0.0) == Total(tokens=40, cost=0.125)
 
 
 @pytest.mark.slow
@@ -122,19 +139,27 @@ def test_built_in_experts_are_no_calls(store: SessionStore, session: str) -> Non
 
 
 @pytest.mark.slow
+def test_simulated_workers_and_planners_use_nothing_today(store: SessionStore, session: str) -> None:
+    planned(store, session, 900, kind="simulated")
+    ended(store, session, "r", answered("r", 40, cost=0.5), answered("r", 7, seq=1, kind="simulated"))
+    assert listed(store) == (947, False)
+    assert store.sessions.used_since(0.0) == Total(tokens=40, cost=0.5)
+
+
+@pytest.mark.slow
 def test_sessions_are_found_by_what_is_known(store: SessionStore, session: str) -> None:
     planned(store, session, 900)
     other = store.sessions.create("q", title="stopped").id
     planned(store, other, 500)
     ended(store, other, "r", outcome="interrupted")
 
-    def found(**wanted: int) -> set[str]:
-        return {summary.id for summary in store.sessions.listed(SessionFilter.model_validate(wanted))}
+    def ids(**limits: int) -> set[str]:
+        return {summary.id for summary in store.sessions.listed(SessionFilter.model_validate(limits))}
 
-    assert found(least_tokens=500) == {session, other}
-    assert found(least_tokens=501) == {session}
-    assert found(most_tokens=1000) == {session}
-    assert found(most_tokens=899) == set()
+    assert ids(least_tokens=500) == {session, other}
+    assert ids(least_tokens=501) == {session}
+    assert ids(most_tokens=1000) == {session}
+    assert ids(most_tokens=899) == set()
 
 
 @pytest.mark.slow

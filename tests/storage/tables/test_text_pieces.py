@@ -39,7 +39,7 @@ def events(store: SessionStore) -> list[Event]:
     store.revisions.add(session, workflow, origin="human")
     begin(store, session, RUN)
     last = MOST + 41
-    made = [
+    history = [
         started(RUN, workflow),
         step_started(RUN, seq=1),
         *pieces(MOST + 39, seq=2),
@@ -49,8 +49,8 @@ def events(store: SessionStore) -> list[Event]:
         step_finished(RUN, "second", seq=last + 3, step=1, fingerprint="g"),
         finished(RUN, seq=last + 4),
     ]
-    keep(store, *made)
-    return made
+    keep(store, *history)
+    return history
 
 
 def rows(url: str) -> int:
@@ -105,11 +105,11 @@ def test_pieces_with_log_probabilities_stay_as_they_are(store: SessionStore, ses
     with_tokens = [
         StepDelta(run=RUN, seq=seq, at=START, step=0, text="a", logprobs=likely) for seq in range(4, 6)
     ]
-    made = [started(RUN, chain("a")), step_started(RUN, seq=1), *pieces(2, seq=2), *with_tokens]
-    keep(store, *made, finished(RUN, seq=6))
+    history = [started(RUN, chain("a")), step_started(RUN, seq=1), *pieces(2, seq=2), *with_tokens]
+    keep(store, *history, finished(RUN, seq=6))
     packed(store)
-    assert list(store.runs.events(RUN))[:-1] == made
-    assert rows(url) == len(made)
+    assert list(store.runs.events(RUN))[:-1] == history
+    assert rows(url) == len(history)
 
 
 def test_a_run_without_pieces_stays_as_it_is(store: SessionStore, session: str, url: str) -> None:

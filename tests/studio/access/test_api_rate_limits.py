@@ -73,11 +73,11 @@ def test_another_limit_begins_anew() -> None:
 def test_no_stretch_of_time_brings_more_than_its_share(limit: int, pauses: list[float]) -> None:
     clock = Clock()
     limits = RateLimits(clock)
-    begun, let_in = clock.now, 0
+    start, let_in = clock.now, 0
     for pause in pauses:
         clock.now += pause
         let_in += not limits.admit("a", requests=limit, tokens=None).wait
-        assert let_in <= limit + (clock.now - begun) * limit / 60 + 1e-6
+        assert let_in <= limit + (clock.now - start) * limit / 60 + 1e-6
 
 
 @pytest.mark.parametrize(

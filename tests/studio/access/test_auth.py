@@ -132,7 +132,7 @@ async def test_a_request_may_use_what_is_left_of_the_budget(
     principal = await auth.authenticate(text, HERE)
     assert (principal.workers, principal.budget) == (("alpha",), Budget(tokens=1000, cost=2.0))
     await auth.record_usage(principal, Usage(prompt_tokens=600, completion_tokens=100, cost=0.5))
-    await auth.record_usage(principal, Usage())  # of which nothing is known
+    await auth.record_usage(principal, Usage())  # nothing of it is known
     assert (await auth.authenticate(text, HERE)).budget == Budget(tokens=300, cost=1.5)
     await auth.record_usage(principal, Usage(prompt_tokens=300, completion_tokens=0, cost=0.0))
     error = await refusal(auth, text)

@@ -206,7 +206,7 @@ def test_a_link_of_another_site_offers_the_page_to_who_has_logged_in(password: P
 def watched(links: ViewLinks, password: Password) -> TestClient:
     """Asks an app that answers which sessions alone may be looked at."""
 
-    async def told(request: Any) -> PlainTextResponse:
+    async def respond(request: Any) -> PlainTextResponse:
         return PlainTextResponse(request.headers.get(VIEWED, "anything"))
 
     async def stream(websocket: WebSocket) -> None:
@@ -216,7 +216,7 @@ def watched(links: ViewLinks, password: Password) -> TestClient:
 
     routes = [
         WebSocketRoute("/stream", stream),
-        Route("/{any:path}", told, methods=["GET", "PUT", "POST", "DELETE"]),
+        Route("/{any:path}", respond, methods=["GET", "PUT", "POST", "DELETE"]),
     ]
     app = Starlette(routes=routes, middleware=[Middleware(Login, password=password, links=links)])
     return TestClient(app, base_url=HERE, client=("192.168.1.9", 1), follow_redirects=False)

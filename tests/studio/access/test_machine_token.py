@@ -33,14 +33,14 @@ def test_of_many_servers_that_start_at_once_all_have_the_same(tmp_path: Path) ->
 
     def started(_: int) -> str | None:
         token = MachineToken.below(tmp_path)
-        barrier.wait()
+        barrier.wait(60)
         token.create()
         return token.read()
 
     with ThreadPoolExecutor(TOGETHER) as servers:
-        found = set(servers.map(started, range(TOGETHER)))
-    assert len(found) == 1
-    assert None not in found
+        tokens = set(servers.map(started, range(TOGETHER)))
+    assert len(tokens) == 1
+    assert None not in tokens
     assert [path.name for path in tmp_path.iterdir()] == ["api-token"]
 
 
@@ -62,6 +62,6 @@ def test_what_is_no_token_is_not_read_as_one(tmp_path: Path, content: bytes) -> 
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("a file")
+    (tmp_path / "data").write_text("a file", encoding="utf-8")
     with pytest.raises(ServeError, match=r"cannot be written to .*/data/api-token"):
         MachineToken.below(tmp_path / "data").create()

@@ -25,11 +25,11 @@ def clock() -> Clock:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "correct horse batter", f"{TEXT} ", TEXT.upper(), "\udc80", "é" * 5000]
+    "attempt", ["", "correct horse batter", f"{TEXT} ", TEXT.upper(), "\udc80", "é" * 5000]
 )
-def test_only_the_password_is_right(given: str) -> None:
+def test_only_the_password_is_right(attempt: str) -> None:
     assert Password(TEXT).is_right(TEXT)
-    assert not Password(TEXT).is_right(given)
+    assert not Password(TEXT).is_right(attempt)
 
 
 def test_a_password_may_have_any_letters() -> None:

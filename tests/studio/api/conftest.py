@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
+from inbox import announced, inbox  # noqa: F401 - fixtures
 from openai import OpenAI
 from stage import Stage, staged
 

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.conductor import PlanRequest
 from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.plan_report import Dialect
 
-SECONDS = 10
-
-
-def eventually(holds: Callable[[], object]) -> None:
-    """Wait until it holds, for `SECONDS`."""
-    until = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < until, "it did not become so in time"
-        time.sleep(0.02)
+SECONDS = 60
 
 
 async def _opened(gate: Event) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -10,13 +9,14 @@ from typing import Any
 
 from conductor_cases import ScriptedConductor
 from openai import AsyncOpenAI, OpenAI
+from waiting import until
 
 from conductor.errors import ConductorError
-from conductor.planner.protocol import Conductor
-from conductor.runtime import Runtime
+from conductor.orchestration.runtime import Runtime
+from conductor.planner.conductor import Conductor
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, Worker
 from storage import SessionStore
@@ -74,19 +74,20 @@ class Stage:
 
     def settle(self, *, requests: int = 1) -> None:
         """Wait until nothing of so many requests is left to be done behind their answers."""
-        deadline = time.monotonic() + 5
-        while len(self.auth.used) < requests or self.api.state.runs.busy:
-            assert time.monotonic() < deadline, "something still goes on"
-            time.sleep(0.005)
+        until(
+            lambda: len(self.auth.used) >= requests and not self.api.state.runs.busy,
+            what="nothing goes on any more",
+            every=0.005,
+        )
 
     def client(self, **options: Any) -> OpenAI:
         """OpenAI's own client, which asks once."""
-        return OpenAI(base_url=self.base_url, api_key="none", **{"max_retries": 0, "timeout": 20, **options})
+        return OpenAI(base_url=self.base_url, api_key="none", **{"max_retries": 0, "timeout": 60, **options})
 
     def async_client(self, **options: Any) -> AsyncOpenAI:
         """The same for coroutines."""
         return AsyncOpenAI(
-            base_url=self.base_url, api_key="none", **{"max_retries": 0, "timeout": 20, **options}
+            base_url=self.base_url, api_key="none", **{"max_retries": 0, "timeout": 60, **options}
         )
 
 
@@ -96,12 +97,12 @@ def staged(store: SessionStore) -> Iterator[Stage]:
     stage = Stage(store)
     thread = Thread(target=stage.server.run, name="api", daemon=True)
     thread.start()
-    assert stage.server.ready.wait(30), "the API did not start"
+    assert stage.server.ready.wait(60), "the API did not start"
     try:
         yield stage
     finally:
         stage.server.should_exit = True
-        thread.join(30)
+        thread.join(60)
         stage.workbench.close()
         assert not thread.is_alive(), "the API did not stop"
 

@@ -15,7 +15,9 @@ from api_server import ServedApi, serving_api
 
 from conductor.values.messages import Usage
 from conductor.workers.pool.pool import Pool
+from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 from storage.api_token import TokenLimits
 
 pytestmark = pytest.mark.slow
@@ -98,25 +100,53 @@ def test_answers_tell_what_is_left_and_a_refusal_when_to_come_back(served: Serve
     assert 1 <= int(refused.value.response.headers["retry-after"]) <= 30
 
 
-@pytest.mark.parametrize("way", ["model", "workflow", "steering", "given workflow"])
-def test_no_way_of_asking_leads_to_a_worker_that_a_token_does_not_have(served: ServedApi, way: str) -> None:
+@pytest.mark.parametrize("reached", ["worker", "fallback"])
+@pytest.mark.parametrize("way", ["model", "workflow", "steering", "given workflow", "change"])
+def test_no_way_of_asking_leads_to_a_worker_that_a_token_does_not_have(
+    served: ServedApi, way: str, reached: str
+) -> None:
     _, text = served.bench.store.tokens.create("lab", TokenLimits(workers=("beta",)))
     session = served.bench.ask("Which is it?").id
-    workflow = Workflow.of([Step(instruction="Say it.", worker="alpha")])
-    served.bench.store.revisions.add(session, workflow, origin="import", note="Given")
+    step = Step(instruction="Say it.", worker="alpha")
+    if reached == "fallback":
+        step = Step(instruction="Say it.", worker="beta", on_failure=OnFailure(fallback="alpha"))
+    served.bench.store.revisions.add(session, Workflow.of([step]), origin="import", note="Given")
     document = json.loads(served.bench.editing.export(session))
     model, extension = {
         "model": ("worker:alpha", {}),
         "workflow": (f"workflow:{session}", {}),
         "steering": ("conductor", {"workers": ["alpha"]}),
         "given workflow": ("conductor", {"workflow": document}),
+        "change": ("conductor", {"workflow": document, "change": "Say it twice."}),
     }[way]
     with client(served, text) as asking, pytest.raises(openai.APIStatusError) as refused:
         asking.chat.completions.create(model=model, messages=QUESTION, extra_body={"conductor": extension})
     assert refused.value.status_code in (400, 403, 404)
     with client(served, text) as asking:
+        assert f"workflow:{session}" not in [each.id for each in asking.models.list()]
         planned = asking.chat.completions.create(model="conductor", messages=QUESTION)
     assert {step["worker"] for step in planned.conductor["steps"]} == {"beta"}
+
+
+@pytest.mark.parametrize("extension", [{"workers": ["nobody"]}, {"exclude": ["nobody"]}, {"workflow": None}])
+def test_a_token_reads_no_name_of_a_worker_that_it_does_not_have(
+    served: ServedApi, extension: dict[str, object]
+) -> None:
+    _, text = served.bench.store.tokens.create("lab", TokenLimits(workers=("beta",)))
+    if "workflow" in extension:
+        step = Step(instruction="Say it.", worker="nobody")
+        extension["workflow"] = json.loads(
+            write_plan(Workflow.of([step]), query=None, origin="human", workers=("nobody",), label=None)
+        )
+    with client(served, text) as asking:
+        with pytest.raises(openai.APIStatusError, match="beta") as refused:
+            asking.chat.completions.create(
+                model="conductor", messages=QUESTION, extra_body={"conductor": extension}
+            )
+        answered = asking.chat.completions.with_raw_response.create(model="conductor", messages=QUESTION)
+    assert "alpha" not in refused.value.response.text
+    assert "alpha" not in answered.text
+    assert json.loads(answered.text)["conductor"]["workflow"]["pool"]["workers"] == ["beta"]
 
 
 def test_a_budget_that_is_used_up_is_not_asked_for_again(served: ServedApi) -> None:
@@ -150,6 +180,6 @@ def test_no_token_stands_in_the_store_a_log_or_an_answer(
     answers += [str(refused.value.body), caplog.text]
     secret = text.rpartition(f"{token.id}_")[2][:-2]
     assert not [each for each in answers if secret in each]
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert token.id.encode() in kept
-    assert secret.encode() not in kept
+    content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert token.id.encode() in content
+    assert secret.encode() not in content

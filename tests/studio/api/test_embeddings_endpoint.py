@@ -26,10 +26,10 @@ def numbers(written: Any) -> list[float]:
 @pytest.mark.parametrize("encoding", ["float", "base64"])
 def test_each_text_has_its_vector(stage: Stage, client: OpenAI, fake_openai: Served, encoding: Any) -> None:
     stage.plays(model("alpha", fake_openai.base_url, price=Price(prompt=5e5, completion=0)))
-    asked = {"model": "worker:alpha", "input": ["abba", "cd"], "encoding_format": encoding, "dimensions": 26}
-    written = httpx.post(f"{stage.base_url}/embeddings", json=asked).json()["data"][0]["embedding"]
+    body = {"model": "worker:alpha", "input": ["abba", "cd"], "encoding_format": encoding, "dimensions": 26}
+    written = httpx.post(f"{stage.base_url}/embeddings", json=body).json()["data"][0]["embedding"]
     assert isinstance(written, str if encoding == "base64" else list)
-    answer = client.embeddings.create(**asked)  # type: ignore[arg-type]
+    answer = client.embeddings.create(**body)  # type: ignore[arg-type]
     vectors = [numbers(one.embedding) for one in answer.data]
     assert (vectors[0][:3], vectors[1][:4]) == ([2, 2, 0], [0, 0, 1, 1])
     assert (answer.model, answer.usage.prompt_tokens, answer.usage.total_tokens) == ("worker:alpha", 2, 2)
@@ -44,7 +44,7 @@ def test_one_text_needs_no_list(stage: Stage, client: OpenAI, fake_openai: Serve
 
 
 @pytest.mark.parametrize(
-    ("given", "param", "code"),
+    ("extra", "param", "code"),
     [
         ({"model": "conductor"}, "model", "unsupported_parameter"),
         ({"model": "worker:beta"}, "model", "unsupported_parameter"),
@@ -58,10 +58,10 @@ def test_one_text_needs_no_list(stage: Stage, client: OpenAI, fake_openai: Serve
     ],
 )
 def test_what_no_endpoint_could_do_is_refused(
-    stage: Stage, fake_openai: Served, given: Any, param: str, code: str
+    stage: Stage, fake_openai: Served, extra: Any, param: str, code: str
 ) -> None:
     stage.plays(model("alpha", fake_openai.base_url), SimulatedWorker(name="beta"))
-    answer = httpx.post(f"{stage.base_url}/embeddings", json={"model": "worker:alpha", "input": "a", **given})
+    answer = httpx.post(f"{stage.base_url}/embeddings", json={"model": "worker:alpha", "input": "a", **extra})
     error = answer.json()["error"]
     assert (answer.status_code, error["param"], error["code"]) == (400, param, code)
     assert not fake_openai.log.entries

@@ -57,7 +57,7 @@ def run(script: Path, *arguments: str, **environment: str) -> str:
     done = subprocess.run(
         ["node", str(script), *arguments],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
         env={**os.environ, **environment},
@@ -113,7 +113,7 @@ def test_who_leaves_a_stream_stops_its_run(answered: dict[str, Any], served: Ser
 
 def test_the_snippet_in_javascript_prints_the_answer(served: ServedApi, key: str, tmp_path: Path) -> None:
     (tmp_path / "node_modules").symlink_to(HERE / "node_modules")
-    (tmp_path / "api-token").write_text(served.key)
+    (tmp_path / "api-token").write_text(served.key, encoding="utf-8")
     query = "Which?\n'\"`${x}` is it?"
     for token, environment in ((None, {"CONDUCTOR_API_KEY": key}), (tmp_path / "api-token", {})):
         snippet = snippets(url=served.base_url, model="worker:alpha", query=query, token=token)["JavaScript"]

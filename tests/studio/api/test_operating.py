@@ -1,9 +1,8 @@
-"""A server as those who run it see it, over HTTP: it lives, it is ready, its metrics."""
+"""A server as its operators see it, over HTTP: it lives, it is ready, its metrics."""
 
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -13,9 +12,10 @@ import httpx
 import pytest
 from conductor_cases import ScriptedConductor
 from prometheus_client.parser import text_string_to_metric_families as families
+from waiting import until
 
 from conductor.errors import PoolError, StorageError
-from conductor.runtime import Runtime
+from conductor.orchestration.runtime import Runtime
 from conductor.workers.pool.pool import Pool
 from storage import SessionStore
 from storage.api_token import TokenLimits
@@ -28,7 +28,7 @@ from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
 
 KEY = "conductor-machine-key"
-ASKED = {"model": "worker:alpha", "messages": [{"role": "user", "content": "A secret question?"}]}
+REQUEST = {"model": "worker:alpha", "messages": [{"role": "user", "content": "A secret question?"}]}
 
 
 class Operated:
@@ -44,7 +44,7 @@ class Operated:
         served = api(lambda: self.bench, auth, metrics=metrics)
         routes = operating_routes(lambda: self.bench, auth, metrics.scrape)
         self.server = ApiServer(served, beside=routes)
-        self.http = httpx.Client(base_url=self.server.base_url.removesuffix("/v1"), timeout=20)
+        self.http = httpx.Client(base_url=self.server.base_url.removesuffix("/v1"), timeout=60)
 
     def _play(self) -> Runtime:
         if self.fault is not None:
@@ -68,11 +68,11 @@ def operated(
     operated = Operated(SessionStore.open(f"sqlite:///{tmp_path / 'conductor.db'}"), pool)
     thread = Thread(target=operated.server.run, daemon=True)
     thread.start()
-    assert operated.server.ready.wait(30)
+    assert operated.server.ready.wait(60)
     yield operated
     operated.http.close()
     operated.server.should_exit = True
-    thread.join(30)
+    thread.join(60)
     operated.bench.close()
 
 
@@ -98,7 +98,7 @@ def test_a_server_without_a_pool_lives_but_is_not_ready_until_it_has_one(operate
 def test_a_server_whose_store_cannot_be_written_is_not_ready(
     operated: Operated, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def full(_: object) -> None:
+    def full(*_: object) -> None:
         raise StorageError("The disk of /home/ann is full.")
 
     monkeypatch.setattr(operated.bench.store._transactions, "write", full)
@@ -106,6 +106,16 @@ def test_a_server_whose_store_cannot_be_written_is_not_ready(
     assert (ready.status_code, ready.json()["store"], ready.json()["pool"]) == (503, "unusable", "ok")
     assert "ann" not in ready.text
     assert "disk of /home/ann is full" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_store_that_was_removed_is_not_ready(
+    operated: Operated, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "conductor.db").unlink()
+    ready = operated.get("/readyz", None)
+    assert (ready.status_code, ready.json()["store"]) == (503, "unusable")
+    assert "was removed, moved or replaced" in caplog.text
 
 
 @pytest.mark.slow
@@ -132,16 +142,16 @@ def test_metrics_are_for_those_who_may_use_the_whole_api(operated: Operated) -> 
 @pytest.mark.slow
 def test_requests_are_counted_by_template_and_not_by_what_was_asked(operated: Operated) -> None:
     key = {"authorization": f"Bearer {KEY}"}
-    asked = operated.http.post("/v1/chat/completions", json=ASKED, headers=key)
-    session = asked.raise_for_status().json()["conductor"]["session"]
+    answer = operated.http.post("/v1/chat/completions", json=REQUEST, headers=key)
+    session = answer.raise_for_status().json()["conductor"]["session"]
     operated.get("/v1/responses/resp_of_ann")
     operated.get("/v1/made/up")
     operated.http.request("FROB", "/v1/models", headers=key)
     operated.get("/v1/models", None)
-    found = operated.samples()
+    samples = operated.samples()
     requests = {
         (one.labels["method"], one.labels["route"], one.labels["status"]): one.value
-        for one in found
+        for one in samples
         if one.name == "conductor_api_requests_total"
     }
     assert requests[("POST", "/v1/chat/completions", "200")] == 1
@@ -149,27 +159,24 @@ def test_requests_are_counted_by_template_and_not_by_what_was_asked(operated: Op
     assert requests[("GET", "other", "404")] == 1
     assert requests[("GET", "/v1/models", "401")] == 1
     assert not [labels for labels in requests if "FROB" in labels]
-    by_name = {one.name: one.value for one in found}
+    by_name = {one.name: one.value for one in samples}
     assert by_name["conductor_api_requests_in_progress"] == 0
     assert by_name["conductor_store_waiting_writes"] >= 0
     text = operated.get("/metrics").text
     for hidden in (session, "resp_of_ann", "made/up", "secret", KEY):
         assert hidden not in text
-    (steps,) = [one for one in found if one.name == "conductor_steps_total"]
+    (steps,) = [one for one in samples if one.name == "conductor_steps_total"]
     assert (steps.labels, steps.value) == ({"worker": "alpha", "outcome": "finished"}, 1)
 
 
 @pytest.mark.slow
 def test_a_stream_counts_until_its_last_piece(operated: Operated) -> None:
     headers = {"authorization": f"Bearer {KEY}"}
-    asked = {**ASKED, "stream": True}
-    with operated.http.stream("POST", "/v1/chat/completions", json=asked, headers=headers) as stream:
+    request = {**REQUEST, "stream": True}
+    with operated.http.stream("POST", "/v1/chat/completions", json=request, headers=headers) as stream:
         assert list(stream.iter_lines())[-2] == "data: [DONE]"
     # Its last piece is read before the server has left it.
-    deadline = time.monotonic() + 10
-    while not (ended := _ended(operated)):
-        assert time.monotonic() < deadline, "the stream is not counted"
-    assert ended == [1]
+    assert until(lambda: _ended(operated), what="the stream is counted") == [1]
 
 
 def _ended(operated: Operated) -> list[float]:

@@ -22,14 +22,14 @@ class MadeUp:
     """Answers as its model's name asks for."""
 
     def __init__(self) -> None:
-        self.asked: list[Any] = []
+        self.requests: list[Any] = []
         self.keys: list[str | None] = []
         self.waits = Event()
         self.left = Event()
 
     async def __call__(self, request: Request) -> Response:
         body = await request.json()
-        self.asked.append(body)
+        self.requests.append(body)
         self.keys.append(request.headers.get("authorization"))
         match body["model"]:
             case "refusing":
@@ -73,7 +73,7 @@ def url(api: MadeUp) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
 
 
-async def made(url: str, model: str) -> Attempt:
+async def attempt_of(url: str, model: str) -> Attempt:
     attempt = Attempt(url, key="own", model=model, query="Which?")
     await attempt.make()
     assert attempt.seconds is not None
@@ -82,12 +82,12 @@ async def made(url: str, model: str) -> Attempt:
 
 @pytest.mark.slow
 async def test_an_answer_is_followed_to_its_session(url: str, api: MadeUp) -> None:
-    attempt = await made(url, "fine")
+    attempt = await attempt_of(url, "fine")
     assert (attempt.text, attempt.failure) == ("Seventeen.\u2028", None)
     assert (attempt.session, attempt.label) == ("abc", "simulated")
     assert attempt.progress == "step 1 of 2 (alpha) started"
     messages = [{"role": "user", "content": "Which?"}]
-    assert api.asked == [{"model": "fine", "messages": messages, "stream": True}]
+    assert api.requests == [{"model": "fine", "messages": messages, "stream": True}]
     assert api.keys == ["Bearer own"]
 
 
@@ -101,13 +101,13 @@ async def test_an_answer_is_followed_to_its_session(url: str, api: MadeUp) -> No
     ],
 )
 async def test_a_failure_is_told_in_the_apis_words(url: str, model: str, failure: str, text: str) -> None:
-    attempt = await made(url, model)
+    attempt = await attempt_of(url, model)
     assert (attempt.failure, attempt.text) == (failure, text)
 
 
 @pytest.mark.slow
 async def test_an_api_that_is_not_there_is_said_to_be_so(unused_tcp_port: int) -> None:
-    attempt = await made(f"http://127.0.0.1:{unused_tcp_port}/v1", "fine")
+    attempt = await attempt_of(f"http://127.0.0.1:{unused_tcp_port}/v1", "fine")
     assert attempt.failure.startswith(
         f"The API could not be reached at http://127.0.0.1:{unused_tcp_port}/v1"
     )

@@ -118,5 +118,5 @@ def test_a_plain_question_is_answered_as_the_document_says(
 
 
 def test_every_operation_of_the_document_is_tried(schema: schemathesis.BaseSchema) -> None:
-    described = {f"{found.ok().method.upper()} {found.ok().path}" for found in schema.get_all_operations()}
+    described = {f"{entry.ok().method.upper()} {entry.ok().path}" for entry in schema.get_all_operations()}
     assert described == set(OPERATIONS)

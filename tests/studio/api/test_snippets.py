@@ -26,6 +26,7 @@ def served(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield served
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "program", "key"),
@@ -48,13 +49,13 @@ def test_a_snippet_prints_the_answer(
     query = "Which?\n'\"`${x}` $HOME is it? \u202e\U000e0001"
     file = tmp_path / "it's $HOME" / "api-token"
     file.parent.mkdir()
-    file.write_text(served.key)
-    found = None if key is not None else file
-    snippet = snippets(url=served.base_url, model="worker:alpha", query=query, token=found)[language]
+    file.write_text(served.key, encoding="utf-8")
+    token_file = None if key is not None else file
+    snippet = snippets(url=served.base_url, model="worker:alpha", query=query, token=token_file)[language]
     done = subprocess.run(
         [*program, snippet],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
         env=environment,

@@ -17,7 +17,7 @@ from conductor.workers.simulated import SimulatedWorker
 from studio.access.auth import Principal
 
 ONE = plan_text((0, "answer", "[]"))
-ASKED: list[Any] = [
+MESSAGES: list[Any] = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "Who was Ada?"},
     {"role": "assistant", "content": "A countess."},
@@ -30,8 +30,8 @@ def plays(stage: Stage) -> None:
 
 
 def completed(client: OpenAI, **more: Any) -> Any:
-    asked: dict[str, Any] = {"model": "conductor", "messages": ASKED, "store": True, **more}
-    return client.chat.completions.create(**asked)
+    request: dict[str, Any] = {"model": "conductor", "messages": MESSAGES, "store": True, **more}
+    return client.chat.completions.create(**request)
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -46,11 +46,11 @@ def test_a_stored_completion_is_read_as_it_was_answered(
         whole = completed(client, metadata={"team": "red"})
         id = whole.id
         assert client.chat.completions.retrieve(id) == whole
-    found: Any = client.chat.completions.retrieve(id)
-    assert found.choices[0].message.content == "In 1815."
-    assert (found.metadata, found.id) == ({"team": "red"}, id)
-    assert "begun" not in found.conductor
-    assert found.usage.total_tokens == found.conductor["tokens"]
+    completion: Any = client.chat.completions.retrieve(id)
+    assert completion.choices[0].message.content == "In 1815."
+    assert (completion.metadata, completion.id) == ({"team": "red"}, id)
+    assert "begun" not in completion.conductor
+    assert completion.usage.total_tokens == completion.conductor["tokens"]
 
 
 def test_the_messages_of_a_completion_are_listed(stage: Stage, client: OpenAI) -> None:
@@ -58,7 +58,7 @@ def test_the_messages_of_a_completion_are_listed(stage: Stage, client: OpenAI) -
     id = completed(client).id
     messages = list(client.chat.completions.messages.list(id, limit=3))
     assert [(each.role, each.content) for each in messages] == [  # type: ignore[comparison-overlap]
-        (each["role"], each["content"]) for each in ASKED
+        (each["role"], each["content"]) for each in MESSAGES
     ]
     newest = client.chat.completions.messages.list(id, order="desc", limit=1)
     assert (newest.data[0].content, newest.data[0].name, newest.has_more) == ("When?", "ann", True)  # type: ignore[attr-defined]
@@ -92,8 +92,8 @@ def test_only_metadata_of_a_completion_can_be_changed(
     id = completed(client, metadata={"case": "kept"}).id
     refused = httpx.post(f"{stage.base_url}/chat/completions/{id}", json=change)
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, param)
-    kept: Any = client.chat.completions.retrieve(id)
-    assert kept.metadata == {"case": "kept"}
+    completion: Any = client.chat.completions.retrieve(id)
+    assert completion.metadata == {"case": "kept"}
 
 
 def test_completions_are_listed_by_age_model_and_metadata(stage: Stage, client: OpenAI) -> None:
@@ -102,14 +102,14 @@ def test_completions_are_listed_by_age_model_and_metadata(stage: Stage, client: 
         completed(client, model=name, metadata={"case": "lists", "number": number}).id
         for name, number in (("conductor", "1"), ("conductor-mini", "2"), ("conductor", "3"))
     )
-    kept = client.chat.completions
+    completions = client.chat.completions
     of_case: Any = {"metadata": {"case": "lists"}}
-    assert [each.id for each in kept.list(**of_case)] == [one, two, three]
-    assert [each.id for each in kept.list(**of_case, limit=1)] == [one, two, three], "page by page"
-    assert [each.id for each in kept.list(**of_case, order="desc")] == [three, two, one]
-    assert [each.id for each in kept.list(**of_case, after=one)] == [two, three]
-    assert [each.id for each in kept.list(**of_case, model="conductor-mini")] == [two]
-    assert [each.id for each in kept.list(metadata={"case": "lists", "number": "3"})] == [three]
+    assert [each.id for each in completions.list(**of_case)] == [one, two, three]
+    assert [each.id for each in completions.list(**of_case, limit=1)] == [one, two, three], "page by page"
+    assert [each.id for each in completions.list(**of_case, order="desc")] == [three, two, one]
+    assert [each.id for each in completions.list(**of_case, after=one)] == [two, three]
+    assert [each.id for each in completions.list(**of_case, model="conductor-mini")] == [two]
+    assert [each.id for each in completions.list(metadata={"case": "lists", "number": "3"})] == [three]
 
 
 @pytest.mark.parametrize("store", [None, False])
@@ -126,13 +126,13 @@ def test_a_completion_that_was_not_to_be_stored_is_not_there(
 
 def test_a_deleted_completion_is_gone_and_can_be_restored(stage: Stage, client: OpenAI) -> None:
     plays(stage)
-    made = completed(client, metadata={"case": "deleted"})
-    assert client.chat.completions.delete(made.id).deleted
+    completion = completed(client, metadata={"case": "deleted"})
+    assert client.chat.completions.delete(completion.id).deleted
     with pytest.raises(openai.NotFoundError):
-        client.chat.completions.retrieve(made.id)
+        client.chat.completions.retrieve(completion.id)
     assert not client.chat.completions.list(metadata={"case": "deleted"}).data
-    stage.workbench.store.sessions.restore(made.conductor["session"])
-    assert client.chat.completions.retrieve(made.id).id == made.id
+    stage.workbench.store.sessions.restore(completion.conductor["session"])
+    assert client.chat.completions.retrieve(completion.id).id == completion.id
 
 
 def test_another_tokens_completions_do_not_exist(stage: Stage, client: OpenAI) -> None:
@@ -163,7 +163,7 @@ def test_responses_and_completions_have_different_ids(stage: Stage, client: Open
 def test_what_a_response_answers_is_listed(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     stage.plays(model("alpha", fake_openai.base_url), plans=(ONE, ONE))
     items: Any = [
-        *ASKED[:2],
+        *MESSAGES[:2],
         {"type": "function_call", "call_id": "x", "name": "look", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "x", "output": "1815"},
         {"role": "assistant", "content": "A countess."},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ import pytest
 from api_server import ServedApi, serving_api
 from conductor_cases import BROKEN, plan_text
 from openai import OpenAI
+from performers import Paced
 from stage import Stage
 
 from conductor.errors import StorageError
@@ -89,28 +91,31 @@ def test_what_is_no_stored_response_is_not_found(stage: Stage, client: OpenAI) -
 def test_a_response_under_way_is_told_as_far_as_it_is_and_cannot_be_deleted(
     stage: Stage, client: OpenAI
 ) -> None:
-    stage.plays(simulated("So."), plans=(ONE,))
+    gate = Event()
+    stage.plays(Paced("alpha", ("So.",), gates={0: gate}), plans=(ONE,))
     with client.responses.create(model="conductor", input="Why?", stream=True) as stream:
-        begun = next(event.response for event in stream if event.type == "response.created")
-        id = begun.id
+        response = next(event.response for event in stream if event.type == "response.created")
+        id = response.id
         with pytest.raises(openai.ConflictError, match="cancel it first"):
             client.responses.delete(id)
-        assert client.responses.retrieve(id).to_dict(exclude_unset=True).items() >= begun.to_dict().items()
+        so_far, at_first = client.responses.retrieve(id).to_dict(exclude_unset=True), response.to_dict()
+        assert {key: so_far.get(key) for key in at_first} == at_first
+        gate.set()
         assert [event.type for event in stream][-1] == "response.completed"
     assert client.responses.retrieve(id).status == "completed"
 
 
 @pytest.mark.parametrize(
-    ("asked", "param"),
+    ("settings", "param"),
     [({"starting_after": 1}, "starting_after"), ({"include": ["reasoning.encrypted_content"]}, "include[]")],
 )
 def test_a_stored_response_cannot_be_had_otherwise(
-    stage: Stage, client: OpenAI, asked: dict[str, Any], param: str
+    stage: Stage, client: OpenAI, settings: dict[str, Any], param: str
 ) -> None:
     stage.plays(simulated("So."), plans=(ONE,))
     response = client.responses.create(model="conductor", input="Why?")
     with pytest.raises(openai.BadRequestError) as refused:
-        client.responses.retrieve(response.id, **asked)
+        client.responses.retrieve(response.id, **settings)
     assert (refused.value.param, refused.value.code) == (param, "unsupported_parameter")
     assert client.responses.retrieve(response.id, stream=False).output_text == "So."
 
@@ -159,7 +164,7 @@ def rerun(stage: Stage, session: str, text: str) -> None:
     bench.editing.edit(
         session, head.workflow.with_instruction(0, f"Say {text}"), note="Other words", head=head
     )
-    assert bench.running.start(session).done.wait(10)
+    assert bench.running.start(session).done.wait(60)
     bench.activities.wait(session)
 
 
@@ -265,7 +270,7 @@ def as_token(served: ServedApi, key: str) -> OpenAI:
     return OpenAI(base_url=served.base_url, api_key=key, max_retries=0)
 
 
-def begun(asking: OpenAI) -> str:
+def begin(asking: OpenAI) -> str:
     """The id of a new response."""
     return asking.responses.create(model="worker:alpha", input="Who was Ada?").id
 
@@ -295,7 +300,7 @@ def test_another_tokens_response_is_answered_as_one_that_never_was(served: Serve
     store = served.bench.store
     (_, own), (_, other) = store.tokens.create("own"), store.tokens.create("other")
     with as_token(served, own) as mine, as_token(served, other) as theirs:
-        id = begun(mine)
+        id = begin(mine)
         missing = attempts(theirs, UNKNOWN)
         for name, attempt in attempts(theirs, id).items():
             status, said_of_it = refusal(attempt)
@@ -311,7 +316,7 @@ def test_another_tokens_workflow_is_not_there_by_its_revision_either(served: Ser
     store = served.bench.store
     (_, own), (_, other) = store.tokens.create("own"), store.tokens.create("other")
     with as_token(served, own) as mine, as_token(served, other) as theirs:
-        head = store.revisions.head(begun(mine).removeprefix("resp_"))
+        head = store.revisions.head(begin(mine).removeprefix("resp_"))
         assert mine.models.retrieve(f"workflow:{head.id}").id == f"workflow:{head.id}"
         with pytest.raises(openai.NotFoundError):
             theirs.models.retrieve(f"workflow:{head.id}")
@@ -319,7 +324,7 @@ def test_another_tokens_workflow_is_not_there_by_its_revision_either(served: Ser
 
 def test_what_was_begun_with_this_machines_token_is_there_for_every_token(served: ServedApi) -> None:
     with as_token(served, served.key) as owner:
-        ids = [begun(owner), begun(owner)]
+        ids = [begin(owner), begin(owner)]
     tokens = [served.bench.store.tokens.create(name)[1] for name in ("a", "b")]
     for id, token in zip(ids, tokens, strict=True):
         with as_token(served, token) as asking:
@@ -330,7 +335,7 @@ def test_what_was_begun_with_this_machines_token_is_there_for_every_token(served
 def test_with_this_machines_token_everything_is_there(served: ServedApi) -> None:
     token, text = served.bench.store.tokens.create("own")
     with as_token(served, text) as mine:
-        id = begun(mine)
+        id = begin(mine)
     served.bench.store.tokens.revoke(token.id)
     with as_token(served, served.key) as owner:
         for attempt in attempts(owner, id).values():
@@ -340,7 +345,7 @@ def test_with_this_machines_token_everything_is_there(served: ServedApi) -> None
 def test_a_token_of_the_same_name_is_another_one(served: ServedApi) -> None:
     token, text = served.bench.store.tokens.create("own")
     with as_token(served, text) as mine:
-        id = begun(mine)
+        id = begin(mine)
     served.bench.store.tokens.revoke(token.id)
     _, text = served.bench.store.tokens.create("own")
     with as_token(served, text) as mine, pytest.raises(openai.NotFoundError):

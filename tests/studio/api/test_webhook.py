@@ -5,77 +5,35 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping
 from threading import Event
 from typing import Any
 
 import httpx
 import pytest
 from conductor_cases import plan_text
+from inbox import SECRET, Inbox
 from openai import InvalidWebhookSignatureError
-from performers import Paced, eventually
+from performers import Paced
+from raw_endpoint import head, raw_endpoint
 from served_app import serving
-from stage import Stage, staged
+from stage import Stage
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
+from waiting import until
 
 from conductor.errors import ServeError
-from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
-from storage import SessionStore
 from studio.api import webhook
 from studio.api.webhook import Receiver, Webhooks, configured_receiver
-
-SECRET = "whsec_" + "c2VjcmV0IG9mIHR3ZW50eS1mb3VyIGJ5dGVzIQ=="
-
-
-@dataclass
-class Inbox:
-    """A receiver that answers with these statuses in turn, the last one for ever."""
-
-    statuses: tuple[int, ...] = (204,)
-    got: list[tuple[bytes, dict[str, str]]] = field(default_factory=list)
-    address: str = ""
-
-    async def take(self, request: Request) -> Response:
-        self.got.append((await request.body(), dict(request.headers)))
-        return Response(status_code=self.statuses[min(len(self.got), len(self.statuses)) - 1])
-
-    def events(self) -> list[dict[str, Any]]:
-        return [json.loads(body) for body, _ in self.got]
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    inbox = Inbox()
-    with serving(Starlette(routes=[Route("/hook", inbox.take, methods=["POST"])])) as port:
-        inbox.address = f"http://127.0.0.1:{port}/hook"
-        yield inbox
-
-
-@pytest.fixture
-def announced(
-    inbox: Inbox, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Stage]:
-    """A server whose operator has set the webhook."""
-    monkeypatch.setenv(webhook.ADDRESS, inbox.address)
-    monkeypatch.setenv(webhook.SECRET, SECRET)
-    (tmp_path / "conductor.db").write_bytes(empty_store.read_bytes())
-    with staged(SessionStore.open(f"sqlite:///{tmp_path / 'conductor.db'}")) as stage:
-        stage.plays(SimulatedWorker(name="alpha", answer="Because."), plans=(plan_text((0, "Say.", "[]")),))
-        yield stage
 
 
 @pytest.mark.slow
 def test_openais_client_reads_the_event_of_a_complete_response(announced: Stage, inbox: Inbox) -> None:
     with announced.client() as client:
         response = client.responses.create(model="conductor", input="Why?", background=True)
-        eventually(lambda: inbox.got)
+        until(lambda: inbox.got)
         body, headers = inbox.got[0]
         event = client.webhooks.unwrap(body, headers, secret=SECRET)
         assert (event.type, event.data.id, event.object) == ("response.completed", response.id, "event")
@@ -92,7 +50,7 @@ def test_only_what_goes_on_in_the_background_is_announced(announced: Stage, inbo
         client.responses.create(model="conductor", input="Why?")
         client.chat.completions.create(model="conductor", messages=[{"role": "user", "content": "Why?"}])
         response = client.responses.create(model="conductor", input="Why?", background=True)
-    eventually(lambda: inbox.got)
+    until(lambda: inbox.got)
     announced.settle(requests=3)
     assert [event["data"]["id"] for event in inbox.events()] == [response.id]
 
@@ -108,7 +66,7 @@ def test_a_cancelled_one_and_one_that_waits_at_a_gate_are_announced_as_such(
         running = client.responses.create(model="conductor", input="Why?", background=True)
         client.responses.cancel(running.id)
         gate.set()
-        eventually(lambda: inbox.got)
+        until(lambda: inbox.got)
         gated = Workflow.of([Step(instruction="Say.", worker="alpha", gate=True)])
         plan = write_plan(gated, query=None, origin="human", workers=("alpha",), label=None)
         waits = client.responses.create(
@@ -117,11 +75,25 @@ def test_a_cancelled_one_and_one_that_waits_at_a_gate_are_announced_as_such(
             background=True,
             extra_body={"conductor": {"workflow": json.loads(plan)}},
         )
-        eventually(lambda: len(inbox.got) == 2)
+        until(lambda: len(inbox.got) == 2)
     assert [(event["type"], event["data"]) for event in inbox.events()] == [
         ("response.cancelled", {"id": running.id}),
         ("response.incomplete", {"id": waits.id, "reason": "paused"}),
     ]
+
+
+@pytest.mark.slow
+def test_what_is_announced_is_stored_by_then(announced: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    responses: list[str | None] = []
+    store = announced.workbench.store
+
+    def send(response: Mapping[str, Any]) -> None:
+        responses.append(store.requests.response(response["id"].removeprefix("resp_")))
+
+    monkeypatch.setattr(announced.api.state.runs.webhooks, "send", send)
+    with announced.client() as client:
+        client.responses.create(model="conductor", input="Why?", background=True)
+    assert '"status": "completed"' in str(until(lambda: responses)[0])
 
 
 # -- deliveries ------------------------------------------------------------------------------------
@@ -155,6 +127,44 @@ async def test_an_event_is_sent_until_it_is_taken_or_given_up(
     assert await delivered(inbox, monkeypatch, *statuses) == outcome
     assert len(inbox.got) == attempts
     assert len({headers["webhook-id"] for _, headers in inbox.got}) == 1
+
+
+async def test_a_receiver_that_sends_the_event_elsewhere_is_given_up_and_nothing_goes_there(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = Inbox()
+    with serving(Starlette(routes=[Route("/{path:path}", elsewhere.take, methods=["GET", "POST"])])) as port:
+        for status in (301, 302, 303, 307, 308):
+            monkeypatch.setattr(inbox, "headers", {"Location": f"http://127.0.0.1:{port}/hook"})
+            assert await delivered(inbox, monkeypatch, status, pauses=0) == "given up"
+    assert elsewhere.got == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("status", "outcome"), [("200 OK", "delivered"), ("500 No", "given up")])
+async def test_of_an_answer_without_an_end_the_status_is_read(
+    monkeypatch: pytest.MonkeyPatch, status: str, outcome: str
+) -> None:
+    async def endless(writer: asyncio.StreamWriter) -> None:
+        writer.write(head(status=status))
+        while True:
+            writer.write(b"words " * 1000)
+            await writer.drain()
+
+    async with raw_endpoint(endless) as base_url:
+        assert await delivered(Inbox(address=base_url), monkeypatch, 200, pauses=0) == outcome
+
+
+@pytest.mark.slow
+async def test_a_receiver_whose_head_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interim(writer: asyncio.StreamWriter) -> None:
+        while True:
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            await writer.drain()
+
+    monkeypatch.setattr(webhook, "PATIENCE", 0.3)
+    async with raw_endpoint(interim) as base_url:
+        assert await delivered(Inbox(address=base_url), monkeypatch, 200, pauses=0) == "given up"
 
 
 async def test_a_receiver_that_is_not_there_is_given_up_and_named_without_its_path(
@@ -205,6 +215,16 @@ def test_settings_that_cannot_be_used_are_refused_without_the_secret(
     with pytest.raises(ServeError, match=reason) as refused:
         configured_receiver()
     assert secret is None or secret not in str(refused.value)
+
+
+def test_a_faulty_proxy_before_the_receiver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(webhook.ADDRESS, "https://example.org")
+    monkeypatch.setenv(webhook.SECRET, SECRET)
+    monkeypatch.setenv("ALL_PROXY", "socks4://127.0.0.1:9")
+    with pytest.raises(ServeError, match="WEBHOOK_URL cannot be reached: ALL_PROXY names no proxy"):
+        configured_receiver()
+    monkeypatch.setenv(webhook.ADDRESS, "http://127.0.0.1:7")
+    assert configured_receiver() is not None
 
 
 def test_without_settings_nothing_is_announced() -> None:

@@ -36,19 +36,19 @@ def pool(folder: Path, served: Served, *tables: str) -> str:
 CONDUCTOR = '[conductor]\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_API_KEY"\n'
 ALPHA = '[[worker]]\nname = "alpha"\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_API_KEY"\n'
 KEYLESS = '[[worker]]\nname = "keyless-{0}"\nbase_url = "URL"\nmodel = "m"\napi_key_env = "NO_{0}_API_KEY"\n'
-FACTS = '[[worker]]\nkind = "offline"\nname = "facts"\nexpert = "facts"\n'
+SUMS = '[[worker]]\nkind = "calculator"\nname = "sums"\n'
 
 
 def test_when_all_can_be_used_a_table_shows_it_and_the_exit_code_is_0(
     line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALPHA_API_KEY", KEY)
-    result = line("doctor", "--pool", pool(folder, served, CONDUCTOR, ALPHA, FACTS))
+    result = line("doctor", "--pool", pool(folder, served, CONDUCTOR, ALPHA, SUMS))
     assert result.code == 0
     rows = {row.split("  ")[0]: row.split() for row in result.out.splitlines() if row}
     assert rows["conductor (Conductor)"][2:6] == ["set", "yes", "listed", "answers"]
     assert rows["alpha"][1:5] == ["set", "yes", "listed", "answers"]
-    assert rows["facts"][1:5] == ["-", "-", "-", "answers"]
+    assert rows["sums"][1:5] == ["-", "-", "-", "answers"]
     assert result.err == "conductor: asking 3, a short answer each\n"
     assert KEY not in result.out
 
@@ -75,28 +75,48 @@ def test_json_holds_every_finding(
     line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALPHA_API_KEY", "sk-another")
-    file = pool(folder, served, CONDUCTOR, ALPHA, FACTS)
+    file = pool(folder, served, CONDUCTOR, ALPHA, SUMS)
     result = line("doctor", "--json", "--pool", file)
     assert (result.code, result.err) == (1, "")
     shape = json.loads(result.out)
     assert (shape["ok"], shape["pool"]) == (False, file)
     assert shape["conductor"]["name"] == "conductor"
-    alpha, facts = shape["workers"]
-    assert (alpha["ok"], facts["ok"]) == (False, True)
+    alpha, sums = shape["workers"]
+    assert (alpha["ok"], sums["ok"]) == (False, True)
     assert [finding["word"] for finding in alpha["findings"]] == ["set", "yes", "-", "fails"]
     assert alpha["findings"][-1]["advice"] == "check the key in ALPHA_API_KEY"
     assert "sk-another" not in result.out
 
 
-def test_without_a_pool_file_the_built_in_experts_are_tried(line: Line) -> None:
+def test_faulty_proxies_and_certificates_are_named_and_end_no_call_on_this_machine(
+    line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
+    monkeypatch.setenv("ALL_PROXY", "socks4://user:hidden@127.0.0.1:9")
+    monkeypatch.setenv("SSL_CERT_FILE", str(folder / "gone.pem"))
+    far = '[[worker]]\nname = "far"\nbase_url = "https://far.example/v1"\nmodel = "m"\n'
+    near, both = pool(folder, served, ALPHA), line("doctor", "--pool", pool(folder, served, ALPHA, far))
+    assert both.code == 1
+    proxy = "ALL_PROXY names no proxy that can be used (socks4://***@127.0.0.1:9)"
+    assert f"\nProxy (faulty): {proxy}" in both.out
+    assert "\nCertificates (faulty): SSL_CERT_FILE (" in both.out
+    assert f"\nfar: far.example cannot be reached: {proxy}" in both.out
+    assert "hidden" not in both.out
+    Path(near).write_text(ALPHA.replace("URL", served.base_url), encoding="utf-8")
+    shape = json.loads(line("doctor", "--json", "--pool", near).out)
+    assert shape["ok"]
+    assert [check["ok"] for check in shape["environment"].values()] == [False, False]
+
+
+def test_without_a_pool_file_the_built_in_workers_are_tried(line: Line) -> None:
     result = line("doctor", "--json")
     shape = json.loads(result.out)
     assert (result.code, shape["pool"], shape["conductor"]) == (0, None, None)
-    assert [worker["name"] for worker in shape["workers"]] == ["mathematics", "facts", "text", "checker"]
+    assert [worker["name"] for worker in shape["workers"]] == ["smol", "calculator"]
 
 
-def test_the_built_in_pool_is_labelled(line: Line, folder: Path) -> None:
-    (folder / "pool.toml").write_text(FACTS, encoding="utf-8")
+def test_a_pool_without_a_model_is_labelled(line: Line, folder: Path) -> None:
+    (folder / "pool.toml").write_text(SUMS, encoding="utf-8")
     assert line("doctor").out.startswith("pool.toml: offline, no model is called\n")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Line
+from fake_hub import CONTENT, FakeHub, serving_hub
 from fake_openai import FakeOpenAI, Served, serving
 
 from conductor.workers.discovery.local_servers import PORTS
@@ -34,12 +35,12 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 
 @pytest.mark.slow
 def test_a_local_server_is_found_and_used_by_name(line: Line, folder: Path, ollama: Served) -> None:
-    found = line("pool", "find")
-    assert found.code == 0
-    assert found.out.splitlines()[1].split() == ["Ollama", ollama.base_url, "gemma3:4b,", "qwen3:8b"]
+    result = line("pool", "find")
+    assert result.code == 0
+    assert result.out.splitlines()[1].split() == ["Ollama", ollama.base_url, "gemma3:4b,", "qwen3:8b"]
     used = line("pool", "use", "ollama")
     assert used.out == "Added gemma3, qwen3 (Ollama); qwen3:8b writes the workflows. Written to pool.toml.\n"
-    assert 'model = "gemma3:4b"' in (folder / "pool.toml").read_text()
+    assert 'model = "gemma3:4b"' in (folder / "pool.toml").read_text(encoding="utf-8")
     again = line("pool", "use", "ollama")
     assert again.code == 1
     assert "'ollama' is not among what is found; `pool find` finds nothing." in again.err
@@ -65,4 +66,32 @@ def test_a_service_is_asked_only_where_it_is_used_and_its_host_agreed_to(
         monkeypatch.setenv(HOSTS, f"OPENAI_API_KEY={service.base_url}")
         used = json.loads(line("pool", "use", "openai", "--pool", "mine.toml", "--json").out)
     assert (used["pool"], used["models"]) == ("mine.toml", ["gpt-5"])
-    assert KEY not in (folder / "mine.toml").read_text()
+    assert KEY not in (folder / "mine.toml").read_text(encoding="utf-8")
+
+
+def test_models_for_this_machine_are_listed_with_size_and_licence(line: Line, folder: Path) -> None:
+    listed = line("pool", "embed")
+    assert (listed.code, listed.out.splitlines()[1].split()[:3]) == (0, ["qwen3-0.6b", "0.6", "GB,"])
+    assert "Apache-2.0" in listed.out
+    assert not (folder / "pool.toml").exists()
+
+
+@pytest.mark.slow
+def test_a_model_is_downloaded_and_put_into_the_pool_file(
+    line: Line, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = io.StringIO("n\ny\n")
+    answers.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdin", answers)
+    with serving_hub(FakeHub("Qwen3-0.6B-Q8_0.gguf")) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        refused = line("pool", "embed", "qwen3-0.6b")
+        assert (refused.code, hub.ranges) == (1, [])
+        done = line("pool", "embed", "qwen3-0.6b")
+    assert done.code == 0, done.err
+    file = folder / "data" / "models" / "Qwen3-0.6B-Q8_0.gguf"
+    assert file.read_bytes() == CONTENT
+    text = (folder / "pool.toml").read_text(encoding="utf-8")
+    assert 'model = "data/models/Qwen3-0.6B-Q8_0.gguf"' in text
+    assert "[conductor]" in text
+    assert line("pool", "embed", "other").code == 1

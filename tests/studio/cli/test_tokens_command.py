@@ -22,8 +22,8 @@ def test_a_token_is_shown_once_alone_on_its_stream(line: Line, folder: Path) -> 
     for again in (line("tokens", "list"), line("tokens", "list", "--json"), line("tokens", "revoke", "lab")):
         assert id in again.out
         assert secret not in again.out + again.err
-    kept = b"".join(path.read_bytes() for path in (folder / "data").iterdir())
-    assert secret.encode() not in kept
+    content = b"".join(path.read_bytes() for path in (folder / "data").iterdir())
+    assert secret.encode() not in content
 
 
 @pytest.mark.slow
@@ -31,9 +31,9 @@ def test_limits_are_stored_and_shown(line: Line) -> None:
     limits = (
         "--workers alpha,beta --tokens 5000 --cost 1.5 --each day --per-minute 60 --tokens-per-minute 900"
     )
-    made = json.loads(line("tokens", "create", "lab", *limits.split(), "--json").out)
-    assert read_token(made.pop("token")) is not None
-    assert made["limits"] == {
+    token = json.loads(line("tokens", "create", "lab", *limits.split(), "--json").out)
+    assert read_token(token.pop("token")) is not None
+    assert token["limits"] == {
         "workers": ["alpha", "beta"],
         "tokens": 5000,
         "cost": 1.5,
@@ -41,7 +41,7 @@ def test_limits_are_stored_and_shown(line: Line) -> None:
         "requests_per_minute": 60,
         "tokens_per_minute": 900,
     }
-    assert json.loads(line("tokens", "list", "--json").out)["tokens"] == [made]
+    assert json.loads(line("tokens", "list", "--json").out)["tokens"] == [token]
     limits = "5,000 tokens a day, $1.5 a day, 60 requests a minute, 900 tokens a minute, only alpha, beta"
     assert limits in line("tokens", "list").out
 
@@ -56,9 +56,9 @@ def test_a_list_counts_the_tokens_in_force(line: Line) -> None:
 @pytest.mark.slow
 def test_a_token_is_revoked_by_its_name_or_its_id(line: Line) -> None:
     for by in ("name", "id"):
-        made = json.loads(line("tokens", "create", "lab", "--json").out)
-        revoked = json.loads(line("tokens", "revoke", made[by], "--json").out)
-        assert revoked["id"] == made["id"]
+        token = json.loads(line("tokens", "create", "lab", "--json").out)
+        revoked = json.loads(line("tokens", "revoke", token[by], "--json").out)
+        assert revoked["id"] == token["id"]
         assert revoked["revoked_at"] is not None
     result = line("tokens", "revoke", "nobody")
     assert (result.code, result.out) == (1, "")

@@ -9,13 +9,13 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from conductor.errors import ClusterError
-from conductor.workers.pool.pool import offline_pool
+from conductor.workers.pool.pool import orchard_pool
 from studio.cluster.api_replica import ApiReplica, ApiSettings, Shielded
 from studio.cluster.brief import Brief, own_version
 from studio.cluster.proxy import OwnRequestId
 
 HTTP: Scope = {"type": "http", "method": "POST", "path": "/"}
-BRIEF = Brief.of(offline_pool(), Path("offline"))
+BRIEF = Brief.of(orchard_pool(), Path("orchard"))
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ async def unsent(_: Message) -> None:
 
 async def test_a_cancelled_request_finds_that_its_client_left_and_ends_in_order() -> None:
     seen: list[str] = []
-    begun, ended = asyncio.Event(), asyncio.Event()
+    start, ended = asyncio.Event(), asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        begun.set()
+        start.set()
         seen.append((await receive())["type"])
         # Cut off here, it would leave what it began.
         await asyncio.sleep(0.01)
@@ -58,11 +58,11 @@ async def test_a_cancelled_request_finds_that_its_client_left_and_ends_in_order(
         ended.set()
 
     request = asyncio.create_task(Shielded(app)(HTTP, nothing_more, unsent))
-    await begun.wait()
+    await start.wait()
     request.cancel()
     with pytest.raises(asyncio.CancelledError):
         await request
-    await asyncio.wait_for(ended.wait(), timeout=5)
+    await asyncio.wait_for(ended.wait(), timeout=60)
     assert seen == ["http.disconnect", "http.disconnect"]
 
 
@@ -89,14 +89,14 @@ async def test_other_requests_pass_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "kept"),
+    ("headers", "expected"),
     [
         ([(b"x-request-id", b"session"), (b"X-Request-ID", b"serve")], [(b"x-request-id", b"session")]),
         ([(b"a", b"b"), (b"X-Request-ID", b"serve")], [(b"a", b"b"), (b"X-Request-ID", b"serve")]),
     ],
 )
 async def test_an_answer_has_one_id_the_api_s_where_it_has_one(
-    headers: list[tuple[bytes, bytes]], kept: list[tuple[bytes, bytes]]
+    headers: list[tuple[bytes, bytes]], expected: list[tuple[bytes, bytes]]
 ) -> None:
     sent: list[Message] = []
 
@@ -107,4 +107,4 @@ async def test_an_answer_has_one_id_the_api_s_where_it_has_one(
         sent.append(message)
 
     await OwnRequestId(app)(HTTP, nothing_more, send)
-    assert sent[0]["headers"] == kept
+    assert sent[0]["headers"] == expected

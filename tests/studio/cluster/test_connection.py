@@ -11,11 +11,11 @@ from studio.cluster.connection import connected, place, url_for_machines
 
 
 @pytest.mark.parametrize(
-    ("address", "found"),
+    ("address", "expected"),
     [("10.0.0.5:6379", ("10.0.0.5", 6379)), ("head:1", ("head", 1)), ("[::1]:6379", ("::1", 6379))],
 )
-def test_an_address_is_a_host_and_a_port(address: str, found: tuple[str, int]) -> None:
-    assert place(address) == found
+def test_an_address_is_a_host_and_a_port(address: str, expected: tuple[str, int]) -> None:
+    assert place(address) == expected
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_what_is_no_address_of_a_head_is_refused_with_an_example(address: str) -
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "expected"),
     [
         ("postgresql://me@db/studio", "postgresql://me@db/studio"),
         ("postgresql://me:secret@db/studio", None),
@@ -35,8 +35,8 @@ def test_what_is_no_address_of_a_head_is_refused_with_an_example(address: str) -
         ("postgresql://db/studio?passfile=/etc/secret", None),
     ],
 )
-def test_a_url_with_a_password_is_not_sent_to_the_machines(url: str, told: str | None) -> None:
-    assert url_for_machines(url, from_command_line=False) == told
+def test_a_url_with_a_password_is_not_sent_to_the_machines(url: str, expected: str | None) -> None:
+    assert url_for_machines(url, from_command_line=False) == expected
 
 
 def test_a_password_on_the_command_line_is_refused_without_being_repeated() -> None:

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from conductor.evaluation.items import Item
-from conductor.workers.pool.pool import Pool, offline_pool
+from conductor.workers.pool.pool import Pool, orchard_pool
 from conductor.workflow.model import Step, Workflow
 from studio.cluster.brief import Brief, own_version
 from studio.cluster.rollouts import JudgeSettings, RolloutJudge, Task, batches_of, settings_of
 
-POOL = offline_pool()
-BRIEF = Brief.of(POOL, Path("offline"))
+POOL = orchard_pool()
+BRIEF = Brief.of(POOL, Path("orchard"))
 ITEMS = [Item(id=str(n), input=f"What is {n} * 7?", target=(str(n * 7),), scorer="number") for n in range(3)]
-COMPUTE = Workflow.of([Step(instruction="Compute it.", worker="mathematics")])
+COMPUTE = Workflow.of([Step(instruction="Compute it.", worker="solver")])
 
 
 def settings(pool: Pool = POOL, *, fresh: bool = False) -> JudgeSettings:
@@ -28,22 +28,22 @@ def tasks(*items: int) -> list[Task]:
     return [(at, COMPUTE, ITEMS[item], ()) for at, item in enumerate(items)]
 
 
-OTHER = replace(settings(), workers=(("mathematics", "another one"),))
+OTHER = replace(settings(), workers=(("solver", "another one"),))
 
 
 @pytest.mark.parametrize(
-    ("brief", "asked", "reason"),
+    ("brief", "of_judge", "reason"),
     [
         (replace(BRIEF, version="0.0.0"), settings(), rf"version {own_version() or 'unknown'}, not 0\.0\.0"),
         (replace(BRIEF, pool="absent.toml"), settings(), r"absent\.toml"),
-        (BRIEF, OTHER, "'mathematics' is not as in the pool of this training"),
+        (BRIEF, OTHER, "'solver' is not as in the pool of this training"),
         (BRIEF, replace(OTHER, workers=(("reader", "model"),)), "'reader' is not as in the pool"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_with_the_machine_s_name(
-    brief: Brief, asked: JudgeSettings, reason: str
+    brief: Brief, of_judge: JudgeSettings, reason: str
 ) -> None:
-    refused = RolloutJudge(brief, asked).begin()
+    refused = RolloutJudge(brief, of_judge).begin()
     assert refused is not None
     assert refused.startswith("On the machine ")
     assert re.search(reason, refused)
@@ -61,5 +61,5 @@ def test_each_answer_has_the_calls_of_its_own_batch(fresh: bool, calls: int) -> 
 
 
 def test_the_rollouts_of_a_question_are_one_batch() -> None:
-    given = tasks(2, 0, 2, 1, 0)
-    assert [[at for at, *_ in batch] for batch in batches_of(given)] == [[0, 2], [1, 4], [3]]
+    work = tasks(2, 0, 2, 1, 0)
+    assert [[at for at, *_ in batch] for batch in batches_of(work)] == [[0, 2], [1, 4], [3]]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
+from waiting import until
 
 from conductor.errors import DataError
 from conductor.evaluation.items import DataSet, Item
@@ -21,7 +21,7 @@ from studio.evaluation.background import BackgroundEvaluations, State
 from studio.evaluation.evaluations import Evaluations
 from studio.workbench import Workbench
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
 
@@ -44,13 +44,6 @@ def background(bench: Workbench) -> Iterator[BackgroundEvaluations]:
 def added(bench: Workbench, worker: str, count: int = 3) -> str:
     items = tuple(Item(id=str(n), input=f"{n}?", target=("7",)) for n in range(count))
     return Evaluations(bench).add(DataSet("sevens", items), [f"worker:{worker}"], SPEC).id
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def state(bench: Workbench, background: BackgroundEvaluations, evaluation: str) -> State:
@@ -86,10 +79,8 @@ def test_a_stop_ends_what_is_under_way_and_counts_nothing_of_it(bench, backgroun
     evaluation = added(bench, "slow")
     background.begin(evaluation)
     until(lambda: bench.store.evaluations.sizes()[evaluation].sessions == 2)
-    begun = time.monotonic()
     background.stop(evaluation)
     until(lambda: state(bench, background, evaluation) == "stopped")
-    assert time.monotonic() - begun < 20, "a worker takes 30 seconds"
     assert bench.store.evaluations.sizes()[evaluation].scored == 0
     # Another process goes on with it, in the sessions that were begun.
     background.begin(evaluation)

@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from conductor.baselines.fitted import Row, write_fitted
+from conductor.baselines.fitted import WorkerResult, write_fitted
 from conductor.errors import DataError, FormatError, PlanError, PoolError
+from conductor.evaluation.evaluation_table import ROUTER, PlannerRow, disagreements
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.report.exports import as_csv, as_latex
+from conductor.evaluation.report.remarks import remarks
 from conductor.evaluation.spec import EvaluationSpec, FittedOn
-from conductor.evaluation.table import ROUTER, PlannerRow, as_csv, as_latex, disagreements
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.budget import Budget
 from conductor.values.messages import Request
@@ -30,7 +32,7 @@ from studio.evaluation.fitting import fit_on, rows_of, trials_of
 from studio.evaluation.results import find_evaluation, scored_cells, table_of_evaluation
 from studio.workbench import Workbench
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 PLANNERS = ("worker:*", "baseline:vote", "baseline:smoothie", "baseline:moa:layers=2")
 SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
@@ -88,7 +90,7 @@ def data_of(count: int, **more: Any) -> DataSet:
     return DataSet("numbers", items, **more)
 
 
-def begun(bench: Workbench, count: int, *planners: str, spec: EvaluationSpec = SPEC) -> str:
+def begin(bench: Workbench, count: int, *planners: str, spec: EvaluationSpec = SPEC) -> str:
     return Evaluations(bench).add(data_of(count), planners or PLANNERS, spec).id
 
 
@@ -106,7 +108,7 @@ def calls(workers: Sequence[SimulatedWorker]) -> list[str]:
 def test_every_planner_answers_every_item_and_the_table_has_its_figures(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:
-    evaluation = begun(bench, 5)
+    evaluation = begin(bench, 5)
     progress = Evaluations(bench).run(evaluation)
     assert (progress.done, progress.cells, progress.failure) == (30, 30, None)
     rows = rows_by_planner(bench, evaluation)
@@ -125,8 +127,9 @@ def test_every_planner_answers_every_item_and_the_table_has_its_figures(
     assert (vote.difference.first, vote.difference.second) == (0, 1)
     assert vote.workers == {"alpha": 5, "beta": 5, "gamma": 5, "vote": 5}
     table = table_of_evaluation(bench.store, find_evaluation(bench.store, evaluation[:6]))
-    assert table.categories["even"]["worker:gamma"] == (2, 3)
-    assert as_csv(table).splitlines()[0].startswith("planner,questions,right,accuracy")
+    even = table.categories["even"]["worker:gamma"]
+    assert (even.right, even.answers) == (2, 3)
+    assert as_csv(table).splitlines()[0].startswith("planner,questions,answers,right,accuracy")
     assert r"baseline:vote & 0.400" in as_latex(table)
 
 
@@ -134,10 +137,10 @@ def test_calls_that_planners_have_in_common_are_made_once(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:
     """Calls made are the distinct fingerprints: three proposals and one aggregation for each question."""
-    evaluation = begun(bench, 4)
+    evaluation = begin(bench, 4)
     Evaluations(bench).run(evaluation)
-    made = calls(workers)
-    assert len(made) == 4 * (3 + 1)
+    requests = calls(workers)
+    assert len(requests) == 4 * (3 + 1)
     cells = scored_cells(bench.store, evaluation)
     outputs = [
         output
@@ -145,17 +148,17 @@ def test_calls_that_planners_have_in_common_are_made_once(
         for output in bench.store.runs.outputs(cell.session).values()
         if output.worker_kind != "offline"
     ]
-    assert len({output.fingerprint for output in outputs}) == len(made)
-    assert sum(cell.result.paid for cell in cells) == len(made)
+    assert len({output.fingerprint for output in outputs}) == len(requests)
+    assert sum(cell.result.paid for cell in cells) == len(requests)
     # A cell's session has what it reused, and needs no call to be run again.
     last = next(cell for cell in cells if cell.planner == "baseline:vote")
     bench.running.start(last.session)
     bench.activities.wait(last.session)
-    assert len(calls(workers)) == len(made)
+    assert len(calls(workers)) == len(requests)
 
 
 def test_repeats_share_no_output(bench: Workbench, workers: Sequence[SimulatedWorker]) -> None:
-    evaluation = begun(bench, 2, "worker:alpha", "baseline:vote", spec=SPEC.model_copy(update={"repeats": 3}))
+    evaluation = begin(bench, 2, "worker:alpha", "baseline:vote", spec=SPEC.model_copy(update={"repeats": 3}))
     Evaluations(bench).run(evaluation)
     assert Counter(calls(workers)) == {f"{w}:{n}?": 3 for w in ("alpha", "beta", "gamma") for n in (0, 1)}
 
@@ -165,7 +168,7 @@ def test_a_stopped_evaluation_goes_on_and_answers_nothing_twice(
 ) -> None:
     stop = Flag()
     with Closing(url, workers) as bench:
-        evaluation = begun(bench, 6)
+        evaluation = begin(bench, 6)
         progress = Evaluations(bench).run(
             evaluation, stop=stop, listen=lambda progress: stop.set() if progress.done >= 7 else None
         )
@@ -187,7 +190,7 @@ def test_an_interrupt_begins_nothing_more(bench: Workbench, workers: Sequence[Si
     def interrupted(_: Progress) -> None:
         raise KeyboardInterrupt
 
-    evaluation = begun(bench, 20, "worker:alpha", "worker:beta", "worker:gamma")
+    evaluation = begin(bench, 20, "worker:alpha", "worker:beta", "worker:gamma")
     with pytest.raises(KeyboardInterrupt):
         Evaluations(bench).run(evaluation, listen=interrupted)
     assert len(calls(workers)) <= 2 * SPEC.parallel
@@ -198,7 +201,7 @@ def test_a_cell_whose_process_died_goes_on_in_its_own_session(
     url: str, workers: Sequence[SimulatedWorker]
 ) -> None:
     with Closing(url, workers) as bench:
-        evaluation = begun(bench, 1, "baseline:vote")
+        evaluation = begin(bench, 1, "baseline:vote")
         store = bench.store.evaluations
         session = store.begin_cell(
             evaluation, item=0, planner="baseline:vote", repeat=0, query="0?",
@@ -212,8 +215,8 @@ def test_a_cell_whose_process_died_goes_on_in_its_own_session(
         assert cell.result is not None
         assert cell.result.score.right
         assert len(bench.store.plans.of_session(session)) == 1
-        found = bench.store.evaluations.cell_of_session(session)
-        assert found == cell
+        owner = bench.store.evaluations.cell_of_session(session)
+        assert owner == cell
     assert len(calls(workers)) == 3
 
 
@@ -221,14 +224,14 @@ def test_a_spent_budget_ends_it_with_what_there_is_and_a_higher_one_goes_on(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:
     spec = SPEC.model_copy(update={"settings": Settings(budget=Budget(tokens=40)), "parallel": 1})
-    evaluation = begun(bench, 20, "worker:alpha", spec=spec)
+    evaluation = begin(bench, 20, "worker:alpha", spec=spec)
     progress = Evaluations(bench).run(evaluation)
     assert progress.failure is not None
     assert progress.failure.startswith("The budget is spent: ")
     spent = len(calls(workers))
     assert 0 < progress.done <= spent < 20
     assert bench.store.evaluations.find(evaluation).reason == progress.failure
-    assert rows_by_planner(bench, evaluation)["worker:alpha"].cells == progress.done
+    assert rows_by_planner(bench, evaluation)["worker:alpha"].questions == progress.done
     assert Evaluations(bench).run(evaluation).done == progress.done
     assert len(calls(workers)) == spent
     progress = Evaluations(bench).run(evaluation, budget=Budget(tokens=10_000))
@@ -239,17 +242,17 @@ def test_a_planner_that_never_answers_ends_it_with_the_reason(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:
     workers[1].fail_on = ""
-    evaluation = begun(bench, 30, "worker:alpha", "worker:beta", spec=SPEC.model_copy(update={"parallel": 1}))
+    evaluation = begin(bench, 30, "worker:alpha", "worker:beta", spec=SPEC.model_copy(update={"parallel": 1}))
     progress = Evaluations(bench).run(evaluation)
     assert progress.failure == (
         f"worker:beta answered none of the first {HOPELESS} questions: beta was set to fail on this call."
     )
     row = rows_by_planner(bench, evaluation)["worker:beta"]
-    assert (row.cells, row.verdicts) == (HOPELESS, {"failed": HOPELESS})
+    assert (row.questions, row.verdicts) == (HOPELESS, {"failed": HOPELESS})
 
 
 def test_disagreements_are_the_cells_of_which_one_is_right(bench: Workbench) -> None:
-    evaluation = begun(bench, 5, "worker:alpha", "worker:beta")
+    evaluation = begin(bench, 5, "worker:alpha", "worker:beta")
     Evaluations(bench).run(evaluation)
     pairs = disagreements(scored_cells(bench.store, evaluation), "worker:alpha", "worker:beta")
     assert [(left.item, left.result.score.right, right.result.score.right) for left, right in pairs] == [
@@ -271,7 +274,7 @@ def test_a_wrong_planner_is_refused_before_anything_is_stored(
     bench: Workbench, planners: list[str], error: type[Exception], reason: str
 ) -> None:
     with pytest.raises(error, match=reason):
-        begun(bench, 2, *planners)
+        begin(bench, 2, *planners)
     assert bench.store.evaluations.listed() == ()
 
 
@@ -279,7 +282,7 @@ def test_another_pool_than_that_of_the_beginning_is_refused(
     url: str, workers: Sequence[SimulatedWorker]
 ) -> None:
     with Closing(url, workers) as bench:
-        evaluation = begun(bench, 2)
+        evaluation = begin(bench, 2)
     others = (SimulatedWorker("alpha", answer="Answer: 1"), *workers[1:])
     with Closing(url, others) as bench, pytest.raises(DataError, match="The worker 'alpha' is not as it was"):
         Evaluations(bench).run(evaluation)
@@ -300,18 +303,18 @@ def test_what_differs_between_two_evaluations_is_named() -> None:
 def test_a_baseline_is_fitted_on_results_and_added_without_a_call_made_twice(
     bench: Workbench, workers: Sequence[SimulatedWorker], tmp_path: Path
 ) -> None:
-    evaluation = begun(bench, 5, "worker:*")
+    evaluation = begin(bench, 5, "worker:*")
     Evaluations(bench).run(evaluation)
     record = find_evaluation(bench.store, evaluation)
     rows = rows_of(bench.store, record, limit=3)
     assert len(rows) == 9
-    assert rows[0] == Row(
+    assert rows[0] == WorkerResult(
         question="0?", worker="alpha", right=True, response="I think.\nAnswer: 0", tokens=rows[0].tokens,
         cost=rows[0].cost,
     )  # fmt: skip
     file = tmp_path / "router.json"
     write_fitted(fit_on(bench, record, "baseline:routerdc", limit=3), file)
-    made = calls(workers)
+    requests = calls(workers)
     name = f"baseline:routerdc:fitted={file}"
     with pytest.raises(DataError, match="has 'worker:alpha' already"):
         Evaluations(bench).extend(evaluation, ["worker:alpha"])
@@ -319,9 +322,9 @@ def test_a_baseline_is_fitted_on_results_and_added_without_a_call_made_twice(
     (fitted,) = added.spec.fitted
     assert (fitted.planner, fitted.questions, fitted.seen) == (name, 3, (0, 1, 2))
     assert Evaluations(bench).run(evaluation).failure is None
-    assert calls(workers) == made
+    assert calls(workers) == requests
     row = rows_by_planner(bench, evaluation)[name]
-    assert (row.cells, row.seen, row.calls) == (5, 3, 1)
+    assert (row.questions, row.seen, row.calls) == (5, 3, 1)
     # What has learnt something else meanwhile is another planner.
     write_fitted(fit_on(bench, record, "baseline:routerdc:seed=1"), file)
     with pytest.raises(DataError, match="is not what it was when this evaluation began"):
@@ -332,7 +335,7 @@ def test_a_turn_that_a_later_round_repeats_is_counted_once(
     bench: Workbench, workers: Sequence[SimulatedWorker]
 ) -> None:
     spec = SPEC.model_copy(update={"settings": Settings(rounds=3)})
-    evaluation = begun(bench, 1, "baseline:trinity", spec=spec)
+    evaluation = begin(bench, 1, "baseline:trinity", spec=spec)
     assert Evaluations(bench).run(evaluation).failure is None
     row = rows_by_planner(bench, evaluation)["baseline:trinity"]
     # Nobody accepts: thinker, worker and verifier, then twice worker and verifier.
@@ -342,7 +345,7 @@ def test_a_turn_that_a_later_round_repeats_is_counted_once(
 
 def test_a_question_is_known_again_with_its_choices_in_another_order(bench: Workbench) -> None:
     items = tuple(
-        Item(id=f"q{n}", input=f"{n}? of these", target=("1",), choices=("1", "2", "3", "4"))
+        Item(id=f"q{n}", input=f"{n}? of these", target=("A",), choices=("1", "2", "3", "4"))
         for n in range(4)
     )
     evaluations, data = Evaluations(bench), DataSet("choices", items)
@@ -356,7 +359,7 @@ def test_a_question_is_known_again_with_its_choices_in_another_order(bench: Work
 
 def test_masrouters_modes_are_learnt_from_its_groups_in_the_evaluation(bench: Workbench) -> None:
     groups = ("baseline:masrouter", "baseline:masrouter:seed=1", "baseline:masrouter:mode=chain")
-    evaluation = begun(bench, 4, "worker:*", *groups)
+    evaluation = begin(bench, 4, "worker:*", *groups)
     Evaluations(bench).run(evaluation)
     record = find_evaluation(bench.store, evaluation)
     trials = trials_of(bench.store, record, limit=3)
@@ -368,7 +371,7 @@ def test_masrouters_modes_are_learnt_from_its_groups_in_the_evaluation(bench: Wo
 
 def test_a_worker_that_has_changed_is_not_fitted_on(url: str, workers: Sequence[SimulatedWorker]) -> None:
     with Closing(url, workers) as bench:
-        evaluation = begun(bench, 2, "worker:*")
+        evaluation = begin(bench, 2, "worker:*")
         Evaluations(bench).run(evaluation)
     others = (SimulatedWorker("alpha", answer="Answer: 1"), *workers[1:])
     with Closing(url, others) as bench:
@@ -378,7 +381,7 @@ def test_a_worker_that_has_changed_is_not_fitted_on(url: str, workers: Sequence[
 
 
 def test_what_cannot_be_fitted_is_refused(bench: Workbench, workers: Sequence[SimulatedWorker]) -> None:
-    evaluation = begun(bench, 1, "worker:alpha")
+    evaluation = begin(bench, 1, "worker:alpha")
     Evaluations(bench).run(evaluation)
     record = find_evaluation(bench.store, evaluation)
     with pytest.raises(DataError, match="fewer than two workers alone"):
@@ -386,3 +389,41 @@ def test_what_cannot_be_fitted_is_refused(bench: Workbench, workers: Sequence[Si
     for planner in ("baseline:vote", "baseline:rules"):
         with pytest.raises(PlanError, match="learns nothing"):
             fit_on(bench, record, planner)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_sequential_evaluation_ends_once_it_is_decided_and_adds_nothing_when_resumed(
+    url: str, workers: Sequence[SimulatedWorker], repeats: int
+) -> None:
+    workers[0].answer, workers[2].answer = knows(*range(120)), knows()
+    with Closing(url, workers) as bench:
+        spec = SPEC.model_copy(update={"sequential": True, "repeats": repeats})
+        evaluation = begin(bench, 120, "worker:alpha", "worker:gamma", spec=spec)
+        progress = Evaluations(bench).run(evaluation)
+        assert progress.failure is None
+        assert progress.done < progress.cells == 240 * repeats
+        record = bench.store.evaluations.find(evaluation)
+        assert record.reason is None
+        table = table_of_evaluation(bench.store, record)
+        alpha, gamma, _ = table.rows
+        assert alpha.answers == gamma.answers == repeats * alpha.questions
+        assert gamma.difference is not None
+        assert gamma.difference.significant
+        assert table.looks is not None
+        assert table.looks.calls == 2 * repeats * (120 - table.looks.answered)
+        words = f"Decided after {alpha.questions} of 120 questions: it saved about {table.looks.calls} calls."
+        assert words in remarks(table)
+    calls_before = len(calls(workers))
+    with Closing(url, workers) as bench:
+        assert Evaluations(bench).run(evaluation).done == progress.done
+        assert len(calls(workers)) == calls_before
+
+
+def test_a_sequential_evaluation_of_equal_planners_asks_everything(
+    bench: Workbench, workers: Sequence[SimulatedWorker]
+) -> None:
+    workers[0].answer = workers[2].answer = knows(*range(30))
+    spec = SPEC.model_copy(update={"sequential": True})
+    evaluation = begin(bench, 30, "worker:alpha", "worker:gamma", spec=spec)
+    progress = Evaluations(bench).run(evaluation)
+    assert (progress.done, progress.cells, progress.failure) == (60, 60, None)

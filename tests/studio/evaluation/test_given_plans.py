@@ -21,7 +21,7 @@ from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import scored_cells, table_of_evaluation
 from studio.workbench import Workbench
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
 CHAIN = Workflow.of(
@@ -94,18 +94,18 @@ def test_a_workflow_is_added_to_an_evaluation_and_reuses_what_was_called(
     session = _session(bench)
     first = Evaluations(bench).add(DATA, [f"plan:{session[:8]}@1"], SPEC)
     Evaluations(bench).run(first.id)
-    made = _calls(workers)
+    calls_before = _calls(workers)
     file = FixedPlan.of("plan:flow.json", "flow.json", CHAIN.with_worker(2, "gamma"))
-    added = Evaluations(bench).extend(first.id, [f"plan:{session[:8]}", file.name], given=[file])
+    added = Evaluations(bench).extend(first.id, [f"plan:{session[:8]}", file.name], given_plans=[file])
     assert added.spec.planners == (f"plan:{session[:8]}@1", f"plan:{session[:8]}@2", file.name)
     assert Evaluations(bench).run(first.id).failure is None
     # Each of the two decides on its own.
-    assert _calls(workers) - made == 4 * 2
+    assert _calls(workers) - calls_before == 4 * 2
     with pytest.raises(DataError, match=r"has 'plan:.*@2' already"):
         Evaluations(bench).extend(first.id, [f"plan:{session[:8]}"])
     missing = FixedPlan.of("plan:other.json", "other.json", CHAIN.with_worker(1, "delta"))
     with pytest.raises(WorkflowError, match="delta"):
-        Evaluations(bench).extend(first.id, [missing.name], given=[missing])
+        Evaluations(bench).extend(first.id, [missing.name], given_plans=[missing])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_an_unknown_session_or_revision_is_refused(bench: Workbench, name: str, 
 def test_a_workflow_with_a_worker_that_the_pool_does_not_have_is_refused(bench: Workbench) -> None:
     plan = FixedPlan.of("plan:flow.json", "flow.json", CHAIN.with_worker(1, "delta"))
     with pytest.raises(WorkflowError, match="delta"):
-        Evaluations(bench).add(DATA, [plan.name], SPEC, given=[plan])
+        Evaluations(bench).add(DATA, [plan.name], SPEC, given_plans=[plan])
 
 
 def test_variants_call_only_what_is_downstream_of_their_edit(
@@ -136,7 +136,7 @@ def test_variants_call_only_what_is_downstream_of_their_edit(
     plan = FixedPlan.of("plan:flow.json", "flow.json", CHAIN)
     edge, swap = WithoutEdge(read=0, reader=1), OtherWorker(step=2, worker="gamma")
     variants = [plan, plan.with_edits(edge), plan.with_edits(swap), plan.with_edits(edge, swap)]
-    record = Evaluations(bench).add(DATA, [each.name for each in variants], SPEC, given=variants)
+    record = Evaluations(bench).add(DATA, [each.name for each in variants], SPEC, given_plans=variants)
     assert Evaluations(bench).run(record.id).failure is None
     # 3 as it is, 2 without the edge, 1 with the swap; with both 1, as the swapped step read another text.
     assert _calls(workers) == 4 * (3 + 2 + 1 + 1)
@@ -153,19 +153,21 @@ def test_the_plans_of_a_planner_are_run_again_without_a_call_and_edited_with_few
 ) -> None:
     first = Evaluations(bench).add(DATA, ["baseline:moa:layers=2"], SPEC)
     Evaluations(bench).run(first.id)
-    made = _calls(workers)
-    assert made == 4 * (3 + 1)
+    calls_before = _calls(workers)
+    assert calls_before == 4 * (3 + 1)
     plans = WrittenPlans.of(first.id, "baseline:moa:layers=2")
     none, swap = (
         plans.with_edits(WithoutAccess()),
         plans.with_edits(WorkerReplaced(worker="beta", by="gamma")),
     )
-    again = Evaluations(bench).add(DATA, [plans.name, none.name, swap.name], SPEC, given=[plans, none, swap])
+    again = Evaluations(bench).add(
+        DATA, [plans.name, none.name, swap.name], SPEC, given_plans=[plans, none, swap]
+    )
     assert Evaluations(bench).run(again.id).failure is None
     rows = table_of_evaluation(bench.store, again).rows
-    assert [row.cells for row in rows] == [4, 4, 4]
+    assert [row.questions for row in rows] == [4, 4, 4]
     # Without access the aggregator is sent the question alone; with the swap it reads another answer.
-    assert _calls(workers) - made == 4 * (1 + 1)
+    assert _calls(workers) - calls_before == 4 * (1 + 1)
     assert rows[0].workers == {"alpha": 8, "beta": 4, "gamma": 4}
     # Both proposals of gamma share an output that was there; a run by itself calls each.
     assert rows[2].workers == {"alpha": 8, "gamma": 8}
@@ -182,7 +184,7 @@ def test_a_plan_that_was_not_valid_has_none_and_plans_that_are_gone_end_it(bench
         )  # fmt: skip
     plans = WrittenPlans.of(first.id, "worker:alpha")
     spec = SPEC.model_copy(update={"parallel": 1})
-    again = Evaluations(bench).add(DATA, [plans.name], spec, given=[plans])
+    again = Evaluations(bench).add(DATA, [plans.name], spec, given_plans=[plans])
     progress = Evaluations(bench).run(again.id)
     assert progress.failure is not None
     assert "The plan that worker:alpha wrote for question 3 is gone" in progress.failure

@@ -33,47 +33,50 @@ def bench(url: str) -> Iterator[Workbench]:
 
 
 def test_shared_calls_are_counted_once_and_repeats_are_not_shared(bench):
-    found = outlook(bench, ITEMS, PLANNERS, Settings())
-    assert (found.calls, found.shared) == (20 * 3, 20 * 4)
-    assert found.assumed
-    assert found.cost is None, "no worker has a price"
-    assert outlook(bench, ITEMS, PLANNERS, Settings(), repeats=3).calls == 3 * found.calls
+    forecast = outlook(bench, ITEMS, PLANNERS, Settings())
+    assert (forecast.calls, forecast.shared) == (20 * 3, 20 * 4)
+    assert forecast.assumed
+    assert forecast.cost is None, "no worker has a price"
+    assert outlook(bench, ITEMS, PLANNERS, Settings(), repeats=3).calls == 3 * forecast.calls
 
 
+@pytest.mark.thorough
 def test_what_was_measured_replaces_what_is_assumed(bench):
     record = Evaluations(bench).add(
         DataSet("some", ITEMS[:3]), PLANNERS, EvaluationSpec(data="", digest="", planners=("conductor",))
     )
     progress = Evaluations(bench).run(record.id)
-    found = outlook(bench, ITEMS[:3], PLANNERS, Settings())
-    assert not found.assumed
-    assert found.calls == 3 * 3
+    forecast = outlook(bench, ITEMS[:3], PLANNERS, Settings())
+    assert not forecast.assumed
+    assert forecast.calls == 3 * 3
     assert progress.tokens is not None
-    assert found.tokens is not None
-    assert 0 < found.tokens <= progress.tokens, "shared calls are counted once"
+    assert forecast.tokens is not None
+    assert 0 < forecast.tokens <= progress.tokens, "shared calls are counted once"
 
 
 def test_baselines_that_may_learn_are_forecast_by_the_plans_that_they_write_now(bench):
-    found = outlook(bench, ITEMS, ("baseline:smoothie", "baseline:masrouter:mode=chain,agents=2"), Settings())
-    assert (found.calls, found.without) == (20 * (2 + 3), ())
+    forecast = outlook(
+        bench, ITEMS, ("baseline:smoothie", "baseline:masrouter:mode=chain,agents=2"), Settings()
+    )
+    assert (forecast.calls, forecast.without) == (20 * (2 + 3), ())
     with pytest.raises(PlanError, match="plans by what it learnt"):
         outlook(bench, ITEMS, ("baseline:routerdc",), Settings())
 
 
 def test_the_plan_of_a_model_is_unknown_before_it_was_measured(bench, monkeypatch):
     monkeypatch.setattr("studio.evaluation.outlook.OfflineConductor", type("Other", (), {}))
-    found = outlook(bench, ITEMS, ("conductor", "worker:a"), Settings())
-    assert found.without == ("conductor",)
-    assert found.calls == 20
+    forecast = outlook(bench, ITEMS, ("conductor", "worker:a"), Settings())
+    assert forecast.without == ("conductor",)
+    assert forecast.calls == 20
     record = Evaluations(bench).add(
         DataSet("some", ITEMS[:3]),
         ("conductor",),
         EvaluationSpec(data="", digest="", planners=("conductor",)),
     )
     Evaluations(bench).run(record.id)
-    found = outlook(bench, ITEMS, ("conductor", "worker:a"), Settings())
-    assert found.without == ()
-    assert found.calls > 20
+    forecast = outlook(bench, ITEMS, ("conductor", "worker:a"), Settings())
+    assert forecast.without == ()
+    assert forecast.calls > 20
 
 
 def test_an_unknown_planner_is_refused(bench):

@@ -1,7 +1,7 @@
 """Records the gallery's sessions: `PYTHONPATH=. python tests/studio/gallery/record.py [NAME]`, from the root.
 
-One is a real computation of the built-in experts. In the other, simulated workers answer with texts that were
-written by hand, at the pace of models; it is labelled so wherever it is shown.
+In it, simulated workers answer with texts that were written by hand, at the pace of models; it is labelled so
+wherever it is shown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.messages import Completion, Delta, Request, Retried
-from conductor.workers.pool.pool import Pool, offline_pool
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.gallery import RECORDED, entry_of
@@ -89,15 +89,15 @@ class Breaking(SimulatedWorker):
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion | Retried]:  # type: ignore[override]
         if not self.broke:
             self.broke = True
-            shown = ""
+            text = ""
             async with aclosing(super().stream(request)) as items:
                 async for item in items:
-                    if isinstance(item, Completion) or len(shown) > 120:
+                    if isinstance(item, Completion) or len(text) > 120:
                         break
-                    shown += item.text
+                    text += item.text
                     yield item
-            message = f"{self.name}: the connection broke after {len(shown)} characters."
-            yield Retried(attempt=1, message=message, seconds=PAUSE, withdrawn=len(shown))
+            message = f"{self.name}: the connection broke after {len(text)} characters."
+            yield Retried(attempt=1, message=message, seconds=PAUSE, withdrawn=len(text))
             await asyncio.sleep(PAUSE)
         async for item in super().stream(request):
             yield item
@@ -106,20 +106,11 @@ class Breaking(SimulatedWorker):
 def main() -> None:
     """Write all files, or those that the command line names."""
     recorders: dict[str, Callable[[Path], None]] = {
-        "equations": equations,
         "report": report,
     }
     for name in sys.argv[1:] or recorders:
         with tempfile.TemporaryDirectory() as folder:
             recorders[name](Path(folder))
-
-
-def equations(folder: Path) -> None:
-    """Planned by rule and computed by the built-in experts."""
-    bench = opened(folder, offline_pool())
-    session = bench.ask(entry_of("plan-execute-verify").example).id
-    bench.planning.plan(session)
-    finish(bench, session, "equations")
 
 
 def report(folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from conductor.errors import FormatError, QueryError
 from conductor.planner.planner import check_query
 from conductor.planner.rule_planner import OfflineConductor
-from conductor.workers.pool.pool import Pool, offline_pool, parse_pool
+from conductor.workers.pool.pool import Pool, built_in_pool, parse_pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.file import read_plan
 from conductor.workflow.lint.linter import check
@@ -22,7 +22,7 @@ from studio.workbench import Workbench
 FILES = Path(module.__file__).parent / "files"
 MODEL = '[[worker]]\nname = "{0}"\nmodel = "{0}"\nbase_url = "http://127.0.0.1:9/v1"\n'
 KEYLESS = MODEL + 'api_key_env = "NO_SUCH_API_KEY"\n'
-FACTS = '[[worker]]\nkind = "offline"\nname = "facts"\nexpert = "facts"\n'
+SUMS = '[[worker]]\nkind = "calculator"\nname = "sums"\n'
 
 every_entry = pytest.mark.parametrize("entry", GALLERY, ids=lambda entry: entry.name)
 
@@ -80,27 +80,15 @@ def test_roles_go_to_different_workers_as_far_as_there_are_some(entry, number):
     assert [step.access for step in workflow.steps] == [step.access for step in entry.workflow.steps]
 
 
-def test_models_go_before_experts_and_workers_that_cannot_be_used_are_left_out(monkeypatch):
+def test_models_go_before_a_calculator_and_workers_that_cannot_be_used_are_left_out(monkeypatch):
     monkeypatch.delenv("NO_SUCH_API_KEY", raising=False)
     debate = entry_of("debate")
-    mixed = parse_pool(FACTS + KEYLESS.format("c") + MODEL.format("a") + MODEL.format("b"))
+    mixed = parse_pool(SUMS + KEYLESS.format("c") + MODEL.format("a") + MODEL.format("b"))
     assert set(workflow_for(debate, mixed).workers()) == {"a", "b"}
     assert set(workflow_for(debate, parse_pool(KEYLESS.format("c"))).workers()) == {"c"}
-    assert not needs_models(debate, mixed)
-    assert needs_models(debate, offline_pool())
-    assert not needs_models(entry_of("maths-check"), offline_pool())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("entry", [entry for entry in GALLERY if entry.offline], ids=lambda entry: entry.name)
-def test_what_the_experts_are_announced_to_do_they_do_and_verify(entry, opened):
-    bench = opened(offline_pool())
-    session = bench.editing.open_gallery(entry, entry.example)
-    run = bench.running.start(session.id).run
-    bench.activities.wait(session.id)
-    state = bench.state(bench.store.runs.find(run))
-    assert state.answered
-    assert "Verified" in str(state.answer)
+    assert set(workflow_for(debate, built_in_pool()).workers()) == {"smol"}
+    assert set(workflow_for(debate, parse_pool(SUMS)).workers()) == {"sums"}
+    assert [needs_models(pool) for pool in (mixed, built_in_pool(), parse_pool(SUMS))] == [False, False, True]
 
 
 @pytest.mark.slow
@@ -120,7 +108,7 @@ def test_a_session_of_the_gallery_is_edited_and_run_as_any_other(opened):
 
 
 def test_nothing_is_stored_without_a_query(opened):
-    bench = opened(offline_pool())
+    bench = opened(built_in_pool())
     with pytest.raises(QueryError):
         bench.editing.open_gallery(entry_of("debate"), " \n")
     assert bench.store.sessions.listed() == ()

@@ -60,7 +60,7 @@ def test_the_bar_stands_where_the_steps_are(lines, share):
 
 def test_a_line_that_is_being_written_is_left_for_the_next_look(folder):
     folder.add(warm(10))
-    with (folder.path / METRICS).open("a") as file:
+    with (folder.path / METRICS).open("a", encoding="utf-8") as file:
         file.write('{"kind": "warm start", "st')
     assert [step for step, _ in read_run(folder.path).losses] == [10]
 
@@ -117,6 +117,6 @@ def test_the_newest_run_is_listed_first_and_without_a_folder_there_is_none(tmp_p
 def test_conductors_are_found_where_a_training_wrote_them(tmp_path):
     for name in ("demo", "corrected"):
         (tmp_path / name / "conductor").mkdir(parents=True)
-        (tmp_path / name / "conductor" / CARD).write_text(json.dumps({}))
+        (tmp_path / name / "conductor" / CARD).write_text(json.dumps({}), encoding="utf-8")
     (tmp_path / "begun").mkdir()
     assert {path.parent.name for path in trained_below(tmp_path)} == {"demo", "corrected"}

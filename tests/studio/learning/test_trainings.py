@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from conductor.errors import DataError
 from conductor.learning.demonstration.run_folder import read_settings
@@ -20,55 +20,48 @@ SETTINGS = DemoSettings(seed=7, warm_steps=20, grpo_steps=0, shy=0.25, stop_on_c
 
 CHILD = """\
 import os, sys, time
-open({told!r}, "w").write("\\n".join([*sys.argv[1:], *sorted(os.environ)]))
+open({record!r}, "w").write("\\n".join([*sys.argv[1:], *sorted(os.environ)]))
 print("conductor: it has begun", flush=True)
 {then}
 """
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Path:
+def record(tmp_path: Path) -> Path:
     """Where the child writes its arguments and the names of its variables."""
     return tmp_path / "told"
 
 
 @pytest.fixture
 def trainings(tmp_path: Path) -> Iterator[Trainings]:
-    found = Trainings(tmp_path / "learn")
-    yield found
-    found.close()
+    folder_trainings = Trainings(tmp_path / "learn")
+    yield folder_trainings
+    folder_trainings.close()
 
 
 @pytest.fixture
-def python(tmp_path: Path, told: Path, monkeypatch: pytest.MonkeyPatch):
+def python(tmp_path: Path, record: Path, monkeypatch: pytest.MonkeyPatch):
     """Has children run these lines in the place of a training."""
 
     def does(then: str) -> None:
         script = tmp_path / "child.py"
-        script.write_text(CHILD.format(told=str(told), then=then))
+        script.write_text(CHILD.format(record=str(record), then=then), encoding="utf-8")
         starter = tmp_path / "python"
-        starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n')
+        starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n', encoding="utf-8")
         starter.chmod(0o755)
         monkeypatch.setattr(module, "trainer", lambda: starter)
 
     return does
 
 
-def wait_for(what) -> None:
-    until = time.monotonic() + 30
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
-def test_a_training_is_begun_with_its_settings_and_without_keys(trainings, python, told, monkeypatch):
+def test_a_training_is_begun_with_its_settings_and_without_keys(trainings, python, record, monkeypatch):
     monkeypatch.setenv("ALPHA_API_KEY", "sk-secret")
     monkeypatch.setenv("CONDUCTOR_DATABASE_URL", "postgresql://me:secret@host/db")
     python("")
     path = trainings.begin(SETTINGS, 2)
     assert (path.name, read_settings(path)) == ("demo", SETTINGS)
-    wait_for(lambda: not trainings.begun_here(path))
-    lines = told.read_text().splitlines()
+    until(lambda: not trainings.begun_here(path))
+    lines = record.read_text(encoding="utf-8").splitlines()
     command = lines[: lines.index("--stop-on-collapse") + 1]
     assert command[:4] == ["-m", "conductor", "learn", "demo"]
     options = dict(zip(command[4:-1:2], command[5:-1:2], strict=True))
@@ -105,7 +98,7 @@ def test_a_child_that_ignores_the_request_to_end_is_killed(trainings, python, mo
     python("import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True)\n"
            "time.sleep(60)")  # fmt: skip
     path = trainings.begin(SETTINGS, 1)
-    wait_for(lambda: last_line(path) == "deaf")
+    until(lambda: last_line(path) == "deaf")
     trainings.stop(path)
     assert not trainings.begun_here(path)
 
@@ -121,19 +114,21 @@ def test_a_child_that_ignores_the_request_to_end_is_killed(trainings, python, mo
 def test_why_a_child_ended_early_is_its_last_line(trainings, python, then, failure):
     python(then.format(log=str(trainings.folder.resolve() / "demo" / LOG)))
     path = trainings.begin(SETTINGS, 1)
-    wait_for(lambda: not trainings.begun_here(path))
+    until(lambda: not trainings.begun_here(path))
     assert trainings.failure(path) == failure
 
 
-def test_corrections_are_taught_from_a_file_and_beside_it(trainings, python, told):
+def test_corrections_are_taught_from_a_file_and_beside_it(trainings, python, record):
     python("")
     path = trainings.learn("orchard", [{"prompt": "Why?"}, {"prompt": "How?"}])
-    wait_for(lambda: not trainings.begun_here(path))
-    assert told.read_text().splitlines()[:8] == [
+    until(lambda: not trainings.begun_here(path))
+    assert record.read_text(encoding="utf-8").splitlines()[:8] == [
         "-m", "conductor", "learn", "corrections", "orchard", str(path / "corrections.jsonl"), "--out",
         str(path / "conductor"),
     ]  # fmt: skip
-    assert (path / "corrections.jsonl").read_text() == '{"prompt": "Why?"}\n{"prompt": "How?"}\n'
+    assert (path / "corrections.jsonl").read_text(
+        encoding="utf-8"
+    ) == '{"prompt": "Why?"}\n{"prompt": "How?"}\n'
 
 
 def test_without_torch_it_is_said_what_to_install(trainings, monkeypatch):
@@ -150,6 +145,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
-    (tmp_path / "learn").write_text("")
+    (tmp_path / "learn").write_text("", encoding="utf-8")
     with pytest.raises(DataError, match="cannot be made"):
         Trainings(tmp_path / "learn").begin(SETTINGS, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from conductor_cases import ScriptedConductor, plan_text
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
+from waiting import until_async
 
 from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.pool.pool import Pool
@@ -55,7 +56,7 @@ class Agents:
     async def client(self, token: str | None, mode: str = "auto") -> AsyncIterator[Client]:
         """The SDK's client with that bearer token."""
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
             transport = streamable_http_client(self.server.url, http_client=http)
             async with Client(transport, mode=mode, read_timeout_seconds=30) as client:
                 yield client
@@ -94,12 +95,12 @@ def serving(file: Path, *workers: Worker) -> Iterator[Agents]:
     server = McpHttpServer(Callers.of(Backend(lambda: bench), auth, local=False))
     thread = Thread(target=server.run, name="mcp", daemon=True)
     thread.start()
-    assert server.ready.wait(30), "the server did not start"
+    assert server.ready.wait(60), "the server did not start"
     try:
         yield Agents(server, bench, machine)
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(60)
         bench.close()
         assert not thread.is_alive(), "the server did not stop"
 
@@ -120,6 +121,42 @@ def agents(tmp_path: Path, empty_store: Path, waiting: Waiting) -> Iterator[Agen
         yield served
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("body", [b"zzz\r\n", b"5\r\nhello\r\nzzz\r\n", b"0\r\nbroken\r\n\r\n", b"5\r\nhe"])
+async def test_a_malformed_or_cut_off_body_makes_one_line_of_the_log_at_most(
+    agents: Agents, caplog: pytest.LogCaptureFixture, body: bytes, is_known: bool
+) -> None:
+    host, port = agents.server.url.removeprefix("http://").removesuffix("/mcp").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    head = (
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+        f"Authorization: Bearer {agents.machine if is_known else 'unknown'}\r\n\r\n"
+    )
+    writer.write(head.encode() + body)
+    writer.write_eof()
+    await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    await _end_of(agents)
+    assert not [line for line in caplog.records if line.exc_info]
+    lines = [line.getMessage() for line in caplog.records if line.levelname in ("WARNING", "ERROR")]
+    assert lines in ([], ["Invalid HTTP request received."])
+
+
+async def _end_of(agents: Agents) -> None:
+    """Wait until the server has closed its connections, and ended what it did for them."""
+    state = agents.server.server_state
+    await until_async(lambda: not state.connections and not state.tasks)
+
+
+async def test_a_body_beyond_the_limits_of_the_api_is_refused(agents: Agents) -> None:
+    async with httpx.AsyncClient(headers={"authorization": f"Bearer {agents.machine}"}) as client:
+        for body, code in ((b" " * 10_000_001, 413), (b"[" + b"1," * 40_000, 413), (b"{", 400)):
+            headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+            assert (await client.post(agents.server.url, content=body, headers=headers)).status_code == code
+
+
 def structured(result: CallToolResult) -> dict[str, Any]:
     assert not result.is_error, result.content
     assert result.structured_content is not None
@@ -132,16 +169,9 @@ def error_of(result: CallToolResult) -> str:
     return str(content.text)
 
 
-async def until(reached: Callable[[], bool]) -> None:
-    """Wait until it is so, ten seconds at most."""
-    async with asyncio.timeout(10):
-        while not reached():  # noqa: ASYNC110 - no event is there to wait for
-            await asyncio.sleep(0.005)
-
-
 async def settled(agents: Agents) -> None:
     """Wait until what the calls used is recorded."""
-    await until(lambda: not agents.server.callers.runs.busy)
+    await until_async(lambda: not agents.server.runs.busy)
 
 
 # -- who is admitted -------------------------------------------------------------------------------
@@ -187,8 +217,8 @@ def test_a_connection_that_one_token_began_is_not_there_for_another(agents: Agen
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     own, other = ({"authorization": f"Bearer {agents.token()}"} for _ in range(2))
     shared = {"accept": "application/json, text/event-stream"}
-    begun = httpx.post(agents.server.url, headers=own | shared, json=hello)
-    shared["mcp-session-id"] = begun.headers["mcp-session-id"]
+    response = httpx.post(agents.server.url, headers=own | shared, json=hello)
+    shared["mcp-session-id"] = response.headers["mcp-session-id"]
     statuses = [
         httpx.post(agents.server.url, headers=who | shared, json=listing).status_code for who in (own, other)
     ]
@@ -242,8 +272,20 @@ async def test_a_token_with_limits_may_not_evaluate_and_one_without_may(agents: 
             assert "may not make one" in error_of(await client.call_tool("evaluate", arguments))
     assert agents.bench.store.evaluations.listed() == ()
     async with agents.client(agents.token()) as client:
-        found = structured(await client.call_tool("evaluate", arguments))
-        assert [each["right"] for each in found["planners"]] == [1]
+        evaluation = structured(await client.call_tool("evaluate", arguments))
+        assert [each["right"] for each in evaluation["planners"]] == [1]
+
+
+@pytest.mark.parametrize(
+    ("target", "stored"), [("a", ("a",)), (42, ("42",)), (1.5, ("1.5",)), ([42, "a"], ("42", "a"))]
+)
+async def test_a_target_is_a_text_or_a_number_or_several_as_in_a_file(
+    agents: Agents, target: object, stored: tuple[str, ...]
+) -> None:
+    arguments = {"questions": [{"input": "Why?", "target": target}], "planners": ["worker:alpha"]}
+    async with agents.client(agents.token()) as client:
+        evaluation = structured(await client.call_tool("evaluate", arguments))
+    assert agents.bench.store.evaluations.items(evaluation["evaluation"])[0].target == stored
 
 
 async def test_an_evaluation_whose_call_is_cancelled_stops_and_goes_on_by_its_id(
@@ -259,7 +301,7 @@ async def test_an_evaluation_whose_call_is_cancelled_stops_and_goes_on_by_its_id
                 scope.cancel()
         assert await asyncio.to_thread(waiting.left.wait, 10)
         (record,) = agents.bench.store.evaluations.listed()
-        await until(lambda: agents.bench.store.evaluations.find(record.id).reason is not None)
+        await until_async(lambda: agents.bench.store.evaluations.find(record.id).reason is not None)
         waiting.called.clear()
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as tasks:
@@ -287,8 +329,8 @@ async def test_a_token_lists_its_own_sessions_and_reads_none_of_another(agents: 
         compared = await client.call_tool("compare_runs", {"old": run.id, "new": run.id})
         assert "is another token's" in error_of(compared)
         for tool, more in (("show_session", {}), ("show_step", {"step": 0}), ("run_workflow", {})):
-            found = await client.call_tool(tool, {"session": session, **more})
-            assert "is another token's" in error_of(found)
+            result = await client.call_tool(tool, {"session": session, **more})
+            assert "is another token's" in error_of(result)
     async with agents.client(agents.machine) as client:
         assert structured(await client.call_tool("list_sessions", {}))["total"] == 1
 
@@ -316,8 +358,8 @@ async def test_a_call_that_is_cancelled_stops_its_run(
         assert await asyncio.to_thread(waiting.left.wait, 10)
         await settled(agents)
         (session,) = structured(await client.call_tool("list_sessions", {}))["sessions"]
-        shown = structured(await client.call_tool("show_session", {"session": session["id"]}))
-        assert [run["status"] for run in shown["runs"]] == ["cancelled"]
+        view = structured(await client.call_tool("show_session", {"session": session["id"]}))
+        assert [run["status"] for run in view["runs"]] == ["cancelled"]
 
 
 async def test_a_server_that_stops_ends_the_call_and_its_run(

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 ROOT = Path(__file__).parents[3]
 POOL = """
@@ -50,7 +50,7 @@ async def connected(server: StdioServerParameters, mode: str) -> AsyncIterator[C
 
 
 def workflow(*workers: str) -> dict[str, Any]:
-    """Steps each of which sees all before it."""
+    """Steps; each sees all before it."""
     steps = [
         {"instruction": f"Do part {at}.", "worker": name, "access": list(range(at))}
         for at, name in enumerate(workers)
@@ -67,6 +67,7 @@ def structured(result: CallToolResult) -> dict[str, Any]:
     return result.structured_content
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_an_agent_asks_plans_runs_lists_and_looks_at_a_step(
     server: StdioServerParameters, mode: str
@@ -92,12 +93,13 @@ async def test_an_agent_asks_plans_runs_lists_and_looks_at_a_step(
         listed = structured(await client.call_tool("list_sessions", {"limit": 2}))
         assert (listed["total"], listed["sessions"][0]["id"]) == (3, ran["session"])
 
-        shown = structured(await client.call_tool("show_step", {"session": ran["session"], "step": 1}))
-        assert shown["seen"] == [{"step": 0, "round": None, "worker": "alpha", "response": "from alpha"}]
-        assert "from alpha" in shown["messages"][0]["content"]
-        assert shown["output"] == "from beta"
+        view = structured(await client.call_tool("show_step", {"session": ran["session"], "step": 1}))
+        assert view["seen"] == [{"step": 0, "round": None, "worker": "alpha", "response": "from alpha"}]
+        assert "from alpha" in view["messages"][0]["content"]
+        assert view["output"] == "from beta"
 
 
+@pytest.mark.thorough
 async def test_progress_is_reported_as_steps_begin_and_end(server: StdioServerParameters) -> None:
     reported: list[tuple[float, float | None, str | None]] = []
 
@@ -146,6 +148,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 """A tool, what it is given, and words of the error."""
 
 
+@pytest.mark.thorough
 async def test_what_cannot_be_done_is_an_error_of_the_call_that_names_why(
     server: StdioServerParameters,
 ) -> None:
@@ -158,6 +161,7 @@ async def test_what_cannot_be_done_is_an_error_of_the_call_that_names_why(
     assert named == REFUSED
 
 
+@pytest.mark.thorough
 async def test_a_run_that_meets_its_budget_is_an_error_that_names_the_limit(
     server: StdioServerParameters,
 ) -> None:
@@ -168,10 +172,11 @@ async def test_a_run_that_meets_its_budget_is_an_error_that_names_the_limit(
         assert result.is_error
         assert "The run was stopped at its budget" in content.text
         session = content.text.rpartition("(session ")[2].rstrip(")")
-        shown = structured(await client.call_tool("show_session", {"session": session}))
-        assert [run["status"] for run in shown["runs"]] == ["over_budget"]
+        view = structured(await client.call_tool("show_session", {"session": session}))
+        assert [run["status"] for run in view["runs"]] == ["over_budget"]
 
 
+@pytest.mark.thorough
 async def test_a_run_that_waits_at_a_gate_names_how_to_go_on_and_goes_on(
     server: StdioServerParameters,
 ) -> None:
@@ -216,14 +221,14 @@ async def test_planners_are_evaluated_and_an_evaluation_goes_on_by_its_id(
     planners = ["worker:alpha", "worker:beta"]
     async with connected(server, "auto") as client:
         arguments = {"questions": questions, "planners": planners}
-        found = structured(await client.call_tool("evaluate", arguments, progress_callback=report))
-        again = structured(await client.call_tool("evaluate", {"evaluation": found["evaluation"]}))
-    assert [(each["planner"], each["right"], each["questions"]) for each in found["planners"]] == [
+        evaluation = structured(await client.call_tool("evaluate", arguments, progress_callback=report))
+        again = structured(await client.call_tool("evaluate", {"evaluation": evaluation["evaluation"]}))
+    assert [(each["planner"], each["right"], each["questions"]) for each in evaluation["planners"]] == [
         ("worker:alpha", 3, 3),
         ("worker:beta", 0, 3),
         ("perfect router", 3, 3),
     ]
-    assert found["stopped"] is None
-    assert again == found
+    assert evaluation["stopped"] is None
+    assert again == evaluation
     assert reported == sorted(set(reported))
     assert set(reported) <= set(range(7))

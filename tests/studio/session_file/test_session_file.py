@@ -35,7 +35,6 @@ from studio.session_file import import_sessions, write_sessions
 
 pytestmark = pytest.mark.slow
 
-GOLDEN = Path(__file__).parent / "session_files"
 PUBLISHED = json.loads(
     (Path(__file__).parents[3] / "docs/conductor-session-2.schema.json").read_text(encoding="utf-8")
 )
@@ -89,6 +88,7 @@ def _named(value: Any, names: Mapping[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
+@pytest.mark.thorough
 @cases(25)
 @given(history=acts())
 def test_a_file_comes_out_of_another_store_as_it_went_in(
@@ -109,35 +109,35 @@ def test_an_imported_session_is_the_same_to_whoever_asks_the_store(
     store: SessionStore, elsewhere: SessionStore
 ) -> None:
     session = lived(store, FULL)
-    made = imported(elsewhere, exported(store, session)).id
-    kept = store.sessions.listed()[0]
+    copy = imported(elsewhere, exported(store, session)).id
+    original = store.sessions.listed()[0]
     copied = elsewhere.sessions.listed()[0]
-    same = {"id": made, "updated_at": 9e9, "origin": "import"}
-    assert copied == kept.model_copy(update=same)
-    assert elsewhere.runs.outputs(made).keys() == store.runs.outputs(session).keys()
-    assert [run.tokens for run in elsewhere.runs.of_session(made)] == [
+    same = {"id": copy, "updated_at": 9e9, "origin": "import"}
+    assert copied == original.model_copy(update=same)
+    assert elsewhere.runs.outputs(copy).keys() == store.runs.outputs(session).keys()
+    assert [run.tokens for run in elsewhere.runs.of_session(copy)] == [
         run.tokens for run in store.runs.of_session(session)
     ]
     assert [
-        len(elsewhere.experiments.trials(made.id)) for made in elsewhere.experiments.of_session(made)
+        len(elsewhere.experiments.trials(each.id)) for each in elsewhere.experiments.of_session(copy)
     ] == [1, 1]
-    assert [made.note for made in elsewhere.corrections.read()] == [
-        made.note for made in store.corrections.read()
+    assert [correction.note for correction in elsewhere.corrections.read()] == [
+        correction.note for correction in store.corrections.read()
     ]
-    head = elsewhere.revisions.head(made)
-    assert head.session == made
-    assert elsewhere.revisions.undo(made) is not None, "the head can be moved on"
+    head = elsewhere.revisions.head(copy)
+    assert head.session == copy
+    assert elsewhere.revisions.undo(copy) is not None, "the head can be moved on"
     assert (
-        elsewhere.revisions.add(made, chain("next"), origin="human").number
+        elsewhere.revisions.add(copy, chain("next"), origin="human").number
         == len(store.revisions.of_session(session)) + 1
     )
 
 
 def test_each_import_of_a_file_is_a_session_of_its_own(store: SessionStore) -> None:
     file = exported(store, lived(store, FULL))
-    made = [imported(store, file) for _ in range(2)]
+    copies = [imported(store, file) for _ in range(2)]
     title = lines_of(file)[1]["session"]["title"]
-    assert [session.title for session in made] == [f"{title} (2)", f"{title} (3)"]
+    assert [session.title for session in copies] == [f"{title} (2)", f"{title} (3)"]
     runs = [run.id for session in store.sessions.listed() for run in store.runs.of_session(session.id)]
     assert len(set(runs)) == len(runs) == 6
     assert {event.run for event in store.runs.events(runs[0])} == {runs[0]}
@@ -161,8 +161,8 @@ def test_a_title_that_a_number_made_is_given_to_no_other_session_of_the_file(
 ) -> None:
     elsewhere.sessions.create("Which?", title="Rivers")
     ids = [store.sessions.create("Which?", title=title).id for title in ("Rivers", "Rivers (2)")]
-    made = import_sessions(elsewhere, BytesIO(exported(store, *ids)))
-    assert [session.title for session in made] == ["Rivers (2)", "Rivers (3)"]
+    copies = import_sessions(elsewhere, BytesIO(exported(store, *ids)))
+    assert [session.title for session in copies] == ["Rivers (2)", "Rivers (3)"]
 
 
 def test_a_run_that_was_live_reads_interrupted(store: SessionStore, elsewhere: SessionStore) -> None:
@@ -170,14 +170,14 @@ def test_a_run_that_was_live_reads_interrupted(store: SessionStore, elsewhere: S
     run = begin(store, session, "live").id
     keep(store, started(run, chain("do")), delta(run, seq=1, text="half"))
     file = exported(store, session)
-    made = imported(elsewhere, file)
-    (copied,) = elsewhere.runs.of_session(made.id)
+    copy = imported(elsewhere, file)
+    (copied,) = elsewhere.runs.of_session(copy.id)
     state = elsewhere.runs.state(copied.id)
     assert (copied.status, state.status, state.steps[0].text) == ("interrupted", "interrupted", "half")
     assert elsewhere.sessions.listed()[0].state == "interrupted"
     assert previewed(file).sessions[0].live == 1
-    again = elsewhere.revisions.head(made.id)
-    assert elsewhere.runs.start(run="next", session=made.id, revision=again.id).status == "running"
+    again = elsewhere.revisions.head(copy.id)
+    assert elsewhere.runs.start(run="next", session=copy.id, revision=again.id).status == "running"
 
 
 def test_what_an_interrupted_run_took_stays_unknown(store: SessionStore, elsewhere: SessionStore) -> None:
@@ -188,25 +188,27 @@ def test_what_an_interrupted_run_took_stays_unknown(store: SessionStore, elsewhe
     )
     answered = StepFinished(run="run", seq=1, at=4.0, step=0, output=output)
     keep(store, started("run", chain("do")), answered, finished("run", seq=2, outcome="interrupted"))
-    made = imported(elsewhere, exported(store, session)).id
+    copy = imported(elsewhere, exported(store, session)).id
     assert [run.tokens for run in store.runs.of_session(session)] == [None]
-    assert [run.tokens for run in elsewhere.runs.of_session(made)] == [None]
+    assert [run.tokens for run in elsewhere.runs.of_session(copy)] == [None]
 
 
+@pytest.mark.thorough
 def test_several_sessions_go_in_one_file_and_come_out_together(
     store: SessionStore, elsewhere: SessionStore
 ) -> None:
     sessions = [lived(store, FULL, query=query) for query in ("One?", "Two?", "One?")]
     data = exported(store, *sessions)
     preview = previewed(data, is_taken=elsewhere.files.is_title_taken)
-    made = import_sessions(elsewhere, BytesIO(data))
-    assert [session.called for session in preview.sessions] == [session.title for session in made]
-    for session, copy in zip(sessions, made, strict=True):
+    copies = import_sessions(elsewhere, BytesIO(data))
+    assert [session.called for session in preview.sessions] == [session.title for session in copies]
+    for session, copy in zip(sessions, copies, strict=True):
         before, after = exported(store, session), exported(elsewhere, copy.id)
         assert without_ids(after).split('"plan"', 1)[1] == without_ids(before).split('"plan"', 1)[1]
     assert import_sessions(elsewhere, BytesIO(exported(store))) == ()
 
 
+@pytest.mark.thorough
 def test_many_sessions_of_one_title_come_in_as_quickly_as_of_others(
     store: SessionStore, elsewhere: SessionStore
 ) -> None:
@@ -264,10 +266,10 @@ def test_a_long_text_stands_once_in_the_file_of_a_session(
     sessions = [told_twice(store)]
     file = exported(store, *sessions)
     assert file.decode().count(LONG) == 1
-    made = imported(elsewhere, file).id
-    assert elsewhere.runs.outputs(made)["f"].text == LONG == elsewhere.runs.of_session(made)[0].answer
-    assert elsewhere.runs.state(elsewhere.runs.of_session(made)[0].id).answer == LONG
-    assert without_ids(exported(elsewhere, made)) == without_ids(file)
+    copy = imported(elsewhere, file).id
+    assert elsewhere.runs.outputs(copy)["f"].text == LONG == elsewhere.runs.of_session(copy)[0].answer
+    assert elsewhere.runs.state(elsewhere.runs.of_session(copy)[0].id).answer == LONG
+    assert without_ids(exported(elsewhere, copy)) == without_ids(file)
 
 
 def test_each_session_of_a_file_has_its_own_texts(store: SessionStore, elsewhere: SessionStore) -> None:
@@ -290,8 +292,8 @@ def test_texts_that_are_no_longer_in_memory_are_read_from_the_file_again(
     texts = [f"{number} {LONG}" for number in range(3)]
     answers = [step_finished(run, text, seq=seq, fingerprint=f"f{seq}") for seq, text in enumerate(texts, 1)]
     keep(store, started(run, chain("do")), *answers, finished(run, seq=9, answer=texts[0]))
-    made = imported(elsewhere, exported(store, session)).id
-    assert [elsewhere.runs.outputs(made)[f"f{seq}"].text for seq in (1, 2, 3)] == texts
+    copy = imported(elsewhere, exported(store, session)).id
+    assert [elsewhere.runs.outputs(copy)[f"f{seq}"].text for seq in (1, 2, 3)] == texts
 
 
 @pytest.mark.parametrize(
@@ -313,6 +315,7 @@ def test_a_file_that_is_not_whole_is_noticed_and_not_imported(
     assert elsewhere.sessions.count() == 0
 
 
+@pytest.mark.thorough
 def test_a_session_is_exported_and_imported_a_few_entries_at_a_time(
     store: SessionStore, elsewhere: SessionStore
 ) -> None:
@@ -369,8 +372,12 @@ def test_a_workflow_file_is_told_as_one(store: SessionStore) -> None:
         previewed(long.encode())
 
 
+def test_the_published_schema_is_made_of_the_forms_that_are_read() -> None:
+    assert line_schema() == PUBLISHED, "write what tests/studio/session_file/line_schema.py prints to docs/"
+
+
+@pytest.mark.thorough
 def test_each_line_is_as_the_published_schema_defines_it(store: SessionStore) -> None:
-    assert line_schema() == PUBLISHED
     jsonschema.Draft202012Validator.check_schema(PUBLISHED)
     validator = jsonschema.Draft202012Validator(PUBLISHED)
     for line in lines_of(exported(store, lived(store, FULL), told_twice(store))):
@@ -424,34 +431,6 @@ def test_an_unknown_session_is_not_written(store: SessionStore) -> None:
 
 
 # -- versions --------------------------------------------------------------------------------------
-
-
-def test_a_file_of_version_1_is_imported(store: SessionStore) -> None:
-    golden = (GOLDEN / "version-1.json").read_bytes()
-    preview = previewed(golden)
-    made = imported(store, golden)
-    assert preview.sessions[0].query == made.query == "Why?"
-    assert len(store.runs.of_session(made.id)) == preview.sessions[0].runs == 2
-    assert [store.runs.state(run.id).status for run in store.runs.of_session(made.id)] == [
-        "over_budget",
-        "failed",
-    ]
-    assert [len(store.experiments.trials(made.id)) for made in store.experiments.of_session(made.id)] == [
-        1,
-        1,
-    ]
-    assert [revision.note for revision in store.revisions.of_session(made.id)] == ["", "pinned", "", ""]
-    assert store.corrections.rating(store.runs.of_session(made.id)[1].id) == "up"
-
-
-def test_a_file_of_several_sessions_of_version_1_is_imported(store: SessionStore) -> None:
-    golden = (GOLDEN / "version-1.json").read_bytes()
-    several = b'{"format": "conductor-sessions", "version": 1, "sessions": [\n%b,\n%b]}\n' % (golden, golden)
-    assert len(previewed(several).sessions) == 2
-    assert len(import_sessions(store, BytesIO(several))) == 2
-    assert (
-        len({run.id for session in store.sessions.listed() for run in store.runs.of_session(session.id)}) == 4
-    )
 
 
 @pytest.mark.parametrize("version", ["3", "0", "true", '"2"', "2.0", "null"])

@@ -13,5 +13,5 @@ def opened(url: str) -> Iterator[Opened]:
     """See `Opened`."""
     opened = Opened(url)
     yield opened
-    for bench in opened.made:
+    for bench in opened.benches:
         bench.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conductor_cases import ScriptedConductor
 
-from conductor.planner.protocol import Conductor
+from conductor.planner.conductor import Conductor
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
@@ -12,17 +12,17 @@ from studio.workbench import Workbench
 
 
 class Opened:
-    """Opens workbenches; those in `made` are closed after the test."""
+    """Opens workbenches; those in `benches` are closed after the test."""
 
     def __init__(self, url: str) -> None:
-        self.made: list[Workbench] = []
+        self.benches: list[Workbench] = []
         self._url = url
 
     def __call__(self, *texts: str, conductor: Conductor | None = None, nests: bool = False) -> Workbench:
         """One whose Conductor answers with `texts` one after another, unless another `conductor` plans."""
         pool = Pool(workers=tuple(SimulatedWorker(name=name, answer=f"{name} says") for name in ("a", "b")))
         planner = conductor or ScriptedConductor(texts)
-        self.made.append(
+        self.benches.append(
             Workbench.over(SessionStore.open(self._url), pool=pool, conductor=planner, nests=nests)
         )
-        return self.made[-1]
+        return self.benches[-1]

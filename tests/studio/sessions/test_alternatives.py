@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 from opened_benches import Opened
+from waiting import until
 
 from conductor.errors import EditConflict, PlanError, StorageError, WorkerError, WorkflowError
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.conductor import PlanRequest
 from conductor.values.budget import Budget
 from conductor.values.messages import Completion, Delta
 from conductor.values.presets import Settings
@@ -145,16 +145,13 @@ def test_stopping_keeps_the_plans_that_have_ended(opened: Callable[..., Workbenc
     bench = opened(ONE, "...", TWO)
     session = bench.ask("why?").id
     live = bench.planning.begin_alternatives(session, 3)
-    while live.ended < 2:
-        assert bench.activities.busy(session)
-        time.sleep(0.005)
+    until(lambda: live.ended == 2)
     with pytest.raises(WorkflowError, match="already"):
         bench.planning.begin_alternatives(session, 2)
     bench.running.stop(session)
     for plan in live.plans:
-        assert plan.done.wait(5)
-    while bench.activities.busy(session):
-        time.sleep(0.005)
+        assert plan.done.wait(60)
+    until(lambda: not bench.activities.busy(session))
     assert bench.activities.live_alternatives(session) is None
     assert [plan.failure for plan in bench.store.plans.alternatives(session)] == [
         None,
@@ -203,12 +200,12 @@ def test_a_full_store_is_told_once_all_have_ended(
 ) -> None:
     bench = opened(ONE)
     session = bench.ask("why?").id
-    kept = bench.store.plans.add
+    add = bench.store.plans.add
 
-    def full(*arguments: object, **given: object) -> object:
-        if given["attempt"] == 2:
+    def full(*arguments: object, **fields: object) -> object:
+        if fields["attempt"] == 2:
             raise StorageError("The store is full.")
-        return kept(*arguments, **given)
+        return add(*arguments, **fields)
 
     monkeypatch.setattr(bench.store.plans, "add", full)
     with pytest.raises(StorageError, match="is full"):

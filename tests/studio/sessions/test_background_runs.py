@@ -9,14 +9,16 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import aclosing, contextmanager
+from itertools import count
 
 import pytest
+from waiting import until, until_async
 from worker_cases import run_of
 from workflow_cases import workflow_of
 
 from conductor.engine.run import WorkflowRun
 from conductor.errors import StorageError
-from conductor.runs.events import Event, RunFinished, RunStarted, StepStarted
+from conductor.runs.events import Event, RunFinished, RunStarted, StepFinished, StepStarted
 from conductor.runs.state import fold
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -24,7 +26,7 @@ from studio.sessions import background_runs
 from studio.sessions.background_runs import Background, LiveRun
 
 CHAIN = workflow_of((), (0,))
-PATIENCE = 20
+PATIENCE = 60
 """Seconds after which something hangs."""
 
 
@@ -38,11 +40,14 @@ class Keeping:
         self._broken = broken
         self._held = held
         self._open: list[Future[None]] = []
+        self.output_at = 0.0
 
     def append(self, event: Event) -> Future[None]:
         self.events.append(event)
         if isinstance(event, RunFinished):
             self.ended.set()
+        if isinstance(event, StepFinished):
+            self.output_at = event.at
         future: Future[None] = Future()
         if self._broken:
             future.set_exception(OSError("The disk is full."))
@@ -56,9 +61,11 @@ class Keeping:
         self.packed.append(run)
 
     def release(self) -> None:
-        """Let the open writes end."""
+        """Let the open writes end, and those that follow."""
+        self._held = False
         for future in self._open:
-            future.set_result(None)
+            if not future.done():
+                future.set_result(None)
 
 
 @contextmanager
@@ -137,7 +144,7 @@ def test_a_run_is_live_until_its_end_is_kept() -> None:
 
 
 def test_who_waited_for_the_end_of_a_run_finds_it_in_the_journal_alone() -> None:
-    class Told(threading.Event):
+    class EndEvent(threading.Event):
         def set(self) -> None:
             live_then.append(loop.live(live.run))
             super().set()
@@ -145,7 +152,7 @@ def test_who_waited_for_the_end_of_a_run_finds_it_in_the_journal_alone() -> None
     live_then: list[LiveRun | None] = []
     with background(Keeping()) as loop:
         live = loop.register(run_of(CHAIN, pool_of()))
-        live.done = Told()
+        live.done = EndEvent()
         loop.wait(loop.follow(live))
     assert live_then == [None]
 
@@ -195,33 +202,77 @@ def test_a_run_that_could_not_be_kept_says_so_and_stays_readable() -> None:
 
 @pytest.mark.slow
 def test_a_run_whose_beginning_cannot_be_stored_is_stopped_and_forgotten() -> None:
-    begun: Future[None] = Future()
+    beginning: Future[None] = Future()
     with background(Keeping(broken=True)) as loop:
-        live = loop.register(run_of(CHAIN, pool_of(latency=1000)), begun=begun)
+        live = loop.register(run_of(CHAIN, pool_of(latency=1000)), start_write=beginning)
         loop.spawn(loop.follow(live))
-        begun.set_exception(StorageError("The disk is full."))
+        beginning.set_exception(StorageError("The disk is full."))
         assert live.done.wait(PATIENCE)
         assert live.state.status == "cancelled"
         assert loop.live("r") is None
 
 
 def test_a_run_whose_beginning_is_stored_meanwhile_goes_on() -> None:
-    journal, begun = Keeping(), Future[None]()
+    journal, beginning = Keeping(), Future[None]()
     with background(journal) as loop:
-        live = loop.register(run_of(CHAIN, pool_of(answer="said")), begun=begun)
+        live = loop.register(run_of(CHAIN, pool_of(answer="said")), start_write=beginning)
         loop.spawn(loop.follow(live))
-        begun.set_result(None)
+        beginning.set_result(None)
         assert live.done.wait(PATIENCE)
         assert (live.state.status, live.unsaved, loop.live("r")) == ("finished", None, None)
 
 
+@pytest.mark.parametrize(("age", "calls"), [(0.024, 3), (0.026, 2)], ids=["younger", "older"])
+async def test_an_output_of_that_age_that_is_not_durable_holds_the_next_call(age: float, calls: int) -> None:
+    journal, worker = Keeping(held=True), SimulatedWorker(name="alpha")
+    run = run_of(workflow_of((), (0,), (1,)), Pool(workers=(worker,)))
+    live = LiveRun(run, journal, clock=lambda: journal.output_at + age)
+
+    async def follow() -> None:
+        async for _ in live.events():
+            pass
+
+    following = asyncio.create_task(follow())
+    await until_async(lambda: has_started(journal, step=2), every=0)
+    # A call that is not held is made before the event of its start is read.
+    assert len(worker.requests) == calls
+    await until_async(lambda: journal.release() or following.done(), every=0)
+    await following
+    assert (len(worker.requests), live.state.status) == (3, "finished")
+
+
+def has_started(journal: Keeping, *, step: int) -> bool:
+    """Whether that step's start was appended."""
+    return any(isinstance(event, StepStarted) and event.step == step for event in journal.events)
+
+
+@pytest.mark.parametrize(("stopped", "status", "calls"), [(False, "finished", 3), (True, "cancelled", 0)])
+async def test_a_beginning_of_that_age_holds_the_first_call_until_it_is_durable_or_the_run_stops(
+    stopped: bool, status: str, calls: int
+) -> None:
+    journal, beginning, worker, seconds = Keeping(), Future[None](), SimulatedWorker(name="alpha"), count()
+    run = run_of(workflow_of((), (0,), (1,)), Pool(workers=(worker,)))
+    live = LiveRun(run, journal, start_write=beginning, clock=lambda: float(next(seconds)))
+
+    async def follow() -> None:
+        async for _ in live.events():
+            pass
+
+    following = asyncio.create_task(follow())
+    await until_async(lambda: has_started(journal, step=0), every=0)
+    assert worker.requests == []
+    live.cancel() if stopped else beginning.set_result(None)
+    await following
+    assert (live.state.status, len(worker.requests)) == (status, calls)
+
+
 def test_a_run_that_is_over_is_freed_without_the_cycle_collector() -> None:
     async def follow() -> weakref.ref[LiveRun]:
-        begun: Future[None] = Future()
-        live = LiveRun(run_of(CHAIN, pool_of()), Keeping(), begun=begun)
+        beginning: Future[None] = Future()
+        live = LiveRun(run_of(CHAIN, pool_of()), Keeping(), start_write=beginning)
         async for _ in live.events():
-            if not begun.done():
-                begun.set_result(None)
+            if not beginning.done():
+                beginning.set_result(None)
         return weakref.ref(live)
 
     gc.disable()
@@ -266,8 +317,7 @@ def test_a_run_that_nobody_follows_any_more_is_over() -> None:
     with background(journal) as loop:
         live = loop.register(run_of(CHAIN, pool_of(latency=1000)))
         following = loop.spawn(loop.follow(live))
-        while not live.state.steps:
-            pass
+        until(lambda: live.state.steps)
         following.cancel()
         assert live.done.wait(PATIENCE)
     assert (live.state.status, live.unsaved, loop.live("r")) == ("interrupted", None, None)

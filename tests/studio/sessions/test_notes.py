@@ -37,7 +37,7 @@ def revised(store: SessionStore, session: str, *instructions: str) -> Revision:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("quote", "near", "kept"),
+    ("quote", "near", "expected"),
     [
         ("the Nile", 0, ("the Nile", 3)),
         ("the Nile", 40, ("the Nile", 32)),
@@ -46,13 +46,13 @@ def revised(store: SessionStore, session: str, *instructions: str) -> Revision:
     ],
 )
 def test_words_are_kept_with_their_place_in_the_source(
-    store: SessionStore, session: str, quote: str, near: int, kept: tuple[str, int | None]
+    store: SessionStore, session: str, quote: str, near: int, expected: tuple[str, int | None]
 ) -> None:
     source = "Is the **Nile** the longest? Is the Nile wide?"
-    made = Notes(store).write(
+    note = Notes(store).write(
         session, " Sure? ", place=QUESTION, source=source, quote=quote, near=near, author=" "
     )
-    assert (made.quote, made.start, made.text, made.author) == (*kept, "Sure?", None)
+    assert (note.quote, note.start, note.text, note.author) == (*expected, "Sure?", None)
 
 
 @pytest.mark.slow

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 from opened_benches import Opened
+from waiting import until
 
 from conductor.errors import PlanError, StorageError, WorkflowError
-from conductor.planner.protocol import PlanRequest
+from conductor.orchestration.runtime import Runtime
+from conductor.planner.conductor import PlanRequest
 from conductor.runs.events import Event as RunEvent
 from conductor.runs.scope import FORCE
-from conductor.runtime import Runtime
 from conductor.values.budget import Budget
 from conductor.values.messages import Completion, Delta
 from conductor.values.presets import Settings
@@ -64,7 +65,7 @@ def finished(bench: Workbench, session: Session) -> list[tuple[int, str, str | N
 def test_a_person_is_asked_about_an_invalid_plan_and_may_send_the_reasons_back(opened: Opened) -> None:
     bench = opened(BROKEN, BROKEN, ONE)
     session = bench.ask("why?")
-    assert bench.planning.begin(session.id).done.wait(5)
+    assert bench.planning.begin(session.id).done.wait(60)
     bench.activities.wait(session.id)
     assert bench.store.revisions.head(session.id) is None
     assert len(bench.planning.rejected(session.id)) == 1
@@ -103,8 +104,8 @@ def test_rounds_follow_by_themselves_and_every_one_is_kept(opened: Opened) -> No
     assert finished(bench, session) == [(1, "finished", "a says"), (2, "finished", "b says")]
     [(revision, state)] = bench.planning.rounds(session.id)
     assert (revision.number, state.answer) == (1, "a says")
-    kept = bench.store.plans.latest(session.id)
-    assert (kept.round, kept.report.return_previous) == (3, True)
+    plan = bench.store.plans.latest(session.id)
+    assert (plan.round, plan.report.return_previous) == (3, True)
     assert bench.store.sessions.listed()[0].state == "finished"
 
 
@@ -122,8 +123,8 @@ def test_a_session_may_run_again_the_moment_its_run_is_done(
         await asyncio.sleep(0.05)
 
     monkeypatch.setattr(bench.background, "events", dawdling)
-    assert bench.running.start(session).done.wait(10)
-    assert bench.running.start(session, FORCE).done.wait(10)
+    assert bench.running.start(session).done.wait(60)
+    assert bench.running.start(session, FORCE).done.wait(60)
 
 
 def test_another_round_can_be_asked_for(opened: Opened) -> None:
@@ -162,16 +163,14 @@ def test_planning_can_be_stopped_and_says_so(opened: Opened) -> None:
     bench = opened(conductor=SlowConductor([]))
     session = bench.ask("why?")
     live = bench.planning.begin(session.id)
-    while not live.state.planning_text:
-        assert bench.activities.busy(session.id)
-        time.sleep(0.005)
+    until(lambda: live.state.planning_text)
     with pytest.raises(WorkflowError, match="is planning"):
         bench.planning.begin(session.id)
     bench.running.stop(session.id)
-    assert live.done.wait(5)
+    assert live.done.wait(60)
     assert live.state.planning_failure == "Planning was stopped."
-    kept = bench.store.plans.latest(session.id)
-    assert kept.failure == "Planning was stopped."
+    plan = bench.store.plans.latest(session.id)
+    assert plan.failure == "Planning was stopped."
     assert bench.activities.live_plan(session.id) is None
 
 
@@ -252,16 +251,16 @@ def test_a_plan_is_never_there_without_its_workflow(opened: Opened, monkeypatch:
 
 def held_up(monkeypatch: pytest.MonkeyPatch, part: object, name: str) -> tuple[Event, Event]:
     """The method waits until the second event is set; it sets the first when it begins."""
-    begun, may_end = Event(), Event()
+    start, may_end = Event(), Event()
     does = getattr(part, name)
 
-    def held(*given: Any, **named: Any) -> object:
-        begun.set()
-        assert may_end.wait(10)
-        return does(*given, **named)
+    def held(*arguments: Any, **named: Any) -> object:
+        start.set()
+        assert may_end.wait(60)
+        return does(*arguments, **named)
 
     monkeypatch.setattr(part, name, held)
-    return begun, may_end
+    return start, may_end
 
 
 def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
@@ -269,9 +268,9 @@ def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
 ) -> None:
     bench = opened(ONE)
     session = bench.ask("why?")
-    begun, may_end = held_up(monkeypatch, bench.store.plans, "add")
+    start, may_end = held_up(monkeypatch, bench.store.plans, "add")
     live = bench.planning.begin(session.id, then_run=True)
-    assert begun.wait(10)
+    assert start.wait(60)
     bench.running.stop(session.id)
     assert bench.activities.busy(session.id), "until all of it is kept"
     may_end.set()
@@ -288,9 +287,9 @@ def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
 def test_a_stop_between_a_plan_and_its_run_is_heard(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = opened(ONE)
     session = bench.ask("why?")
-    begun, may_end = held_up(monkeypatch, bench.store.runs, "start")
+    start, may_end = held_up(monkeypatch, bench.store.runs, "start")
     bench.planning.begin(session.id, then_run=True)
-    assert begun.wait(10)
+    assert start.wait(60)
     bench.running.stop(session.id)
     may_end.set()
     assert finished(bench, session) == [(1, "cancelled", None)]
@@ -306,7 +305,7 @@ def close_around(bench: Workbench, held: Event) -> None:
         # Nothing tells from here that what goes on was cancelled.
         time.sleep(0.2)
         held.set()
-        closed.result(10)
+        closed.result(60)
 
 
 def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
@@ -314,10 +313,10 @@ def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
 ) -> None:
     bench = opened(ONE)
     session = bench.ask("why?")
-    begun, may_end = held_up(monkeypatch, bench.store.plans, "add")
+    start, may_end = held_up(monkeypatch, bench.store.plans, "add")
     bench.planning.begin(session.id)
-    assert begun.wait(10)
-    opened.made.remove(bench)
+    assert start.wait(60)
+    opened.benches.remove(bench)
     close_around(bench, may_end)
     again = opened(ONE)
     assert again.required_head(session.id).note == "Planned"
@@ -328,19 +327,19 @@ def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
 ) -> None:
     bench = opened(ONE)
     session = bench.ask("why?")
-    begun, closing = Event(), Event()
+    start, closing = Event(), Event()
     start_run = bench.store.runs.start
 
     def started(**run: Any) -> object:
         record = start_run(**run)
-        begun.set()
-        assert closing.wait(10)
+        start.set()
+        assert closing.wait(60)
         return record
 
     monkeypatch.setattr(bench.store.runs, "start", started)
     bench.planning.begin(session.id, then_run=True)
-    assert begun.wait(10)
-    opened.made.remove(bench)
+    assert start.wait(60)
+    opened.benches.remove(bench)
     close_around(bench, closing)
     again = opened(ONE)
     assert finished(again, session) == [(1, "interrupted", None)]
@@ -362,7 +361,7 @@ def test_a_run_of_this_process_is_stopped_without_the_store(
         patched.setattr(bench.store.runs, "latest", away)
         with pytest.raises(StorageError):
             bench.running.stop(session.id)
-        assert live.done.wait(10)
+        assert live.done.wait(60)
     assert finished(bench, session) == [(1, "cancelled", None)]
 
 
@@ -370,14 +369,13 @@ def test_stopping_holds_up_no_other_session(opened: Opened, monkeypatch: pytest.
     bench = opened(conductor=SlowConductor([]))
     session = bench.ask("why?")
     live = bench.planning.begin(session.id)
-    while not live.state.planning_text:
-        pass
-    begun, may_end = held_up(monkeypatch, bench.store.plans, "add")
+    until(lambda: live.state.planning_text)
+    start, may_end = held_up(monkeypatch, bench.store.plans, "add")
     bench.running.stop(session.id)
-    assert begun.wait(10)
-    bench.background.spawn(asyncio.sleep(0)).result(10)
+    assert start.wait(60)
+    bench.background.spawn(asyncio.sleep(0)).result(60)
     may_end.set()
-    assert live.done.wait(10)
+    assert live.done.wait(60)
     assert live.state.planning_failure == "Planning was stopped."
 
 
@@ -387,13 +385,13 @@ def test_a_stop_that_comes_before_the_first_word_is_heard(opened: Opened) -> Non
     blocked = Event()
 
     async def block() -> None:
-        blocked.wait(10)
+        blocked.wait(60)
 
     bench.background.spawn(block())
     live = bench.planning.begin(session.id)
     bench.running.stop(session.id)
     blocked.set()
-    assert live.done.wait(10)
+    assert live.done.wait(60)
     with pytest.raises(CancelledError):
         bench.activities.wait(session.id)
     assert bench.activities.live_plan(session.id) is None
@@ -409,10 +407,10 @@ def test_of_two_who_ask_at_once_one_is_told_that_something_begins(
 
     class LookedAtTogether(dict[str, Any]):
         def get(self, of: str, default: Any = None) -> Any:
-            found = super().get(of, default)
+            value = super().get(of, default)
             with suppress(BrokenBarrierError):
                 both.wait(0.1)
-            return found
+            return value
 
     def begin(_: int) -> bool:
         try:

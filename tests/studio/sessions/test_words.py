@@ -50,8 +50,8 @@ STATES = [
 def test_words_are_found_whatever_their_case_and_each_text_once(
     words: str, places: list[tuple[str, int, int]]
 ) -> None:
-    found = find_words(texts_of(STEPS, STATES), words)
-    assert [(place.text.part, place.text.step, place.start) for place in found] == places
+    matches = find_words(texts_of(STEPS, STATES), words)
+    assert [(place.text.part, place.text.step, place.start) for place in matches] == places
 
 
 def test_what_stands_around_the_words_is_one_line_that_is_cut_at_both_ends() -> None:
@@ -74,6 +74,6 @@ def test_the_place_in_a_request_counts_the_pieces_before_it() -> None:
 
 def test_there_is_an_end_to_what_is_found() -> None:
     texts = [SessionText(f"{at} a a a a", "output", at) for at in range(MOST)]
-    found = find_words(texts, "a")
-    assert len(found) == MOST
-    assert [place.text.step for place in found[: MOST_IN_A_TEXT + 1]] == [0] * MOST_IN_A_TEXT + [1]
+    matches = find_words(texts, "a")
+    assert len(matches) == MOST
+    assert [place.text.step for place in matches[: MOST_IN_A_TEXT + 1]] == [0] * MOST_IN_A_TEXT + [1]

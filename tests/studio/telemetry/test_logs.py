@@ -46,11 +46,11 @@ def test_a_run_is_logged_with_its_ids_and_no_text_of_it(written: io.StringIO) ->
     for event in nested_run.events("run-1"):
         log.see(event)
     log.end()
-    found = lines(written)
-    assert {line["session"] for line in found} == {"session-1"}
-    ended = [line for line in found if line["event"] == "run ended" and line["run"] == "run-1"]
+    entries = lines(written)
+    assert {line["session"] for line in entries} == {"session-1"}
+    ended = [line for line in entries if line["event"] == "run ended" and line["run"] == "run-1"]
     assert [line["outcome"] for line in ended] == ["finished"]
-    steps = [line for line in found if line["event"] == "step ended" and line["run"] == "run-1"]
+    steps = [line for line in entries if line["event"] == "step ended" and line["run"] == "run-1"]
     assert [line["step"] for line in steps] == [0, 1, 2]
     assert steps[0]["input_tokens"] == 1_000
     for text in ("Hard", "Collect the facts", "said", nested_run.HOSTILE, "Do it", "Which one"):
@@ -100,7 +100,7 @@ def fail(text: str) -> None:
 async def test_what_breaks_outside_of_every_request_is_logged_without_its_text(written: io.StringIO) -> None:
     thread = threading.Thread(target=fail, args=(SECRET,))
     thread.start()
-    thread.join()
+    thread.join(60)
     try:
         fail(SECRET)
     except KeyError as error:

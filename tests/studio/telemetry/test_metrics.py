@@ -26,7 +26,7 @@ def samples(metrics: Metrics) -> Samples:
     }
 
 
-def counted(*events: Event) -> Metrics:
+def metrics_of(*events: Event) -> Metrics:
     metrics = Metrics()
     watches = Watches([metrics], "session")
     for event in events:
@@ -35,36 +35,36 @@ def counted(*events: Event) -> Metrics:
     return metrics
 
 
-def total(found: Samples, name: str, **labels: str) -> float:
+def total(figures: Samples, name: str, **labels: str) -> float:
     return sum(
-        value for (of, has), value in found.items() if of == name and labels.items() <= dict(has).items()
+        value for (of, has), value in figures.items() if of == name and labels.items() <= dict(has).items()
     )
 
 
 def test_tokens_and_dollars_are_those_of_the_fold_with_each_inner_call_counted_once() -> None:
     events = nested_run.events()
-    found, state = samples(counted(*events)), reduce(RequestState.advance, events, RequestState())
+    figures, state = samples(metrics_of(*events)), reduce(RequestState.advance, events, RequestState())
     usage = state.known_usage
-    assert total(found, "tokens_total", direction="input") == usage.prompt_tokens
-    assert total(found, "tokens_total", direction="output") == usage.completion_tokens
-    assert total(found, "cost_dollars_total") == pytest.approx(usage.cost)
-    assert total(found, "in_progress") == 0
+    assert total(figures, "tokens_total", direction="input") == usage.prompt_tokens
+    assert total(figures, "tokens_total", direction="output") == usage.completion_tokens
+    assert total(figures, "cost_dollars_total") == pytest.approx(usage.cost)
+    assert total(figures, "in_progress") == 0
 
 
 def test_a_run_its_steps_and_their_seconds_are_counted_by_worker() -> None:
     events = timed_events(timed_workflow([], [0], [0]), [1.0, 2.0, 4.0], fail=[2])
-    found = samples(counted(*events))
-    assert total(found, "runs_total", outcome="failed") == 1
-    assert total(found, "run_seconds_sum") == 5
-    assert total(found, "steps_total", worker="w1", outcome="finished") == 1
-    assert total(found, "steps_total", worker="w3", outcome="failed") == 1
-    assert [total(found, "call_seconds_sum", worker=name) for name in ("w1", "w2", "w3")] == [1, 2, 4]
+    figures = samples(metrics_of(*events))
+    assert total(figures, "runs_total", outcome="failed") == 1
+    assert total(figures, "run_seconds_sum") == 5
+    assert total(figures, "steps_total", worker="w1", outcome="finished") == 1
+    assert total(figures, "steps_total", worker="w3", outcome="failed") == 1
+    assert [total(figures, "call_seconds_sum", worker=name) for name in ("w1", "w2", "w3")] == [1, 2, 4]
 
 
 def test_steps_that_make_no_call_are_counted_apart_and_take_no_time() -> None:
-    found = samples(counted(*timed_events(timed_workflow([], [0]), [1.0, 1.0], fail=[0])))
-    assert total(found, "steps_total", worker="w2", outcome="blocked") == 1
-    assert total(found, "call_seconds_count", worker="w2") == 0
+    figures = samples(metrics_of(*timed_events(timed_workflow([], [0]), [1.0, 1.0], fail=[0])))
+    assert total(figures, "steps_total", worker="w2", outcome="blocked") == 1
+    assert total(figures, "call_seconds_count", worker="w2") == 0
 
 
 def test_what_is_unknown_adds_to_no_sum_and_is_counted_as_unknown() -> None:
@@ -74,33 +74,41 @@ def test_what_is_unknown_adds_to_no_sum_and_is_counted_as_unknown() -> None:
         else one
         for one in timed_events(timed_workflow([]), [1.0])
     ]
-    found = samples(counted(*events))
-    assert not [name for name, _ in found if name.startswith(("tokens_total", "cost_dollars_total"))]
-    assert total(found, "calls_with_unknown_total", worker="w1", what="tokens") == 1
-    assert total(found, "calls_with_unknown_total", worker="w1", what="cost") == 1
+    figures = samples(metrics_of(*events))
+    assert not [name for name, _ in figures if name.startswith(("tokens_total", "cost_dollars_total"))]
+    assert total(figures, "calls_with_unknown_total", worker="w1", what="tokens") == 1
+    assert total(figures, "calls_with_unknown_total", worker="w1", what="cost") == 1
 
 
 def test_a_call_that_fell_back_counts_for_the_worker_that_answered() -> None:
     started, *rest = timed_events(timed_workflow([]), [1.0])
     fell = StepFellBack(run="r", seq=2, at=rest[0].at, step=0, worker="b", worker_kind="model", message="503")
-    found = samples(counted(started, rest[0], fell, *rest[1:]))
-    assert total(found, "steps_total", worker="b", outcome="finished") == 1
-    assert total(found, "fallbacks_total", worker="w1") == 1
+    figures = samples(metrics_of(started, rest[0], fell, *rest[1:]))
+    assert total(figures, "steps_total", worker="b", outcome="finished") == 1
+    assert total(figures, "fallbacks_total", worker="w1") == 1
 
 
 def test_planning_that_failed_and_work_that_was_cut_off_are_counted_to_their_ends() -> None:
-    begun = PlanningStarted(run="p", seq=0, at=10, query="q", planner="model", planner_kind="model")
+    start = PlanningStarted(run="p", seq=0, at=10, query="q", planner="model", planner_kind="model")
     failed = PlanningFailed(run="p", seq=1, at=12, message="no answer")
-    found = samples(counted(begun, failed, begun))
-    assert total(found, "plans_total", planner="model", outcome="failed") == 1
-    assert total(found, "plans_total", planner="model", outcome="cancelled") == 1
-    assert total(found, "in_progress") == 0
+    figures = samples(metrics_of(start, failed, start))
+    assert total(figures, "plans_total", planner="model", outcome="failed") == 1
+    assert total(figures, "plans_total", planner="model", outcome="cancelled") == 1
+    assert total(figures, "in_progress") == 0
+
+
+def test_planning_that_was_stopped_has_not_failed() -> None:
+    start = PlanningStarted(run="p", seq=0, at=10, query="q", planner="model", planner_kind="model")
+    stopped = PlanningFailed(run="p", seq=1, at=12, message="Planning was stopped.", stopped=True)
+    figures = samples(metrics_of(start, stopped))
+    assert total(figures, "plans_total", planner="model", outcome="cancelled") == 1
+    assert total(figures, "plans_total", planner="model", outcome="failed") == 0
 
 
 def test_no_label_holds_a_text_or_an_id() -> None:
     allowed = {"gpt-5", "conductor", "writer-8b", "critic-7b", "input", "output", "plan", "step", "run"}
     words = {"planned", "rejected", "finished", "failed", "empty", "tokens", "cost", "+Inf", "interrupted"}
-    for _, labels in samples(counted(*nested_run.events("secret-run"))):
+    for _, labels in samples(metrics_of(*nested_run.events("secret-run"))):
         for name, value in labels:
             if name != "le":
                 assert value in allowed | words, (name, value)
@@ -125,16 +133,16 @@ def test_an_observer_that_fails_is_left_out_and_the_others_see_on(caplog: pytest
 
 @pytest.mark.slow
 def test_metrics_of_several_processes_stand_side_by_side_and_are_not_summed() -> None:
-    one = counted(*timed_events(timed_workflow([]), [1.0]))
-    other = counted(*nested_run.events())
+    one = metrics_of(*timed_events(timed_workflow([]), [1.0]))
+    other = metrics_of(*nested_run.events())
     text = side_by_side({"a": one.text(), "b": other.text()}).decode()
-    found = {
+    figures = {
         (sample.name, sample.labels.pop("replica"), tuple(sorted(sample.labels.items()))): sample.value
         for family in families(text)
         for sample in family.samples
     }
     for name, metrics in (("a", one), ("b", other)):
-        own = {(key[0], key[2]): value for key, value in found.items() if key[1] == name}
+        own = {(key[0], key[2]): value for key, value in figures.items() if key[1] == name}
         alone = {
             (sample.name, tuple(sorted(sample.labels.items()))): sample.value
             for family in families(metrics.text().decode())

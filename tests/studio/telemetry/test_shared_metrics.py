@@ -22,17 +22,18 @@ sys.stdout.write(metrics.text().decode())
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_processes_count_together_and_what_a_dead_one_had_under_way_is_forgotten(tmp_path: Path) -> None:
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    asked = [
+    processes = [
         subprocess.run(
-            [sys.executable, "-c", COUNT], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", COUNT], env=environment, capture_output=True, encoding="utf-8", check=True
         )
         for _ in range(3)
     ]
-    found = asked[-1].stdout
-    assert 'conductor_api_requests_total{method="GET",route="/v1/models",status="200"} 3.0' in found
-    assert 'conductor_api_request_seconds_sum{route="/v1/models"} 1.5' in found
-    assert "conductor_api_requests_in_progress 1.0" in found
-    assert "waiting_writes 7" not in found
+    text = processes[-1].stdout
+    assert 'conductor_api_requests_total{method="GET",route="/v1/models",status="200"} 3.0' in text
+    assert 'conductor_api_request_seconds_sum{route="/v1/models"} 1.5' in text
+    assert "conductor_api_requests_in_progress 1.0" in text
+    assert "waiting_writes 7" not in text

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 from timed_run import timed_events, timed_workflow
 
-from conductor.runs.events import Event, StepFellBack
+from conductor.runs.events import Event, RunFinished, StepCancelled, StepFellBack, StepInner
 from conductor.values.messages import Usage
 from studio.composition import TRACES, ConfiguredRuntime, served_workbench
 from studio.telemetry.metrics import Metrics
@@ -105,10 +105,21 @@ def test_what_was_cut_off_ends_all_the_same() -> None:
     assert tree(spans) == ["invoke_agent conductor", "  invoke_agent a"]
 
 
+@pytest.mark.parametrize("outcome", ["cancelled", "interrupted"])
+def test_what_goes_on_inside_a_step_is_cut_off_as_its_run_is(outcome: str) -> None:
+    teller, inside = nested_run.Teller("r"), nested_run.Teller("inside").started(0, "a")
+    events = [teller.started(0, "conductor"), teller.tell(StepInner, step=0, event=inside)]
+    end = teller.tell(RunFinished, outcome=outcome, answer=None, answer_step=None)
+    spans = traced([*events, teller.tell(StepCancelled, step=0, usage=Usage(), seconds=1.0), end])
+    assert named(spans, "invoke_agent a").attributes["conductor.outcome"] == outcome
+    code = StatusCode.UNSET if outcome == "cancelled" else StatusCode.ERROR
+    assert named(spans, "invoke_agent a").status.status_code is code
+
+
 def test_no_span_holds_a_text() -> None:
-    found = "\n".join(span.to_json() for span in traced(nested_run.events()))
+    spans = "\n".join(span.to_json() for span in traced(nested_run.events()))
     for text in ("Hard", "Collect the facts", "said", nested_run.HOSTILE, "Which one", "Do it"):
-        assert text not in found
+        assert text not in spans
 
 
 @pytest.mark.slow

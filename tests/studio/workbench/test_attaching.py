@@ -17,11 +17,13 @@ BEFORE = Conversation(turns=(Turn(role="user", text="Hello"),), files=(AttachedF
 
 
 def test_files_and_images_are_added_to_what_is_there() -> None:
-    found = attached(BEFORE, [("notes.txt", b"Rivers."), ("map.PNG", PNG)], cards=[BLIND, SEES])
-    assert found is not None
-    assert [file.name for file in found.files] == ["a", "notes.txt"]
-    assert [image.media_type for image in found.images] == ["image/png"]
-    assert found.turns == BEFORE.turns
+    conversation = attached(
+        BEFORE, [("notes.txt", b"Rivers."), ("map.PNG", PNG), ("map.txt", b"GIF89a")], cards=[BLIND, SEES]
+    )
+    assert conversation is not None
+    assert [file.name for file in conversation.files] == ["a", "notes.txt"]
+    assert [image.media_type for image in conversation.images] == ["image/png", "image/gif"]
+    assert conversation.turns == BEFORE.turns
 
 
 @pytest.mark.parametrize("before", [None, BEFORE])

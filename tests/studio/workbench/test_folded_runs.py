@@ -30,13 +30,14 @@ def restless() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.usefixtures("restless")
 def test_many_threads_may_ask_for_more_runs_than_are_kept_in_memory(
     url: str, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(Workbench.over(SessionStore.open(url), pool=pool, conductor=OfflineConductor())) as bench:
-        monkeypatch.setattr(bench.store.runs, "state", lambda _, *, known: FINISHED)  # noqa: ARG005
+        monkeypatch.setattr(bench.store.runs, "state", lambda *_, **__: FINISHED)
 
         def ask(thread: int) -> None:
             for at in range(10_000):

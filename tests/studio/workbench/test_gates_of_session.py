@@ -57,19 +57,17 @@ def test_it_goes_on_after_a_restart_and_calls_no_finished_step_again(url: str) -
         session = ran(bench)
         assert state_of(bench, session) == ("paused", "paused")
     with opened(url) as bench:
-        waiting = bench.running.waiting(session)
-        assert waiting is not None
+        waiting = bench.state(bench.store.runs.latest(session))
         assert (waiting.held, waiting.steps[1].request is not None) == ((1,), True)
-        bench.running.start(session, bench.running.way_on(session))
+        bench.running.start(session, bench.running.next_scope(session, proceed=True))
         bench.activities.wait(session)
         assert state_of(bench, session) == ("finished", "finished")
         state = bench.state(bench.store.runs.of_session(session)[0])
         assert [step.reused for step in state.steps] == [True, False, False]
         # The run that waited stays what it was.
         assert bench.store.runs.of_session(session)[1].status == "paused"
-        assert bench.running.waiting(session) is None
         with pytest.raises(WorkflowError, match="No run of this session waits"):
-            bench.running.way_on(session)
+            bench.running.next_scope(session, proceed=True)
 
 
 def test_a_run_of_all_steps_goes_on_as_one(url: str) -> None:
@@ -79,7 +77,7 @@ def test_a_run_of_all_steps_goes_on_as_one(url: str) -> None:
         bench.running.start(session, FORCE)
         bench.activities.wait(session)
         assert state_of(bench, session)[1] == "paused"
-        bench.running.start(session, bench.running.way_on(session))
+        bench.running.start(session, bench.running.next_scope(session, proceed=True))
         bench.activities.wait(session)
         state = bench.state(bench.store.runs.of_session(session)[0])
         assert [step.reused for step in state.steps] == [True, False, False]
@@ -88,9 +86,7 @@ def test_a_run_of_all_steps_goes_on_as_one(url: str) -> None:
 def test_what_waits_is_stopped_for_good_and_once(url: str) -> None:
     with opened(url) as bench:
         session = ran(bench)
-        waiting = bench.running.waiting(session)
-        assert waiting is not None
-        assert waiting.held == (1,)
+        assert bench.state(bench.store.runs.latest(session)).held == (1,)
         bench.running.stop(session)
         assert state_of(bench, session) == ("cancelled", "cancelled")
         run = bench.store.runs.of_session(session)[0]
@@ -98,7 +94,7 @@ def test_what_waits_is_stopped_for_good_and_once(url: str) -> None:
         bench.running.stop(session)
         assert bench.store.runs.events(run.id) == events
         assert bench.state(run).status == "cancelled"
-        assert bench.running.waiting(session) is None
+        assert not bench.running.next_scope(session).passes
 
 
 def test_a_session_that_waits_is_copied_as_it_is(url: str) -> None:
@@ -108,19 +104,19 @@ def test_a_session_that_waits_is_copied_as_it_is(url: str) -> None:
         fork = bench.store.sessions.fork(session, bench.required_head(session).id).id
         assert bench.required_head(fork).workflow == GATED
         file = BytesIO(b"".join(write_sessions(bench.store, [session, stopped])))
-        made = import_sessions(bench.store, file)
-        assert [state_of(bench, each.id)[1] for each in made] == ["paused", "cancelled"]
-        assert bench.running.way_on(made[0].id).passes == (1,)
+        copies = import_sessions(bench.store, file)
+        assert [state_of(bench, each.id)[1] for each in copies] == ["paused", "cancelled"]
+        assert bench.running.next_scope(copies[0].id).passes == (1,)
 
 
 def test_experiments_and_races_wait_at_no_gate(url: str) -> None:
     with opened(url) as bench:
         session = ran(bench)
-        bench.running.start(session, bench.running.way_on(session))
+        bench.running.start(session, bench.running.next_scope(session, proceed=True))
         bench.activities.wait(session)
         live = bench.experiments.begin(session, Swap(step=1, workers=("beta",)))
         assert live.work is not None
-        live.work.result(10)
+        live.work.result(60)
         assert {state.status for state in bench.experiments.states(live.record.id).values()} == {"finished"}
         left = Contender(session, GATED, name="Written", revision=bench.required_head(session).id)
         right = Contender(session, GATED.with_worker(2, "beta"), name="Other")

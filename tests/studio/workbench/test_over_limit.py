@@ -28,17 +28,17 @@ def steps(count: int, *, access: str = "all", worker: int = 0) -> str:
 @pytest.fixture
 def opened(url: str) -> Iterator[Callable[..., tuple[Workbench, str, Plan]]]:
     """A workbench, a session of it whose Conductor gave this text, and the plan that was kept of it."""
-    made: list[Workbench] = []
+    benches: list[Workbench] = []
 
     def open_(text: str, **settings: int) -> tuple[Workbench, str, Plan]:
         pool = Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta")))
         bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=ScriptedConductor([text, GOOD]))
-        made.append(bench)
+        benches.append(bench)
         session = bench.ask("Why?", settings=Settings(**{"attempts": 1, **settings})).id
         return bench, session, bench.planning.plan(session)
 
     yield open_
-    for bench in made:
+    for bench in benches:
         bench.close()
 
 
@@ -48,13 +48,13 @@ def test_it_is_a_persons_revision_and_no_call(
 ) -> None:
     bench, session, plan = opened(steps(count), max_steps=limit)
     assert not plan.report.ok
-    taken = bench.planning.take_over_limit(plan.id, author="Ada")
-    assert (taken.origin, taken.author, taken.plan) == ("human", "Ada", plan.id)
-    assert taken.note == f"Taken with {count} steps, over the limit of {limit}"
-    assert [step.access for step in taken.workflow.steps] == [tuple(range(at)) for at in range(count)]
+    revision = bench.planning.take_over_limit(plan.id, author="Ada")
+    assert (revision.origin, revision.author, revision.plan) == ("human", "Ada", plan.id)
+    assert revision.note == f"Taken with {count} steps, over the limit of {limit}"
+    assert [step.access for step in revision.workflow.steps] == [tuple(range(at)) for at in range(count)]
     assert len(bench.store.plans.of_session(session)) == 1
     assert bench.store.plans.find(plan.id) == plan
-    assert bench.store.revisions.planned(taken.id) == taken
+    assert bench.store.revisions.planned(revision.id) == revision
     assert bench.store.sessions.listed()[0].state == "planned"
     bench.running.start(session)
     bench.activities.wait(session)
@@ -91,8 +91,8 @@ def test_each_plan_of_a_text_can_be_taken_by_its_place(
     bench, session, plan = opened(f"{steps(7)}\n\nOr shorter:\n\n{GOOD}")
     head = bench.store.revisions.head(session)
     assert over_limit(plan.report, 1) is over_limit(plan.report, 2) is None
-    taken = bench.planning.take_over_limit(plan.id, 0, head=head)
-    assert len(taken.workflow) == 7
+    revision = bench.planning.take_over_limit(plan.id, 0, head=head)
+    assert len(revision.workflow) == 7
     with pytest.raises(EditConflict):
         bench.planning.take_over_limit(plan.id, 0, head=head)
     bench.store.revisions.undo(session)

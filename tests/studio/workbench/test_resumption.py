@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from waiting import until
 
 from conductor.engine.experiments import Swap
 from conductor.planner.rule_planner import OfflineConductor
@@ -49,14 +49,6 @@ def dying(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench]:
             SessionStore.open(url).close()
 
 
-def wait(holds: Callable[[], bool]) -> None:
-    """Until it does."""
-    until = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.005)
-
-
 def planned(bench: Workbench) -> str:
     """A session with the workflow."""
     session = bench.ask("Which one?").id
@@ -86,20 +78,19 @@ def test_a_round_that_was_interrupted_goes_on_as_that_round(
         bench.store.revisions.add(session, again, origin="conductor", plan=plan.id)
     with dying(url, monkeypatch) as bench:
         bench.running.start(session)
-        wait(lambda: len(bench.store.runs.outputs(session)) == 4)
+        until(lambda: len(bench.store.runs.outputs(session)) == 4)
     with opened(url) as bench:
         torn = bench.store.runs.of_session(session)[0]
         assert (torn.status, torn.round, bench.state(torn).status) == ("interrupted", 2, "interrupted")
-        resumption = bench.running.resumption(session)
-        assert resumption.words == "2 of 3 steps are kept"
-        only_second = bench.running.resumption(session, RunScope(kind="to", step=1))
-        assert only_second.words == "its step is kept"
+        assert bench.running.outlook(session).sentence.startswith("1 of 3 steps will run, 2 reused")
+        to_second = bench.running.outlook(session, RunScope(kind="to", step=1))
+        assert to_second.sentence == "Nothing to run: every step's output is known."
         bench.running.start(session)
         bench.activities.wait(session)
         done = bench.state(bench.store.runs.of_session(session)[0])
         assert (done.status, done.round) == ("finished", 2)
         assert [step.reused for step in done.steps] == [True, True, False]
-        assert bench.running.resumption(session) is None
+        assert bench.running.outlook(session).calls == "no step"
 
 
 @pytest.mark.slow
@@ -113,12 +104,13 @@ def test_an_experiment_that_was_interrupted_says_so_and_leaves_the_session_as_it
         before = bench.store.sessions.listed()[0].state, dict(bench.store.runs.outputs(session))
     with dying(url, monkeypatch) as bench:
         live = bench.experiments.begin(session, Swap(step=0, workers=("quick", "late")))
-        wait(lambda: "finished" in [trial.status for trial in bench.store.experiments.trials(live.record.id)])
-        wait(lambda: len(bench.store.experiments.trials(live.record.id)) == 2)
+        trials_of = bench.store.experiments.trials
+        until(lambda: "finished" in [trial.status for trial in trials_of(live.record.id)])
+        until(lambda: len(trials_of(live.record.id)) == 2)
         before[1].update(bench.store.runs.outputs(session))
     with opened(url) as bench:
         (experiment,) = bench.store.experiments.of_session(session)
         states = bench.experiments.states(experiment.id)
         assert sorted(state.status for state in states.values()) == ["finished", "interrupted"]
         assert (bench.store.sessions.listed()[0].state, dict(bench.store.runs.outputs(session))) == before
-        assert bench.running.resumption(session) is None
+        assert bench.running.outlook(session).calls == "no step"

@@ -37,9 +37,9 @@ def test_it_is_kept_and_taken_along_into_forks_and_files(store: SessionStore) ->
     run = store.runs.latest(session.id)
     assert store.runs.state(run.id).conversation == TALK
     trial = bench.experiments.begin(session.id, Swap(step=0, workers=("beta",)))
-    trial.work.result(10)
-    asked = pool["beta"].requests  # type: ignore[attr-defined]
-    assert "Who was Ada?" in asked[-1].messages[0].content
+    trial.work.result(60)
+    requests = pool["beta"].requests  # type: ignore[attr-defined]
+    assert "Who was Ada?" in requests[-1].messages[0].content
     bench.close()
 
 

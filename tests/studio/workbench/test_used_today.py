@@ -47,4 +47,9 @@ def test_it_counts_planning_and_is_as_new_as_reading_it_is_quick(
     assert bench.used_today.total().tokens == seen
     now[0] += 40.0
     assert bench.used_today.total().tokens == 30
+    planned(30)
+    ended = store.sessions.find(session).updated_at
+    assert bench.used_today.total(after=ended).tokens == 60, (
+        "a sum from before the end of a plan is not shown"
+    )
     bench.close()

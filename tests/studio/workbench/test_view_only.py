@@ -31,12 +31,12 @@ EDGES = EdgeTest(edges=((0, 1),))
 
 FILE = write_plan(STEPS, query="Why?", origin="human", workers=("alpha", "beta"), label=None)
 
-REFUSED_ANYWAY = {"planning.ask_again", "planning.take_over_limit", "running.way_on"}
+REFUSED_ANYWAY = {"planning.ask_again", "planning.take_over_limit"}
 """What is refused for this session in the first place, for whoever asks."""
 
 
 class Stage:
-    """A session whose workflow has run, in a workbench, and what those who look on have of both."""
+    """A session whose workflow has run, in a workbench, and both as a viewer has them."""
 
     def __init__(self, file: Path) -> None:
         pool = Pool(workers=(SimulatedWorker(name="alpha", tokens=4), SimulatedWorker(name="beta", tokens=4)))
@@ -87,6 +87,7 @@ class Stage:
             "thumbs": "up", "name": "new", "id": self.token.id, "token": self.token,
             "record": self.bench.store.experiments.find(self.tried), "states": {},
             "older_than": 0.0, "task": "tidy", "every": 0.0, "owner": "1-ab",
+            "head": self.head, "is_own": bool,
         }  # fmt: skip
         contender = Contender(self.session, STEPS, "As edited", self.head.id)
         values |= {"left": contender, "right": contender, "contenders": [contender]}
@@ -108,14 +109,14 @@ class Stage:
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    made = Stage(tmp_path_factory.mktemp("view-only") / "conductor.db")
-    yield made
-    made.bench.close()
+    value = Stage(tmp_path_factory.mktemp("view-only") / "conductor.db")
+    yield value
+    value.bench.close()
 
 
 def called(stage: Stage, name: str, part: Any, method: str, kind: type) -> str:
     """Whether a method is refused, or what it does instead."""
-    given, named = [], {}
+    arguments, named = [], {}
     for it in inspect.signature(getattr(kind, method)).parameters.values():
         needed = it.default is it.empty and it.kind not in (it.VAR_POSITIONAL, it.VAR_KEYWORD)
         if not needed or it.name in ("self", "connection", "now"):
@@ -123,11 +124,11 @@ def called(stage: Stage, name: str, part: Any, method: str, kind: type) -> str:
         if it.kind is it.KEYWORD_ONLY:
             named[it.name] = stage.value(name, method, it.name)
         else:
-            given.append(stage.value(name, method, it.name))
+            arguments.append(stage.value(name, method, it.name))
     try:
-        found = getattr(part, method)(*given, **named)
-        if inspect.isgenerator(found):
-            list(found)
+        result = getattr(part, method)(*arguments, **named)
+        if inspect.isgenerator(result):
+            list(result)
     except ViewOnly:
         return "refused"
     except UnknownId:
@@ -137,6 +138,7 @@ def called(stage: Stage, name: str, part: Any, method: str, kind: type) -> str:
     return "read"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_every_public_method_refuses_or_changes_nothing(stage: Stage) -> None:
     before = stage.stored()

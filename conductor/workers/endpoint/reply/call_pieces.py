@@ -33,25 +33,37 @@ class CleanText:
 
 
 @dataclass
-class _Call:
-    """A call so far; `waiting` are arguments that came before its name, `sent` is what was yielded."""
+class _ToolCall:
+    """A call so far; `waiting` are arguments that came before its name, `sent` is what was yielded, `raw`
+    what came: `length` characters, the last one `last`.
+    """
 
     place: int
     arguments: CleanText
     key: object
     id: str = ""
     name: str = ""
-    shown: bool = False
+    is_open: bool = False
     waiting: str = ""
     sent: list[str] = field(default_factory=list)
+    last: str = ""
+    length: int = 0
+    raw: list[str] = field(default_factory=list)
+
+    def repeated(self, arguments: str) -> bool:
+        """Whether these are all of its arguments once more, as in the summary that ends some streams."""
+        if not arguments.startswith("{") or len(arguments) != self.length or self.last != "}":
+            return False
+        return "".join(self.raw) == arguments
 
 
 class CallPieces:
-    """The calls of one answer. `mask` hides keys in all that comes of them."""
+    """The calls of one answer, of tools of these `names`. `mask` hides keys in all that comes of them."""
 
-    def __init__(self, mask: Mask) -> None:
+    def __init__(self, mask: Mask, names: frozenset[str]) -> None:
         self._mask = mask
-        self._calls: list[_Call] = []
+        self._names = names
+        self._calls: list[_ToolCall] = []
 
     def __bool__(self) -> bool:
         return bool(self._calls)
@@ -61,22 +73,34 @@ class CallPieces:
         deltas: list[CallDelta] = []
         characters = 0
         for piece in pieces if isinstance(pieces, list) else [pieces]:
+            if not piece:
+                continue
             if not isinstance(piece, Mapping):
                 raise ValueError("a call of a tool is no object")
-            function = piece.get("function")
+            function = piece.get("function", piece)
             function = function if isinstance(function, Mapping) else {}
             id, name, arguments = _text(piece.get("id")), _text(function.get("name")), _arguments(function)
-            call = self._call(piece.get("index"), id=id, name=name)
+            name = "" if name == "null" else name
+            call = self._call(piece.get("index"), id=id, name=name, arguments=arguments)
             call.id = call.id or self._mask(id)
-            call.name = call.name or self._mask(name)
+            if not call.is_open and self._mask(name) != call.name:
+                call.name += self._mask(name)
             characters += len(id) + len(name) + len(arguments)
-            deltas += self._shown(call, call.arguments.feed(arguments))
+            if call.repeated(arguments):
+                continue
+            call.last = (call.last + arguments).rstrip()[-1:]
+            call.length += len(arguments)
+            call.raw.append(arguments)
+            deltas += self._deltas(call, call.arguments.feed(arguments))
         return deltas, characters
 
     def end(self) -> list[CallDelta]:
         """The rest of the arguments. Raises `ValueError` where a call has no name."""
-        deltas = [delta for call in self._calls for delta in self._shown(call, call.arguments.end())]
-        if any(not call.shown for call in self._calls):
+        self._calls = [call for call in self._calls if call.name or call.id or call.length]
+        deltas = [
+            delta for call in self._calls for delta in self._deltas(call, call.arguments.end(), ended=True)
+        ]
+        if any(not call.is_open for call in self._calls):
             raise ValueError("a call of a tool has no name")
         return deltas
 
@@ -87,32 +111,48 @@ class CallPieces:
             ToolCall(id=call.id, name=call.name, arguments="".join(call.sent)) for call in self._calls
         )
 
-    def _call(self, index: object, *, id: str, name: str) -> _Call:
+    def _call(self, index: object, *, id: str, name: str, arguments: str) -> _ToolCall:
         """The call that a piece belongs to. Without an index a new id or a name begins one."""
         last = self._calls[-1] if self._calls else None
+        index = int(index) if isinstance(index, str) and index.isdecimal() else index
         if isinstance(index, int):
-            found = next((call for call in self._calls if call.key == index), None)
+            earlier = next((call for call in reversed(self._calls) if call.key == index), None)
+            if earlier is not None and self._begins(earlier, id=id, name=name, arguments=arguments):
+                earlier = None
         elif id:
-            found = next((call for call in self._calls if call.id == self._mask(id)), None)
+            earlier = next((call for call in self._calls if call.id == self._mask(id)), None)
         else:
-            found = None if name else last
-        if found is not None:
-            return found
+            earlier = None if name else last
+        if earlier is not None:
+            return earlier
         if len(self._calls) == MAX_TOOLS:
             raise ValueError(f"more than {MAX_TOOLS} calls of tools")
-        call = _Call(len(self._calls), CleanText(self._mask), index if isinstance(index, int) else object())
+        key = index if isinstance(index, int) else object()
+        call = _ToolCall(len(self._calls), CleanText(self._mask), key)
         self._calls.append(call)
         return call
 
-    def _shown(self, call: _Call, text: str) -> Iterator[CallDelta]:
-        """What can be given out: nothing before the name is known, then the id and the name first."""
-        if not call.name:
+    def _begins(self, call: _ToolCall, *, id: str, name: str, arguments: str) -> bool:
+        """Whether a piece with the index of this call begins another: gateways of Gemini number all as 0.
+
+        A call whose arguments are not whole goes on, whatever id its pieces have.
+        """
+        if not name or not call.name or call.last not in ("", "}"):
+            return False
+        if id:
+            return bool(call.id) and call.id != self._mask(id)
+        differs = self._mask(name) != call.name
+        return call.last == "}" and (differs or arguments.startswith("{")) and not call.repeated(arguments)
+
+    def _deltas(self, call: _ToolCall, text: str, *, ended: bool = False) -> Iterator[CallDelta]:
+        """What can be given out: nothing before the name is whole, then the id and the name first."""
+        if not call.name or not (call.is_open or ended or call.length or call.name in self._names):
             call.waiting += text
             return
         text, call.waiting = call.waiting + text, ""
         call.sent.append(text)
-        if not call.shown:
-            call.shown = True
+        if not call.is_open:
+            call.is_open = True
             call.id = call.id or f"call_{uuid4().hex[:24]}"
             yield CallDelta(call.place, text, call.id, call.name)
         elif text:
@@ -125,7 +165,7 @@ def _text(value: object) -> str:
 
 def _arguments(function: Mapping[str, Any]) -> str:
     """The arguments' text; some servers send the object itself."""
-    arguments = function.get("arguments")
+    arguments = next((function[key] for key in ("arguments", "parameters", "input") if key in function), None)
     if isinstance(arguments, str) or arguments is None:
         return arguments or ""
     return json.dumps(arguments)

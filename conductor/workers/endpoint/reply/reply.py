@@ -5,132 +5,76 @@ Folds chunks into items, without halves of characters and without keys; knows ne
 
 from __future__ import annotations
 
-import re
-from typing import Literal
+from collections.abc import Iterable, Iterator
 
-from conductor.values.messages import CallDelta, Completion, Delta, FinishReason, Thought, Usage
+from conductor.text.thoughts import TextPiece, ThoughtReader
+from conductor.values.message_parts.tools import ToolOffer
+from conductor.values.messages import CallDelta, Completion, Delta, FinishReason, Thought
 from conductor.workers.endpoint.reply.call_pieces import CallPieces, CleanText
+from conductor.workers.endpoint.reply.call_texts import CallTexts
+from conductor.workers.endpoint.reply.finish_reasons import reason_of
 from conductor.workers.endpoint.reply.token_pieces import TokenPieces
+from conductor.workers.endpoint.reply.usage_forms import TokensSoFar
 from conductor.workers.endpoint.wire import Chunk, Piece
 from conductor.workers.keys.mask import Mask
 
 Item = Delta | Thought | CallDelta
-
-# -- the <think> block -------------------------------------------------------------------------------
-
-_OPEN = "<think>"
-_CLOSE = re.compile(r"</think>", re.IGNORECASE)
-_CLOSE_LENGTH = len("</think>")
-_MOST_BLANKS = 64
-"""More blanks than this before a tag are an answer's own."""
-
-
-class ThinkBlock:
-    """Separates the `<think>` block with which open models begin from the answer, while both are streamed.
-
-    Deltas joined are the answer, thoughts joined the reasoning. A block counts at the very beginning; later
-    ones are part of the answer.
-    """
-
-    def __init__(self) -> None:
-        self._at: Literal["start", "thinking", "between", "answer"] = "start"
-        self._held = ""
-
-    @property
-    def answering(self) -> bool | None:
-        """Whether the answer has begun; None while its first characters could be a block's."""
-        return None if self._at == "start" else self._at == "answer"
-
-    def feed(self, text: str) -> list[Delta | Thought]:
-        """The next piece of text; what of it is certain."""
-        if self._at == "answer":
-            return [Delta(text=text)] if text else []
-        self._held += text
-        items: list[Delta | Thought] = []
-        if self._at == "start":
-            self._open()
-        if self._at == "thinking":
-            items += self._think()
-        if self._at == "between":
-            self._held = self._held.lstrip()
-            self._at = "answer" if self._held else "between"
-        if self._at == "answer":
-            items += self._rest(Delta)
-        return items
-
-    def end(self) -> list[Delta | Thought]:
-        return self._rest(Thought if self._at == "thinking" else Delta)
-
-    def _open(self) -> None:
-        began = self._held.lstrip().lower()
-        if began.startswith(_OPEN):
-            self._held = self._held.lstrip()[len(_OPEN) :]
-            self._at = "thinking"
-        elif not _OPEN.startswith(began) or len(self._held) > _MOST_BLANKS:
-            self._at = "answer"
-
-    def _think(self) -> list[Thought]:
-        close = _CLOSE.search(self._held)
-        if close is None:
-            # The last characters may be the beginning of the closing tag.
-            tail = self._held[-_CLOSE_LENGTH:]
-            at = tail.rfind("<")
-            kept = tail[at:] if at >= 0 and "</think>".startswith(tail[at:].lower()) else ""
-            thought = self._held.removesuffix(kept)
-            self._held = kept
-        else:
-            thought, self._held = self._held[: close.start()], self._held[close.end() :]
-            self._at = "between"
-        return [Thought(text=thought)] if thought else []
-
-    def _rest(self, kind: type[Delta] | type[Thought]) -> list[Delta | Thought]:
-        held, self._held = self._held, ""
-        return [kind(text=held)] if held else []
-
-
-# -- the answer --------------------------------------------------------------------------------------
-
-_REASONS: dict[str, FinishReason] = {
-    "stop": "stop",
-    "eos": "stop",
-    "end_turn": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "refused",
-}
 
 
 class Reply:
     """What has arrived of one answer.
 
     `characters` counts its text and reasoning, `finish` is the server's reason for the end, `done` whether
-    the server has announced the end. `shown` counts the characters that were yielded, `called` is whether it
-    has called tools, `declined` whether any of its text was in the protocol's field for refusals. `mask`
-    hides the keys in text, reasoning and calls. Calls are read where tools were offered (`with_tools`), and
-    `logprobs`, with so many tokens at each place, where they were asked for.
+    the server has announced the end. `sent_characters` counts the characters that were yielded, `called` is
+    whether it has called tools, `declined` whether any of its text was in the protocol's field for refusals,
+    `has_choice` whether any answer came, however empty. `mask` hides the keys in text, reasoning and calls.
+    Calls are read where `tools` were offered, also from the text, and `logprobs`, with so many tokens at each
+    place, where they were asked for. `in_prompt`: the answer before began with thoughts that the prompt had
+    opened, as this one does if a mark ends them or no tokens are left.
     """
 
-    def __init__(self, mask: Mask, *, with_tools: bool = False, logprobs: int | None = None) -> None:
+    def __init__(
+        self,
+        mask: Mask,
+        *,
+        tools: ToolOffer | None = None,
+        logprobs: int | None = None,
+        in_prompt: bool = False,
+    ) -> None:
         self.mask = mask
         self.characters = 0
-        self.shown = 0
+        self.sent_characters = 0
         self.called = False
         self.declined = False
         self.done = False
         self.finish: str | None = None
-        self._usage: Usage | None = None
+        self.has_choice = False
+        self.tokens = TokensSoFar()
+        self._unsaid = False
+        self._message = False
         self._answer = CleanText(mask)
         self._thought = CleanText(mask)
-        self._think_block = ThinkBlock()
+        self._reader = ThoughtReader(in_prompt=in_prompt)
+        self._begins_in_thoughts = in_prompt
+        # A field of thoughts may have their marks, too.
+        self._field_reader = ThoughtReader(in_prompt=True)
         self._text: list[str] = []
         self._thoughts: list[str] = []
-        self._calls = CallPieces(mask) if with_tools else None
+        names = frozenset(() if tools is None else (tool.name for tool in tools.tools))
+        self._calls = None if tools is None else CallPieces(mask, names)
+        refuses_calls = tools is not None and tools.choice is not None and tools.choice.kind == "none"
+        self._call_texts = CallTexts(frozenset() if refuses_calls else names)
         self._tokens = None if logprobs is None else TokenPieces(mask, most=logprobs)
 
     @property
     def empty(self) -> bool:
         """Whether there is no answer, with or without reasoning."""
         return not self._calls and not "".join(self._text).strip()
+
+    @property
+    def in_prompt(self) -> bool:
+        """Whether it began with thoughts that the prompt had opened."""
+        return self._begins_in_thoughts or self._reader.recalled
 
     @property
     def longest(self) -> int:
@@ -140,35 +84,61 @@ class Reply:
     @property
     def whole(self) -> bool:
         """Whether nothing of the answer is to come, but perhaps its usage."""
-        return self.done or self.finish is not None
+        return self.done or self.finish is not None or self._message
+
+    @property
+    def cut(self) -> bool:
+        """Whether the answer may be cut off: its end has no reason, or a fault as its reason.
+
+        A whole message needs no reason, nor does a server whose chunks have an empty one.
+        """
+        if self.finish is None:
+            return not (self._message or self._unsaid)
+        return reason_of(self.finish) == "failed"
+
+    @property
+    def refused(self) -> bool:
+        return reason_of(self.finish) == "refused"
 
     def take(self, chunk: Chunk) -> tuple[list[Item], bool]:
         """The items of the next chunk, and whether the chunk brought any progress. Raises `ValueError` for a
         call of a tool that is none.
         """
-        used = chunk.used
-        self._usage = used or self._usage
+        used = self.tokens.take(*chunk.places)
         choice = chunk.choice
         if choice is None:
-            return [], used is not None
-        self.finish = choice.finish_reason or self.finish
-        piece = choice.delta or choice.message
+            return [], used
+        self.has_choice = True
+        self.finish = choice.finish or self.finish
+        self._unsaid = self._unsaid or choice.finish == ""
+        # A message beside the deltas, or behind them, repeats them.
+        piece = None if choice.whole and self.characters else choice.piece
+        self._message = self._message or choice.whole
         items: list[Item] = []
         items, progress = (items, False) if piece is None else self._piece(piece)
         if self._tokens is not None and piece is not None:
             self._tokens.take(choice.logprobs, answers=self._answers(piece, items))
             items = self._tokens.beside(items)
-        return items, progress or used is not None or choice.finish_reason is not None
+        return items, progress or used or bool(choice.finish)
 
     def end(self) -> list[Item]:
         """The rest. Raises as `take`."""
-        items = _thoughts(self._thought.end())
-        calls = [] if self._calls is None else self._calls.end()
-        texts = [*self._think_block.feed(self._answer.end()), *self._think_block.end()]
-        rest = self._noted([*items, *texts, *calls])
+        items = _thoughts([*self._field_reader.feed(self._thought.end()), *self._field_reader.end()])
+        items += self._read([*self._reader.feed(self._answer.end()), *self._reader.end()])
+        text, written = self._call_texts.end(called=bool(self._calls))
+        items += [Delta(text=text)] if text else []
+        if self._calls is not None:
+            items += [*self._calls.take(written)[0], *self._calls.end()]
+        rest = self._noted(items)
+        if self._begins_in_thoughts and not self._reader.recalled and self._reason != "length":
+            # No mark ended its thoughts, so it had none.
+            self._begins_in_thoughts = False
+            text = "".join(self._thoughts)
+            self._thoughts.clear()
+            rest += self._noted([Delta(text=text)] if text else [])
         if self._tokens is None:
             return rest
-        self._tokens.take(None, answers=self._think_block.answering is not False)
+        self._tokens.take(None, answers=self._reader.answering is not False)
         return self._tokens.beside(rest)
 
     def completion(self, request_id: str | None) -> Completion:
@@ -176,7 +146,7 @@ class Reply:
         return Completion(
             text="".join(self._text),
             reasoning="".join(self._thoughts),
-            usage=self._usage or Usage(),
+            usage=self.tokens.usage(wrote=bool(self._text or self._thoughts or self._calls)),
             finish_reason=self._reason,
             request_id=request_id,
             tool_calls=() if self._calls is None else self._calls.whole,
@@ -185,11 +155,14 @@ class Reply:
 
     @property
     def _reason(self) -> FinishReason:
+        reason = reason_of(self.finish)
         if self._calls:
-            return "length" if _REASONS.get(self.finish or "") == "length" else "tool_calls"
-        if self.called:
+            return "length" if reason == "length" else "tool_calls"
+        if self.called or reason == "failed":
             return "other"
-        return "refused" if self.declined else _REASONS.get(self.finish or "", "other")
+        if self.finish is None and self._unsaid:
+            return "stop"
+        return "refused" if self.declined else reason
 
     def _piece(self, piece: Piece) -> tuple[list[Item], bool]:
         thought, text = piece.thought, piece.text
@@ -197,30 +170,53 @@ class Reply:
         self.called = self.called or calls
         self.declined = self.declined or piece.declined
         self.characters += len(thought) + len(text)
-        items = _thoughts(self._thought.feed(thought))
-        items += self._think_block.feed(self._answer.feed(text))
-        if self._calls is not None and piece.tool_calls:
-            deltas, characters = self._calls.take(piece.tool_calls)
+        if thought and self._begins_in_thoughts and not self._reader.recalled:
+            # Thoughts that have a field are not in the text.
+            self._reader, self._begins_in_thoughts = ThoughtReader(), False
+        items = _thoughts(self._field_reader.feed(self._thought.feed(thought)))
+        items += self._read(self._reader.feed(self._answer.feed(text)))
+        if self._calls is not None and calls:
+            deltas, characters = self._calls.take(piece.tool_calls or [{"function": piece.function_call}])
             self.characters += characters
             items += deltas
         return self._noted(items), bool(thought or text or calls)
+
+    def _read(self, pieces: Iterable[TextPiece]) -> Iterator[Item]:
+        """The items of pieces of the content, without calls that are written into the text; text before is
+        recalled where it was thoughts.
+        """
+        for piece in pieces:
+            if piece.kind == "thought":
+                yield Thought(text=piece.text)
+            elif piece.kind != "answer":
+                yield Thought(text="", recalls=piece.at)
+            elif text := self._call_texts.feed(piece.text):
+                yield Delta(text=text)
 
     def _answers(self, piece: Piece, items: list[Item]) -> bool | None:
         """Whether the tokens of a piece are the answer's; None while that is not known."""
         beside = not piece.text and bool(piece.thought or piece.tool_calls)
         if beside or any(isinstance(item, Thought) for item in items):
             return False
-        return self._think_block.answering
+        return self._reader.answering
 
     def _noted(self, items: list[Item]) -> list[Item]:
         for item in items:
             if isinstance(item, CallDelta):
-                self.shown += len(item.name or "") + len(item.text)
+                self.sent_characters += len(item.name or "") + len(item.text)
                 continue
+            if isinstance(item, Thought) and item.recalls:
+                left, recalled = item.recalls, list[str]()
+                while left > 0 and self._text:
+                    recalled.append(self._text.pop())
+                    left -= len(recalled[-1])
+                self._thoughts += reversed(recalled)
+                if self._tokens is not None:
+                    self._tokens.clear()
             (self._text if isinstance(item, Delta) else self._thoughts).append(item.text)
-            self.shown += len(item.text)
+            self.sent_characters += len(item.text)
         return items
 
 
-def _thoughts(text: str) -> list[Item]:
-    return [Thought(text=text)] if text else []
+def _thoughts(pieces: Iterable[TextPiece]) -> list[Item]:
+    return [Thought(text=piece.text) for piece in pieces if piece.text]

@@ -61,6 +61,11 @@ class TokenPieces:
             self._waiting.clear()
         return beside
 
+    def clear(self) -> None:
+        """All of them were thoughts'."""
+        for tokens in (self._undecided, self._held, self._waiting, self._whole):
+            tokens.clear()
+
     @property
     def whole(self) -> tuple[TokenLogprob, ...]:
         """All of them, once the answer has ended."""
@@ -90,7 +95,7 @@ class TokenPieces:
                     yield TokenLogprob(own.token, own.logprob, own.bytes, likely)
 
     def _one(self, entry: Mapping[str, Any]) -> TopLogprob | None:
-        """The token in an object; None where it is none."""
+        """The token in an object, or None if the object is not a token."""
         token, logprob = entry.get("token"), entry.get("logprob")
         if not isinstance(token, str) or not isinstance(logprob, int | float) or isinstance(logprob, bool):
             return None
@@ -107,8 +112,8 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-def _bytes(given: object, text: str) -> tuple[int, ...] | None:
-    """The bytes as they came, else those of the text; None where it stands for a part of a character."""
-    if isinstance(given, list) and all(isinstance(one, int) and 0 <= one < 256 for one in given):
-        return tuple(given)
+def _bytes(value: object, text: str) -> tuple[int, ...] | None:
+    """The bytes as they came, else those of the text; None if it stands for a part of a character."""
+    if isinstance(value, list) and all(isinstance(one, int) and 0 <= one < 256 for one in value):
+        return tuple(value)
     return None if "\ufffd" in text else tuple(text.encode())

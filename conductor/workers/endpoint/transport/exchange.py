@@ -1,24 +1,25 @@
 """One request and what comes back: an event stream, or one JSON document, read as chunks.
 
-Knows HTTP and server-sent events; knows neither answers nor retries. Memory stays bounded, whatever a server
-sends: nothing compressed is read.
+Knows HTTP; knows neither answers nor retries. Which of the two comes is read from it, as servers write any
+content type. Memory stays bounded, whatever a server sends: nothing compressed is read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
 
 import httpx
-from httpx_sse import EventSource, ServerSentEvent
 
 from conductor.workers.endpoint.failures import Failures
+from conductor.workers.endpoint.reply.error_forms import error_message
+from conductor.workers.endpoint.transport.event_lines import Event, EventLines
 from conductor.workers.endpoint.transport.timing import Deadlines
 from conductor.workers.endpoint.wire import Chunk, read_chunk
 from conductor.workers.keys.mask import Mask
 
-_DONE = "[DONE]"
+_DONE = re.compile(r"\s*\"?(?:\[DONE\]|DONE)\"?\s*", re.IGNORECASE)
 _ERROR_BYTES = 65_536
 _BYTES_A_CHARACTER = 6
 _SPARE_BYTES = 65_536
@@ -63,20 +64,24 @@ class Exchange:
         self._mask = mask
 
     async def chunks(self) -> AsyncGenerator[Chunk | None, None]:
-        """The chunks of the answer; None where the server announces the end."""
-        async with self._response() as (response, counted):
+        """The chunks of the answer; None when the server announces the end."""
+        async with self._response() as (response, stream):
             content_type = self._mask(response.headers.get("content-type", ""))
             content_type = content_type.partition(";")[0].strip().lower()
-            if content_type == "text/event-stream":
-                async with aclosing(self._events(response, counted)) as events:
-                    async for data in events:
-                        yield None if data == _DONE else self._chunk(data)
-            elif content_type == "application/json":
-                body = await self._deadlines.within(response.aread())
-                yield self._chunk(body.decode("utf-8", "replace"))
+            done = document = False
+            async with aclosing(self._events(response, stream)) as events:
+                async for event, at_end in events:
+                    # What follows the end is read all the same: usage may, and the connection is used again.
+                    try:
+                        for chunk in self._chunks(event, content_type):
+                            done = done or chunk is None
+                            yield chunk
+                    except ValueError as error:
+                        if not done and (event.bare or not at_end):
+                            raise self._failures.malformed(str(error)) from None
+                    document = event.bare
+            if document and not done:
                 yield None
-            else:
-                raise self._failures.wrong_type(content_type)
 
     async def document(self) -> bytes:
         async with self._response() as (response, _):
@@ -94,7 +99,7 @@ class Exchange:
             await response.aclose()
 
     def _name(self, response: httpx.Response) -> str | None:
-        """The first of the names of the call that can be shown, None where there is none."""
+        """The first of the names of the call that can be shown, or None."""
         names = (self._mask(response.headers.get(header, "").strip()) for header in _REQUEST_IDS)
         return next((name for name in names if _NAME.fullmatch(name)), None)
 
@@ -109,30 +114,41 @@ class Exchange:
             # Inflated, some kilobytes are gigabytes: only what was counted may be read.
             raise self._failures.compressed(encoding)
 
-    async def _events(self, response: httpx.Response, counted: _CountedStream) -> AsyncGenerator[str, None]:
-        """The data of each event up to the last, without the comments that hold a connection open."""
-        response.encoding = "utf-8"
-        done = False
-        async with aclosing(EventSource(response).aiter_sse()) as events:
-            while True:
-                event: ServerSentEvent | None = await self._deadlines.within(anext(events, None))
-                if event is None:
-                    return
-                counted.bytes = 0
-                # What follows the last event is read all the same, so that the connection can be used again.
-                if event.data and not done:
-                    done = event.data == _DONE
-                    yield event.data
+    async def _events(
+        self, response: httpx.Response, stream: _CountedStream
+    ) -> AsyncGenerator[tuple[Event, bool], None]:
+        """Each event, without the comments that hold a connection open, and whether the connection's end
+        ended it.
+        """
+        lines = EventLines()
+        parts = response.aiter_raw()
+        while (part := await self._deadlines.within(anext(parts, None))) is not None:
+            for event in lines.feed(part):
+                stream.bytes = 0
+                yield event, False
+        for event in lines.end():
+            yield event, True
 
-    def _chunk(self, data: str) -> Chunk:
-        try:
-            return read_chunk(data)
-        except ValueError as error:
-            raise self._failures.malformed(str(error)) from None
+    def _chunks(self, event: Event, content_type: str) -> Iterator[Chunk | None]:
+        """The chunks of an event: one, or several where no blank line parts them. Raises `ValueError`."""
+        data = event.data
+        if _DONE.fullmatch(data):
+            yield None
+        elif data.lstrip().startswith("<"):
+            raise self._failures.wrong_type(content_type, self._mask(error_message(data.encode())))
+        else:
+            try:
+                yield read_chunk(data, named_error=event.is_error)
+            except ValueError:
+                lines = [line for line in data.split("\n") if line.strip()]
+                if len(lines) < 2 or not lines[0].rstrip().endswith("}"):
+                    raise
+                for line in lines:
+                    yield from self._chunks(Event(line, event.is_error), content_type)
 
 
 class _CountedStream(httpx.AsyncByteStream):
-    """A response's bytes, of which at most `most` may come until `bytes` is set back to 0."""
+    """A response's bytes: at most `most` may come until `bytes` is set back to 0."""
 
     def __init__(self, response: httpx.Response, most: int, failures: Failures) -> None:
         assert isinstance(response.stream, httpx.AsyncByteStream)

@@ -50,7 +50,7 @@ class Traffic:
         self._lock = threading.Lock()
         self._queue: deque[_Waiting] = deque()
         self._under_way: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
-        self._begun: deque[float] = deque()
+        self._starts: deque[float] = deque()
         self._longest = MINUTE
 
     async def enter(self, *, concurrency: int | None = None, per_minute: float | None = None) -> None:
@@ -86,7 +86,7 @@ class Traffic:
     def idle(self, now: float) -> bool:
         """Whether it was not used for long, no request is left, and no limit looks back to an earlier one."""
         with self._lock:
-            recent = self._begun and self._begun[-1] > now - self._longest
+            recent = self._starts and self._starts[-1] > now - self._longest
             return self.used_at <= now - IDLE_SECONDS and not (self._queue or self._count() or recent)
 
     def _begin(self, waiting: _Waiting) -> float | None:
@@ -104,9 +104,9 @@ class Traffic:
                 return pause
             self._queue.popleft()
             self._under_way[waiting.loop] = self._under_way.get(waiting.loop, 0) + 1
-            self._begun.append(now)
-            while self._begun[0] <= now - self._longest:
-                self._begun.popleft()
+            self._starts.append(now)
+            while self._starts[0] <= now - self._longest:
+                self._starts.popleft()
             self._call_first()
             return 0
 
@@ -117,7 +117,7 @@ class Traffic:
         burst = max(1, int(per_minute))
         window = MINUTE * burst / per_minute
         self._longest = max(self._longest, window)
-        return self._begun[-burst] + window - now if len(self._begun) >= burst else 0
+        return self._starts[-burst] + window - now if len(self._starts) >= burst else 0
 
     def _count(self) -> int:
         """Requests under way; those of a loop that was closed without ending them are over."""
@@ -153,9 +153,9 @@ def traffic_of(endpoint: Endpoint) -> Traffic:
         for other, traffic in tuple(_traffic.items()):
             if other != address and traffic.idle(now):
                 del _traffic[other]
-        found = _traffic.setdefault(address, Traffic())
-        found.used_at = now
-    return found
+        own_traffic = _traffic.setdefault(address, Traffic())
+        own_traffic.used_at = now
+    return own_traffic
 
 
 def waiting_calls() -> int:
@@ -173,7 +173,7 @@ TAIL_SECONDS = 5.0
 class Deadlines:
     """The deadlines of one attempt, which begins now: its first token, the next one, the end of all attempts.
 
-    `until` is the loop time at which all attempts together end, None where this is the only one.
+    `until` is the loop time at which all attempts together end, None if this is the only one.
     """
 
     def __init__(self, endpoint: Endpoint, failures: Failures, *, until: float | None = None) -> None:
@@ -183,6 +183,10 @@ class Deadlines:
         self._until = now + self._patience.total if until is None else until
         self._began = False
         self._next = now + self._patience.first_token
+
+    def whole(self) -> None:
+        """The answer comes at once: it may take all the time that there is."""
+        self._next = self._until
 
     def token(self) -> None:
         self._began = True
@@ -205,9 +209,6 @@ class Deadlines:
 
 
 # -- the attempts of a call --------------------------------------------------------------------------
-
-LONGEST_PAUSE = 60.0
-"""Seconds; after a longer `retry-after` too, the next attempt starts when these are over."""
 
 _JITTER = 0.1
 
@@ -246,22 +247,23 @@ class Call:
         self._traffic.leave()
 
     def retry(self, failure: EndpointFailure, *, withdrawn: int) -> Retried:
-        """The announcement of the next attempt. Raises `EndpointFailure` where there is none."""
+        """The announcement of the next attempt. Raises `EndpointFailure` if no attempt is left."""
         if not failure.transient or self._pauses == self._endpoint.retries:
             raise failure.after(self.attempt) from failure.__cause__
         self._pauses += 1
-        seconds, note = _backoff(self._pauses), ""
-        if failure.retry_after is not None:
-            requested = min(failure.retry_after, LONGEST_PAUSE)
-            # Callers that were refused together should not come back together.
-            seconds = requested + random.uniform(0, requested * _JITTER)  # noqa: S311 - no secret
-            if requested < failure.retry_after:
-                asked = f"{failure.retry_after:,.0f} seconds"
-                note = f"; it asks for {asked}, of which {requested:.0f} are waited"
-        if self._until is not None and asyncio.get_running_loop().time() + seconds >= self._until:
+        wait = failure.retry_after
+        # Callers that were refused together should not come back together.
+        seconds = _backoff(self._pauses) if wait is None else wait * random.uniform(1, 1 + _JITTER)  # noqa: S311 - no secret
+        if self._left() <= seconds:
             raise self._failures.no_time_to_wait(failure, seconds) from failure.__cause__
-        message = f"{failure.reason}{note}."
+        message = f"{failure.reason}."
         return Retried(attempt=self.attempt, message=message, seconds=seconds, withdrawn=withdrawn)
+
+    def _left(self) -> float:
+        """Seconds of the time for all attempts."""
+        if self._until is None:
+            return self._endpoint.patience.total
+        return self._until - asyncio.get_running_loop().time()
 
 
 def _backoff(pause: int) -> float:

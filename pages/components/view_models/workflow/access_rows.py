@@ -31,7 +31,7 @@ DIALECTS: Mapping[Dialect, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AccessRow:
-    """A step as a reader. `written` is its entry as the Conductor wrote it, None where it wrote none.
+    """A step as a reader. `written` is its entry as the Conductor wrote it, or None.
 
     `edited`: what it reads is another by now than what that entry meant.
     """
@@ -68,18 +68,18 @@ def access_rows(
     """A row for each step of `workflow`, which people may have made of `planned`, the plan of `report`."""
     candidate = report.candidate if report is not None else None
     entries = candidate.written_access if candidate is not None else ()
-    known = planned is not None and len(entries) == len(planned)
-    origins = _origins(planned, workflow) if planned is not None and known else [None] * len(workflow)
+    has_plan = planned is not None and len(entries) == len(planned)
+    origins = _origins(planned, workflow) if planned is not None and has_plan else [None] * len(workflow)
     place = {origin: now for now, origin in enumerate(origins) if origin is not None}
     rows = []
     for at, step in enumerate(workflow.steps):
         origin = origins[at]
         written, edited = None, False
         if planned is not None and origin is not None:
-            meant = planned.steps[origin]
-            reads = {place.get(read) for read in meant.access}
+            plan_step = planned.steps[origin]
+            reads = {place.get(read) for read in plan_step.access}
             written = _short(entries[origin])
-            edited = (reads, meant.sees_previous) != ({*step.access}, step.sees_previous)
+            edited = (reads, plan_step.sees_previous) != ({*step.access}, step.sees_previous)
         name = step_name(workflow, at)
         rows.append(AccessRow(name, step.access, step.sees_previous, step.sees_files, written, edited))
     return tuple(rows)
@@ -90,16 +90,16 @@ def _origins(planned: Workflow, workflow: Workflow) -> list[int | None]:
     place where no step was added or removed.
     """
     free = dict.fromkeys(range(len(planned)))
-    found: list[int | None] = []
+    origins: list[int | None] = []
     for at, step in enumerate(workflow.steps):
         alike = [old for old in free if planned.steps[old].instruction == step.instruction]
         origin = at if at in alike else next(iter(alike), None)
         if origin is not None:
             del free[origin]
-        found.append(origin)
+        origins.append(origin)
     if len(planned) == len(workflow):
-        return [at if origin is None and at in free else origin for at, origin in enumerate(found)]
-    return found
+        return [at if origin is None and at in free else origin for at, origin in enumerate(origins)]
+    return origins
 
 
 def _short(entry: str) -> str:
@@ -116,10 +116,10 @@ class Wish:
     sees: bool
 
 
-def wishes_of(asked: object) -> tuple[Wish, ...]:
+def wishes_of(request: object) -> tuple[Wish, ...]:
     """What the browser asks for; what is malformed is left out."""
     wishes = []
-    match asked:
+    match request:
         case {"wishes": list(found), "at": int()}:
             for one in found:
                 match one:

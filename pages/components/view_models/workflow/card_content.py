@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
+from conductor.drawing.marks import Mark, marks
 from conductor.drawing.network import CardContent, CardStatus, title_of
 from conductor.engine.schedule import BlastRadius
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.text.excerpt import excerpt, last_line
-from conductor.text.formatting import counted, dollars, duration
+from conductor.text.formatting import dollars, duration, quantity
 from conductor.values.output import Output
 from conductor.values.provenance import LIKELY_CHARACTERS
 from conductor.workers.protocol import WorkerCard
@@ -25,6 +26,14 @@ _GIVEN_LENGTH = 24
 
 _LONG_TOKENS = 1_000
 """An output from so many tokens on is named by its length."""
+
+
+def worker_marks(cards: Mapping[str, WorkerCard], *others: str) -> dict[str, Mark]:
+    """The mark of each worker of the pool, and of others, which a workflow names all the same."""
+    return marks(
+        {name: card.colour for name, card in cards.items()}
+        | {name: None for name in others if name not in cards}
+    )
 
 
 def step_name(workflow: Workflow, step: int) -> str:
@@ -50,12 +59,18 @@ def card_contents(
     people wrote, by step.
     """
     as_run = run if run is not None and run.is_run_of(workflow) else None
+    states = [
+        as_run.steps[at] if as_run is not None and as_run.covered(at) else None for at in range(len(workflow))
+    ]
+    workers = [answering(step, state) for step, state in zip(workflow.steps, states, strict=True)]
+    own = worker_marks(cards, *workflow.workers(), *workers)
     return tuple(
         _content(
             step,
-            state=as_run.steps[at] if as_run is not None and as_run.covered(at) else None,
+            state=states[at],
+            mark=own[workers[at]],
             planned="" if run is None or radius is None else _planned(radius, at),
-            known=step.pin if radius is None else radius.known.get(at, step.pin),
+            output=step.pin if radius is None else radius.outputs.get(at, step.pin),
             card=cards.get(step.worker),
             now=now,
             pin_changed=at in pin_changed,
@@ -66,17 +81,23 @@ def card_contents(
 
 
 def _planned(radius: BlastRadius, step: int) -> str:
-    if step in radius.kept:
+    if step in radius.kept_steps:
         return "pinned"
     return "reused" if step in radius.reused else "will run"
+
+
+def answering(step: Step, state: StepState | None) -> str:
+    """The worker of a step; in a run, the one that answers it."""
+    return step.worker if state is None else state.answered_by(step.worker)
 
 
 def _content(
     step: Step,
     *,
     state: StepState | None,
+    mark: Mark,
     planned: str,
-    known: Output | None,
+    output: Output | None,
     card: WorkerCard | None,
     now: float,
     pin_changed: bool,
@@ -96,7 +117,7 @@ def _content(
         "sees the round before": step.sees_previous,
         "sees no file": not step.sees_files,
         "by rule": by_rule,
-        counted(notes, "note"): notes > 0,
+        quantity(notes, "note"): notes > 0,
     }
     remarks = [PIN_CHANGED] if pin_changed else []
     if state is not None:
@@ -104,24 +125,25 @@ def _content(
     return CardContent(
         title=title,
         body=body,
-        worker=step.worker if state is None else state.answered_by(step.worker),
+        worker=answering(step, state),
         status=status,
         note=note,
         figures=() if state is None else _figures(state),
-        badges=tuple(badge for badge, shown in badges.items() if shown),
-        excerpt=_excerpt(known) if state is None else _excerpt(state.output) or last_line(state.text),
+        badges=tuple(badge for badge, applies in badges.items() if applies),
+        excerpt=_excerpt(output) if state is None else _excerpt(state.output) or last_line(state.text),
         streams=state is not None and state.output is None,
-        gives="" if state is None else _given(state.output),
+        gives="" if state is None else _amount(state.output),
         remark=" · ".join(remarks),
         inside="" if state is None else inside_text(state.inner),
         gate=step.gate,
+        mark=mark,
     )
 
 
 def _own_text(state: StepState | None) -> bool:
     """Whether the step failed, and the text of its rule for failures is its output."""
-    given = None if state is None or state.output is None else state.output.stand_in
-    return given is not None and given.text
+    stand_in = None if state is None or state.output is None else state.output.stand_in
+    return stand_in is not None and stand_in.text
 
 
 def _as_planned(planned: str) -> tuple[CardStatus, str]:
@@ -133,8 +155,8 @@ def _as_planned(planned: str) -> tuple[CardStatus, str]:
 def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
     if state.reused:
         return state.status, "reused"
-    if state.kept is not None:
-        return state.status, "pinned" if state.kept == "pinned" else "as before"
+    if state.kept_because is not None:
+        return state.status, "pinned" if state.kept_because == "pinned" else "as before"
     wait = asked_again_in(state, now)
     if wait is not None:
         return "retrying", f"again in {wait:.1f} s"
@@ -145,7 +167,7 @@ def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
 
 def _figures(state: StepState) -> tuple[str, ...]:
     """How often its worker was asked again, and what its call used, as far as known."""
-    if state.reused or state.kept is not None:
+    if state.reused or state.kept_because is not None:
         return ()
     retries, used = len(state.retries), state.usage
     return (
@@ -159,15 +181,15 @@ def _excerpt(output: Output | None) -> str:
     return "" if output is None else excerpt(output.text)
 
 
-def _given(output: Output | None) -> str:
+def _amount(output: Output | None) -> str:
     """An output as an edge carries it: its first words; of a long one, how long it is."""
     if output is None:
         return ""
     tokens = output.usage.completion_tokens
-    known = len(output.text) / LIKELY_CHARACTERS if tokens is None else tokens
-    if known < _LONG_TOKENS:
+    count = len(output.text) / LIKELY_CHARACTERS if tokens is None else tokens
+    if count < _LONG_TOKENS:
         return excerpt(output.text, _GIVEN_LENGTH)
-    return f"{'~' if tokens is None else ''}{known / 1000:,.1f}k tokens"
+    return f"{'~' if tokens is None else ''}{count / 1000:,.1f}k tokens"
 
 
 def phase(state: StepState, now: float) -> CardStatus:
@@ -180,7 +202,7 @@ def phase(state: StepState, now: float) -> CardStatus:
 
 
 def asked_again_in(state: StepState, now: float) -> float | None:
-    """Seconds until a worker that gave nothing is asked again; None where that is not waited for."""
+    """Seconds until a worker that gave nothing is asked again, or None if that is not waited for."""
     if state.status != "running" or not state.retries or state.text or state.reasoning:
         return None
     last = state.retries[-1]
@@ -189,7 +211,7 @@ def asked_again_in(state: StepState, now: float) -> float | None:
 
 
 def _remarks(step: Step, state: StepState, now: float) -> list[str]:
-    """Notes on the answer, or why there is none yet."""
+    """Notes on the answer, or why there is no answer yet."""
     if asked_again_in(state, now) is not None:
         return [state.retries[-1].reason]
     if state.message is not None:
@@ -202,7 +224,7 @@ def inside_text(rounds: Sequence[RunState]) -> str:
     """The summary of a step's nested workflow; "" for steps without one."""
     workflows = [inner.workflow for inner in rounds if inner.workflow is not None]
     if len(workflows) > 1:
-        return f"{counted(len(workflows), 'round')} inside"
+        return f"{quantity(len(workflows), 'round')} inside"
     if workflows:
-        return f"{counted(len(workflows[0]), 'step')} inside"
+        return f"{quantity(len(workflows[0]), 'step')} inside"
     return "a plan inside" if rounds else ""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from conductor.planner.over_limit import over_limit
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Candidate
@@ -19,9 +19,9 @@ from storage import Plan
 
 @dataclass(frozen=True, slots=True)
 class PlanChoice:
-    """A plan to look at, use or compare: `candidate` (from 0) of the kept `plan`, None where that has none.
+    """A plan to look at, use or compare: `candidate` (from 0) of the kept `plan`, or None.
 
-    `workflow` is None where the plan is not valid (see `verdict`; `problems` are the reasons) or keeps the
+    `workflow` is None if the plan is not valid (see `verdict`; `problems` are the reasons) or keeps the
     answer; `over_limit` is that of a plan that is invalid only for its number of steps. `remarks` compare it
     with the others, `difference` is how it differs from the workflow shown.
     """
@@ -53,39 +53,39 @@ class PlanChoice:
             return ""
         workers = self.workflow.workers()
         named = ", ".join(workers[:4]) + (f" and {len(workers) - 4} more" if len(workers) > 4 else "")
-        return f"{self.workflow.topology} · {counted(len(self.workflow), 'step')} · {named}"
+        return f"{self.workflow.topology} · {quantity(len(self.workflow), 'step')} · {named}"
 
 
-def choices_of_text(plan: Plan, *, shown: Workflow | None) -> tuple[PlanChoice, ...]:
-    """Every complete plan in a completion, in its order; `shown` is the workflow on the page."""
+def choices_of_text(plan: Plan, *, current: Workflow | None) -> tuple[PlanChoice, ...]:
+    """Every complete plan in a completion, in its order; `current` is the workflow on the page."""
     report = plan.report
     if report is None:
         return ()
     valid = any(candidate.ok for candidate in report.candidates)
     counts = "counts as the last valid one" if valid else "counts as the last one; none is valid"
-    found = [
+    choices = [
         replace(
             _choice(plan, at, candidate, name=f"Plan {at + 1}"),
             remarks=(counts,) if at == report.chosen else (),
         )
         for at, candidate in enumerate(report.candidates)
     ]
-    return _compared(found, shown)
+    return _compared(choices, current)
 
 
-def choices_of_batch(plans: Sequence[Plan], *, shown: Workflow | None) -> tuple[PlanChoice, ...]:
-    """The plans that were requested at once, equal ones as one; `shown` is the workflow on the page."""
-    found: list[PlanChoice] = []
+def choices_of_batch(plans: Sequence[Plan], *, current: Workflow | None) -> tuple[PlanChoice, ...]:
+    """The plans that were requested at once, equal ones as one; `current` is the workflow on the page."""
+    choices: list[PlanChoice] = []
     for plan in plans:
         chosen = None if plan.report is None else plan.report.chosen
         name = f"Alternative {plan.attempt}"
         if plan.report is None or chosen is None:
             reasons = tuple(problem.message for problem in plan.report.problems) if plan.report else ()
             problems = reasons or (plan.failure or "It gave no completion.",)
-            found.append(PlanChoice(name, plan, None, None, verdict="no plan", problems=problems))
+            choices.append(PlanChoice(name, plan, None, None, verdict="no plan", problems=problems))
         else:
-            found.append(_choice(plan, chosen, plan.report.candidates[chosen], name=name))
-    return _compared(_together(found), shown)
+            choices.append(_choice(plan, chosen, plan.report.candidates[chosen], name=name))
+    return _compared(_together(choices), current)
 
 
 def _choice(plan: Plan, at: int, candidate: Candidate, *, name: str) -> PlanChoice:
@@ -110,15 +110,15 @@ def _as_one(alike: Sequence[PlanChoice]) -> PlanChoice:
     return replace(alike[0], name=f"Alternatives {', '.join(most)} and {last}", remarks=("the same plan",))
 
 
-def _compared(choices: Sequence[PlanChoice], shown: Workflow | None) -> tuple[PlanChoice, ...]:
+def _compared(choices: Sequence[PlanChoice], current: Workflow | None) -> tuple[PlanChoice, ...]:
     """Each with how it differs from what is shown; where nothing is, from the first valid one."""
     first = next((choice for choice in choices if choice.workflow is not None), None)
     compared = []
     for choice in choices:
         difference = ""
-        if choice.workflow is not None and shown is not None:
-            same = choice.workflow == shown.unpinned
-            difference = "The workflow shown." if same else headline(plan_diff(shown, choice.workflow))
+        if choice.workflow is not None and current is not None:
+            same = choice.workflow == current.unpinned
+            difference = "The workflow shown." if same else headline(plan_diff(current, choice.workflow))
         elif choice.workflow is not None and first is not None and choice is not first:
             assert first.workflow is not None, "the first one is valid"
             against = headline(plan_diff(first.workflow, choice.workflow))

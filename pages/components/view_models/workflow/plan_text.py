@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from conductor.drawing.network import CardChange, EdgeChange
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.messages import Sampling
 from conductor.workflow.diff import Change, PlanDiff, StepPair
 from conductor.workflow.merge import Clash, Kind
@@ -38,13 +38,13 @@ def headline(diff: PlanDiff) -> str:
     changed = sum(bool(set(pair.changes) - {"moved"}) for pair in diff.pairs)
     moved = sum(pair.changes == ("moved",) for pair in diff.pairs)
     if not diff.pairs:
-        return f"The plans share no step: {counted(len(diff.removed), 'step')} and {len(diff.added)}."
+        return f"The plans share no step: {quantity(len(diff.removed), 'step')} and {len(diff.added)}."
     counts = {"changed": changed, "moved": moved, "added": len(diff.added), "removed": len(diff.removed)}
-    changes = ", ".join(f"{counted(count, 'step')} {what}" for what, count in counts.items() if count)
+    changes = ", ".join(f"{quantity(count, 'step')} {what}" for what, count in counts.items() if count)
     if not changes:
         return "The plans are the same."
     same = sum(pair.same for pair in diff.pairs)
-    return f"{changes}; {counted(same, 'step')} the same." if same else f"{changes}."
+    return f"{changes}; {quantity(same, 'step')} the same." if same else f"{changes}."
 
 
 def card_change(diff: PlanDiff, step: int, which: Which) -> CardChange:
@@ -146,7 +146,7 @@ def _lost_name(diff: PlanDiff, step: int) -> str:
 def parameters(sampling: Sampling) -> str:
     """What was asked of a worker beside its task."""
     parts = [] if sampling.temperature is None else [f"temperature {sampling.temperature:g}"]
-    parts += [] if sampling.max_tokens is None else [f"at most {counted(sampling.max_tokens, 'token')}"]
+    parts += [] if sampling.max_tokens is None else [f"at most {quantity(sampling.max_tokens, 'token')}"]
     parts += sampling.model_copy(update={"temperature": None, "max_tokens": None}).words
     return ", ".join(parts) or "as the worker has them"
 

@@ -1,1 +1,1 @@
-"""A session for those who watch: presented in large letters, or through a view-only link."""
+"""A session for an audience: presented in large letters, or through a view-only link."""

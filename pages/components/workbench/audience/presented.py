@@ -15,7 +15,6 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
 from pages.components.workbench.canvas import graph
 from pages.components.workbench.drawer.timeline import player
-from pages.components.workbench.following.live import live_planning
 from pages.components.workbench.following.live_refresh import CurrentView
 from pages.components.workbench.reading import reading_pane
 from studio.workbench import Workbench
@@ -36,8 +35,8 @@ def presented(bench: Workbench, tab: TabState, current: CurrentView) -> None:
             with st.container(key="presented-end", width="content"):
                 tip = "Back to the workbench (P or Escape)"
                 action("End", "close", tab.end_presenting, key="present", help=tip, type="tertiary")
-        if view.head is None:
-            planned(bench, current)
+        if view.head is None and not view.busy:
+            unplanned()
             return
         with st.container(key="graph-pane", gap=None):
             current.fragment("canvas", partial(watched_graph, bench, tab), follows="always")
@@ -46,13 +45,10 @@ def presented(bench: Workbench, tab: TabState, current: CurrentView) -> None:
             current.fragment("player", partial(player, bench, tab))
 
 
-def planned(bench: Workbench, current: CurrentView) -> None:
-    """A plan as it is written, where there is no workflow yet."""
+def unplanned() -> None:
+    """There is neither a workflow nor a plan that is being written."""
     with st.container(key="plan-pane"):
-        if current.of_page.busy:
-            live_planning(bench, current, stop=False)
-        else:
-            st.caption("There is no workflow yet.")
+        st.caption("There is no workflow yet.")
 
 
 def watched_graph(bench: Workbench, tab: TabState, now: SessionView) -> None:

@@ -1,4 +1,4 @@
-"""A session for those who watch: presented, or through a view-only link in the workbench's panes.
+"""A session for an audience: presented, or through a view-only link in the workbench's panes.
 
 Nothing here changes the session. The workbench behind a view-only link refuses every change by itself; this
 page only does not offer any.
@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.components.panes import STYLES, pane_handle
 from pages.components.tab.state import TabState
-from pages.components.workbench.audience.presented import planned, presented, watched_graph
+from pages.components.workbench.audience.presented import presented, unplanned, watched_graph
 from pages.components.workbench.bar.bar import bar
 from pages.components.workbench.drawer.panels import panels
 from pages.components.workbench.following.live_refresh import CurrentView
@@ -21,7 +21,7 @@ from studio.workbench import Workbench
 
 
 def watched(bench: Workbench, tab: TabState, current: CurrentView | None) -> None:
-    """Draw the session of `current`; None where the address has none."""
+    """Draw the session of `current`, which is None if the address names none."""
     if current is None or (tab.view_only is not None and current.of_page.session.deleted_at is not None):
         _nothing()
     elif tab.presents:
@@ -35,8 +35,8 @@ def _viewed(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     st.html(STYLES)
     with st.container(key="workbench", gap=None):
         bar(bench, tab, current)
-        if view.head is None:
-            planned(bench, current)
+        if view.head is None and not view.busy:
+            unplanned()
             return
         with st.container(key="graph-pane", gap=None):
             current.fragment("canvas", partial(watched_graph, bench, tab), follows="always")

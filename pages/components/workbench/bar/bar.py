@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.tab.fields import Shown, committing, shows
+from pages.components.tab.page_part import PagePart, committing, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.replay import moment_text
 from pages.components.view_models.session import SessionView, state_text
@@ -36,8 +36,8 @@ def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
             _fixed_title(view.session)
             with st.container(key="view-only"):
                 st.badge("View only", icon=":material/visibility:", color="primary", help=_VIEW_ONLY)
-        if view.session.pool_label:
-            st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
+        if label := (view.session if view.run is None else view.run).pool_label:
+            st.badge(label, icon=":material/cloud_off:", color="gray")
         with st.container(key="bar-state"):
             current.fragment("state", _state, follows="always")
         if view.replay is not None:
@@ -104,7 +104,7 @@ def _state(view: SessionView) -> None:
 
 
 def _undo_and_redo(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    shown = None if view.head is None else Shown(tab, view.head, place="page")
+    part = None if view.head is None else PagePart(tab, view.head, place="page")
     for name, key, target, edit, go in (
         ("Undo", "Ctrl+Z", view.undo, view.head, undo),
         ("Redo", "Ctrl+Shift+Z", view.redo, view.redo, redo),
@@ -119,7 +119,7 @@ def _undo_and_redo(bench: Workbench, tab: TabState, view: SessionView) -> None:
             bench,
             tab,
             view.session.id,
-            shown,
+            part,
             key=name.lower(),
             help=tip,
             disabled=view.locked or target is None,

@@ -12,19 +12,20 @@ from studio.workbench import Workbench
 
 
 def evaluate(bench: Workbench, view: SessionView) -> None:
-    """Draw the button and what it opens; nothing for a workflow that is as it was planned."""
+    """Draw the button and what it opens; for a workflow that is as it was planned it cannot be pressed."""
     head = view.head
     origin = None if head is None else came_from(bench, head)
-    if head is None or origin is None or origin.workflow.unpinned == head.workflow.unpinned:
-        return
+    edited = head is not None and origin is not None and origin.workflow.unpinned != head.workflow.unpinned
     box = st.popover(
         "Evaluate",
         icon=":material/leaderboard:",
         key="evaluate",
         on_change="rerun",
         width="content",
+        disabled=not edited,
+        help=None if edited else "Compares an edited workflow with the plan that it came from",
     )
-    if not box.open:
+    if head is None or origin is None or not edited or not box.open:
         return
     with box, st.container(key="evaluate-form", gap="small"):
         st.markdown("**Evaluate against the plan it came from**")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from conductor.errors import ConductorError
-from conductor.runs.scope import EDITED, FORCE, RunScope
-from conductor.text.formatting import counted, estimated
+from conductor.runs.scope import FORCE, RunScope
+from conductor.text.formatting import estimated
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
+from pages.components.widgets.labels import distinct_labels
 from studio.workbench import Outlook, Workbench
 
 _SCOPES = {
@@ -36,17 +37,16 @@ def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 
 def _run_split(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    session = view.session.id
-    scope = None if view.waits else EDITED
+    session, proceeds = view.session.id, view.proceeds
     with st.container(horizontal=True, gap=None, key="run-split", width="content", wrap=False):
         action(
-            "Continue" if view.waits else "Run" if view.state is None else "Rerun",
+            "Continue" if proceeds else "Run" if view.state is None else "Rerun",
             "play_arrow",
-            lambda: start(bench, tab, session, scope),
+            lambda: start(bench, tab, session, None, proceed=proceeds),
             key="run",
             type="primary",
-            help="Pass the gate: finished steps are reused, your edits count" if view.waits else None,
-            disabled=view.problem is not None,
+            help=_main_help(view),
+            disabled=view.problem is not None or view.is_up_to_date,
         )
         _menu(
             bench,
@@ -57,6 +57,15 @@ def _run_split(bench: Workbench, tab: TabState, view: SessionView) -> None:
             key=f"run-ways-{session}-{tab.selected}",
             primary=True,
         )
+
+
+def _main_help(view: SessionView) -> str | None:
+    if view.is_up_to_date:
+        return "Nothing changed since the last run; the menu beside it has Rerun all steps"
+    if view.outlook is None:
+        return None
+    passes = "Pass the gate: finished steps are reused, your edits count. " if view.proceeds else ""
+    return passes + view.outlook.sentence
 
 
 def run_menu(bench: Workbench, tab: TabState, view: SessionView, step: int) -> None:
@@ -75,8 +84,8 @@ def _menu(
     key: str,
     primary: bool = False,
 ) -> None:
-    known = step is not None and view.head is not None and step < len(view.head.workflow)
-    scopes = [RunScope(kind=kind, step=step) for kind in ("to", "only", "from")] if known else []
+    has_step = step is not None and view.head is not None and step < len(view.head.workflow)
+    scopes = [RunScope(kind=kind, step=step) for kind in ("to", "only", "from")] if has_step else []
     outlooks = {} if view.problem else bench.running.outlooks(view.session.id, [*scopes, FORCE])
     offered = {scope.kind: scope for scope in [*scopes, FORCE] if scope in outlooks}
 
@@ -86,34 +95,32 @@ def _menu(
             start(bench, tab, view.session.id, offered[kind])
         tab.ask_redraw()
 
-    def named(kind: str) -> str:
-        calls = f" · {_calls(outlooks[offered[kind]])}" if kind in offered else ""
-        return f"{_SCOPES[kind]}{calls}"
-
+    named = {
+        kind: f"{_SCOPES[kind]} · {_calls(outlooks[scope])}" for kind, scope in offered.items()
+    } or _SCOPES  # a menu without entries is refused, also where it cannot be opened
     st.menu_button(
         label,
-        list(offered) or list(_SCOPES),  # a menu without entries is refused, also where it cannot be opened
+        list(named),
         key=key,
         icon=None if primary else ":material/play_arrow:",
         type="primary" if primary else "secondary",
         help="Rerun all steps, or only a part" if primary else "Run a part, in a run of its own",
         disabled=view.locked or not offered,
-        format_func=named,
+        format_func=distinct_labels(named),
         on_click=chosen,
     )
 
 
 def _calls(outlook: Outlook) -> str:
-    calls, tokens = len(outlook.radius.runs), outlook.estimate.tokens
-    if not calls:
-        return "nothing to call"
-    steps = f"calls {counted(calls, 'step')}"
+    steps, tokens = f"calls {outlook.calls}", outlook.estimate.tokens
     return f"{steps}, {estimated(tokens, 'token')}" if tokens else steps
 
 
-def start(bench: Workbench, tab: TabState, session: str, scope: RunScope | None) -> None:
-    """Begin a run; None: one that passes the gates at which the newest run waits. An error is shown under the
-    bar. A revision that this tab has not drawn is not run.
+def start(
+    bench: Workbench, tab: TabState, session: str, scope: RunScope | None, *, proceed: bool = False
+) -> None:
+    """Begin a run as far as `scope`; None: as `Running.next_scope`. An error is shown under the bar. A
+    revision that this tab has not drawn is not run.
     """
     head = bench.store.revisions.head(session)
     if head is not None and not tab.knows(session, head.id):
@@ -123,6 +130,6 @@ def start(bench: Workbench, tab: TabState, session: str, scope: RunScope | None)
     try:
         # Otherwise another person was quicker, and the page shows that run.
         if not SessionView.load(bench, session).locked:
-            bench.running.start(session, bench.running.way_on(session) if scope is None else scope)
+            bench.running.start(session, scope or bench.running.next_scope(session, proceed=proceed))
     except ConductorError as error:
         tab.notify("error", str(error), place="run")

@@ -1,41 +1,59 @@
-"""What is given out of a session: the link to it, one to look at it only, its workflow as JSON, the whole
-session, a report.
-"""
+"""What is given out of a session, each with a line that states what it is: files, links, code."""
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlencode, urlsplit, urlunsplit
 from uuid import uuid4
 
 import streamlit as st
 
 from conductor.errors import ConductorError
-from pages.components.sessions.import_export import export_session
+from pages.components.sessions.import_export import file_name, run_download, session_download
 from pages.components.tab.download import Download, download
 from pages.components.tab.services import view_links
-from pages.components.tab.state import TabState
+from pages.components.tab.state import Export, TabState
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.controls import action
+from pages.components.widgets.controls import action, row
 from pages.components.widgets.text_block import text_block
 from studio.access.view_links import PARAMETER
 from studio.workbench import Workbench
 
+_FILES: tuple[tuple[Export, str, str, str], ...] = (
+    (
+        "run",
+        "One file",
+        "slideshow",
+        "The newest run, to replay without the app; has the whole session",
+    ),
+    ("workflow", "Workflow", "account_tree", "The steps as JSON, to run or change elsewhere"),
+    ("session", "Session", "folder_zip", "All plans, runs and notes as JSON Lines, to import elsewhere"),
+)
+
 
 def share(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the button and what it opens."""
-    with st.popover("Share", icon=":material/ios_share:", key="share", width="content"):
+    with (
+        st.popover("Share", icon=":material/ios_share:", key="share", width="content"),
+        st.container(key="share-ways", gap="xsmall"),
+    ):
+        for file, label, icon, meaning in _FILES:
+            with row(f"share-{file}"):
+                lacks = file == "run" and view.run is None
+                action(label, icon, tab.ask_export, file, key=f"export-{file}", disabled=lacks)
+                st.caption(meaning)
+        with row("share-code"):
+            action("Code", "code", _open_code, key="share-code-open")
+            st.caption("How a program asks this workflow, or the Conductor")
         text_block(session_link(view.session.id), key="share-link", label="Link", notes=["to this session"])
-        with st.container(key="share-view-only", gap="xsmall"):
-            _view_only(bench, view.session.id)
-        if view.head is not None:
-            with st.container(horizontal=True, gap="small", key="share-files"):
-                action("Export JSON", "download", tab.ask_export, key="export", help="The workflow as a file")
-                export_session(tab, bench.store, view.session, place="run")
-    if tab.export_asked():
-        _export(bench, tab, view)
+        _view_only(bench, view.session.id)
+    if what := tab.export_asked():
+        _export(bench, tab, view, what)
     if tab.download is not None:
         download(tab.download)
+
+
+def _open_code() -> None:
+    st.session_state["panel"] = "Code"
 
 
 def _view_only(bench: Workbench, session: str) -> None:
@@ -44,7 +62,7 @@ def _view_only(bench: Workbench, session: str) -> None:
     link = session_link(session, **{PARAMETER: links.value(session)})
     text_block(link, key="share-view-link", label="View-only link", notes=["changes nothing"])
     if not links.signed:
-        st.caption("Shows this session, live, to those who can reach this app.")
+        st.caption("Shows this session, live, to everyone who can reach this app.")
         return
     st.caption("Shows this session alone, live, and needs no password.")
     action(
@@ -65,16 +83,21 @@ def session_link(session: str, **more: str) -> str:
     return urlunsplit((scheme, host, path, urlencode({"session": session, **more}), ""))
 
 
-def _export(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Give the workflow out, here rather than in a callback: by now all edits of the click are kept."""
+def _export(bench: Workbench, tab: TabState, view: SessionView, what: Export) -> None:
+    """Give a file out, here rather than in a callback: by now all edits of the click are stored."""
     if tab.text_refused:
         refused = "Not exported: the text in the inspector was refused; fix it first."
         tab.notify("error", refused, place="run")
         return
+    store, session = bench.store, view.session
     try:
-        text = bench.editing.export(view.session.id)
+        match what:
+            case "run":
+                tab.download = run_download(store, session)
+            case "session":
+                tab.download = session_download(store, session)
+            case "workflow":
+                name, text = f"{file_name(session.title)}.json", bench.editing.export(session.id)
+                tab.download = Download(id=uuid4().hex, name=name, mime="application/json", text=text)
     except ConductorError as error:
         tab.notify("error", str(error), place="run")
-        return
-    name = re.sub(r"[^\w]+", "-", view.session.title, flags=re.ASCII).strip("-").lower()[:40] or "workflow"
-    tab.download = Download(id=uuid4().hex, name=f"{name}.json", mime="application/json", text=text)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
 
 from pages.components.access_grid import access_grid
+from pages.components.streamlit_patches.component import trigger_value
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.access_rows import (
@@ -17,6 +19,7 @@ from pages.components.view_models.workflow.access_rows import (
     note_of,
     wishes_of,
 )
+from pages.components.view_models.workflow.card_content import worker_marks
 from pages.components.workbench.editor import Editor
 from studio.workbench import Workbench
 
@@ -51,7 +54,7 @@ def _legend(view: SessionView, rows: tuple[AccessRow, ...]) -> str:
     if view.plan is None or view.plan.report is None or all(row.written is None for row in rows):
         return legend
     dialect = view.plan.report.dialect
-    return f"{legend} The Conductor writes access as {DIALECTS[dialect]} (dialect {dialect})."
+    return f"{legend} The Conductor writes access as {DIALECTS[dialect]}."
 
 
 def _grid(
@@ -65,20 +68,24 @@ def _grid(
         tab.redraw(["canvas", "inspector"])
 
     def edited() -> None:
-        asked = st.session_state[key].edit
-        wishes = wishes_of(asked)
+        edit = trigger_value(key, "edit")
+        wishes = wishes_of(edit)
         # A message may come twice where messages come faster than the page is drawn.
-        if wishes and asked["at"] > st.session_state.get(answered, 0):
-            st.session_state[answered] = asked["at"]
+        if wishes and edit["at"] > st.session_state.get(answered, 0):
+            st.session_state[answered] = edit["at"]
             if not view.locked and view.replay is None:
-                editor.stand_on(asked.get("revision"))
+                editor.stand_on(edit.get("revision"))
                 editor.commit(lambda: granted(editor.workflow, wishes), note_of(wishes))
         tab.ask_redraw()
 
     chosen = st.session_state[key].selected if key in st.session_state else None
+    own = worker_marks(editor.bench.pool.cards, *editor.workflow.workers())
     access_grid(
         {
-            "rows": [_shown(row) for row in rows],
+            "rows": [
+                _row_content(row) | {"worker": step.worker, "mark": asdict(own[step.worker])}
+                for row, step in zip(rows, editor.workflow.steps, strict=True)
+            ],
             "before": before,
             "files": files,
             "locked": _locked(view),
@@ -100,7 +107,7 @@ def _locked(view: SessionView) -> str | None:
     return "This session is planning or running; wait for it or stop it, then edit" if view.locked else None
 
 
-def _shown(row: AccessRow) -> dict[str, Any]:
+def _row_content(row: AccessRow) -> dict[str, Any]:
     """A row as the component takes it."""
     return {
         "name": row.name,

@@ -9,7 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from conductor.text.formatting import counted
+from conductor.planner.prompt.examples import example_instructions
+from conductor.text.formatting import quantity
 from conductor.values.output import Output
 from conductor.workflow.lint import RULES, Finding, Fix, Severity, check
 from conductor.workflow.model import Workflow
@@ -30,26 +31,26 @@ _SEVERITIES: dict[Severity, str] = {
 
 
 def remark(bench: Workbench, view: SessionView) -> str:
-    """How many findings there are, for the panel's name; "" where none."""
-    found = findings(view, bench.pool.names)
-    return str(len(found)) if found else ""
+    """How many findings there are, for the panel's name; "" without any."""
+    results = findings(view, bench.pool.names)
+    return str(len(results)) if results else ""
 
 
 def check_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw what the check found in the session's workflow."""
     if view.head is None:
         return
-    found = findings(view, bench.pool.names)
+    results = findings(view, bench.pool.names)
     with st.container(key="check", gap="small"):
-        if not found:
+        if not results:
             st.markdown(f":green[:material/check_circle:] {nothing_found(view)}")
             with st.expander("What is checked", icon=":material/checklist:", key="check-rules"):
                 st.markdown("\n".join(f"- {rule}" for rule in RULES.values()))
             return
-        st.caption(f"{summary(found)}. A finding never keeps a workflow from running.")
+        st.caption(f"{summary(results)}. A finding never keeps a workflow from running.")
         editor = Editor.of(bench, tab, view.head, place="panels")
         locked = view.locked or view.replay is not None
-        for step, group in by_step(found):
+        for step, group in by_step(results):
             with st.container(border=True, key=f"check-of-{'all' if step is None else step}", gap="xsmall"):
                 _heading(tab, view.head.workflow, step)
                 for at, finding in enumerate(group):
@@ -120,10 +121,10 @@ def findings(
     """What is found in the session's workflow, or in `workflow` in its place; `names` are the pool's."""
     if view.head is None:
         return ()
-    shown = view.head.workflow
-    return _found(
-        shown if workflow is None else workflow,
-        known_outputs(view) if workflow is None or workflow == shown else (),
+    current = view.head.workflow
+    return _lint(
+        current if workflow is None else workflow,
+        known_outputs(view) if workflow is None or workflow == current else (),
         max_steps=view.settings.max_steps,
         later_round=view.head.looks_back is not None,
         query=view.session.query,
@@ -137,31 +138,31 @@ def known_outputs(view: SessionView) -> _Outputs:
     if view.state is not None and view.as_run:
         steps = enumerate(view.state.steps)
         return tuple((at, step.output) for at, step in steps if step.output is not None)
-    return tuple(sorted(view.radius.known.items())) if view.radius else ()
+    return tuple(sorted(view.radius.outputs.items())) if view.radius else ()
 
 
 # A page asks for the same again and again: at each look at its panels' names.
 @lru_cache(maxsize=64)
-def _found(workflow: Workflow, outputs: _Outputs, **options: Any) -> tuple[Finding, ...]:
-    return check(workflow, outputs=dict(outputs), **options)
+def _lint(workflow: Workflow, outputs: _Outputs, **options: Any) -> tuple[Finding, ...]:
+    return check(workflow, outputs=dict(outputs), examples=example_instructions(), **options)
 
 
 def fixed(finding: Finding, fix: Fix, now: Sequence[Finding]) -> Workflow | None:
-    """The workflow after a fix that was drawn earlier, by what is found now; None where that is gone."""
+    """The workflow after a fix that was drawn earlier, or None if `now` is without its finding."""
     alike = (other for other in now if (other.rule, other.step) == (finding.rule, finding.step))
     return next((way.workflow for other in alike for way in other.fixes if way.label == fix.label), None)
 
 
-def by_step(found: Sequence[Finding]) -> Iterator[tuple[int | None, list[Finding]]]:
+def by_step(results: Sequence[Finding]) -> Iterator[tuple[int | None, list[Finding]]]:
     """Findings by their step, the whole workflow's under None."""
-    for step, group in groupby(found, key=lambda finding: finding.step):
+    for step, group in groupby(results, key=lambda finding: finding.step):
         yield step, list(group)
 
 
-def summary(found: Sequence[Finding]) -> str:
-    """How many findings of which kind."""
-    kinds = [finding.severity for finding in found]
-    return ", ".join(counted(kinds.count(kind), kind) for kind in ("warning", "note") if kind in kinds)
+def summary(results: Sequence[Finding]) -> str:
+    """The number of findings of each kind."""
+    kinds = [finding.severity for finding in results]
+    return ", ".join(quantity(kinds.count(kind), kind) for kind in ("warning", "note") if kind in kinds)
 
 
 def nothing_found(view: SessionView) -> str:

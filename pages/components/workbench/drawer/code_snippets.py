@@ -21,11 +21,11 @@ def snippets(*, url: str, model: str, query: str, token: Path | None = None) -> 
     """The snippets by what they are called; `url` is the API's, with /v1. `token` is the file with this
     machine's token, None for programs on other machines.
     """
-    asked = query if len(query) <= MOST_CHARACTERS else f"{query[:MOST_CHARACTERS]}…"
+    question = query if len(query) <= MOST_CHARACTERS else f"{query[:MOST_CHARACTERS]}…"
     return {
-        "curl": _curl(url, model, asked, token),
-        "Python": _python(url, model, asked, token),
-        "JavaScript": _javascript(url, model, asked, token),
+        "curl": _curl(url, model, question, token),
+        "Python": _python(url, model, question, token),
+        "JavaScript": _javascript(url, model, question, token),
     }
 
 

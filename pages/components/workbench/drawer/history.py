@@ -13,8 +13,9 @@ from pages.components.view_models.revision_text import RevisionRow, revision_row
 from pages.components.view_models.session import SessionView
 from pages.components.widgets import controls
 from pages.components.widgets.controls import action, compare_page_link
+from pages.components.widgets.labels import distinct_labels
 from pages.components.workbench.editor import Editor
-from storage import RevisionEntry
+from storage import RevisionSummary
 from studio.workbench import Workbench
 
 FIRST = 60
@@ -34,8 +35,8 @@ def history_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
         head=session.head,
         tested=bench.tests.of_session(session.id),
     )
-    key, shown = f"history-{session.id}", f"history-shown-{session.id}"
-    room = st.session_state.get(shown, FIRST)
+    key, room_key = f"history-{session.id}", f"history-shown-{session.id}"
+    room = st.session_state.get(room_key, FIRST)
     selected = _selected(rows, key)
     if selected is None:
         return
@@ -45,7 +46,7 @@ def history_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
         if len(rows) > room:
 
             def more() -> None:
-                st.session_state[shown] = room + MORE
+                st.session_state[room_key] = room + MORE
 
             label = f"Show older revisions ({len(rows) - room:,} more)"
             action(label, "expand_more", more, key="history-more", redraw=False)
@@ -54,9 +55,9 @@ def history_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
 def _selected(rows: Sequence[RevisionRow], key: str) -> RevisionRow | None:
     """The row that was chosen, else the current revision's."""
     chosen = st.session_state[key].selected if key in st.session_state else None
-    known = {row.entry.id: row for row in rows}
+    by_id = {row.entry.id: row for row in rows}
     head = next((row for row in rows if row.head), rows[0] if rows else None)
-    return known.get(chosen["id"], head) if chosen else head
+    return by_id.get(chosen["id"], head) if chosen else head
 
 
 def _as_data(rows: Sequence[RevisionRow]) -> Iterator[Mapping[str, Any]]:
@@ -86,9 +87,9 @@ def _as_data(rows: Sequence[RevisionRow]) -> Iterator[Mapping[str, Any]]:
 
 
 def _actions(
-    bench: Workbench, tab: TabState, view: SessionView, row: RevisionRow, shown: Sequence[RevisionRow]
+    bench: Workbench, tab: TabState, view: SessionView, row: RevisionRow, rows: Sequence[RevisionRow]
 ) -> None:
-    """What can be done with the selected revision, of those that are `shown`."""
+    """What can be done with the selected revision, one of `rows`."""
     why_not = _why_not_restored(bench, view, row)
     with controls.row("history-actions"):
         action(
@@ -107,7 +108,7 @@ def _actions(
             help="Go on from this revision in a session of its own",
             place="history",
         )
-        _comparison(row, [other.entry for other in shown if other is not row], head=view.session.head)
+        _comparison(row, [other.entry for other in rows if other is not row], head=view.session.head)
     tab.show_notice("history")
 
 
@@ -133,7 +134,7 @@ def _fork(bench: Workbench, tab: TabState, row: RevisionRow) -> None:
         tab.open(bench.store.sessions.fork(session, row.entry.id).id)
 
 
-def _comparison(row: RevisionRow, entries: Sequence[RevisionEntry], *, head: str | None) -> None:
+def _comparison(row: RevisionRow, entries: Sequence[RevisionSummary], *, head: str | None) -> None:
     """A choice of one of these other revisions, first the current one, else what was edited; and the link
     that compares the two, the older one on the left.
     """
@@ -142,6 +143,7 @@ def _comparison(row: RevisionRow, entries: Sequence[RevisionEntry], *, head: str
         return
     key = f"history-compare-{row.entry.id}"
     usual = next((id for id in (head, row.entry.parent) if id in others), None)
+    named = {id: f"with revision {each.number} · {each.note or each.origin}" for id, each in others.items()}
     st.selectbox(
         "Compare with",
         list(others),
@@ -150,7 +152,7 @@ def _comparison(row: RevisionRow, entries: Sequence[RevisionEntry], *, head: str
         required=True,
         width=280,
         label_visibility="collapsed",
-        format_func=lambda id: f"with revision {others[id].number} · {others[id].note or others[id].origin}",
+        format_func=distinct_labels(named),
     )
     other = others.get(st.session_state[key], entries[0])
     left, right = sorted((row.entry, other), key=lambda entry: entry.number)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components.tab.fields import Shown
+from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.labels import distinct_labels
 from pages.components.workbench.drawer.access import access_view
 from pages.components.workbench.drawer.check import check_view, remark
 from pages.components.workbench.drawer.history import history_view
@@ -24,8 +25,8 @@ from studio.workbench import Workbench
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A view of a workflow, or of its run where it `needs_run`. `remark` is what its name shows more, such as
-    a count; "" where nothing. `selects`: it shows which step is selected; `moves`: while the
-    run does. `viewed`: those who only look on have it, too.
+    a count, or "". `selects`: it shows which step is selected; `moves`: while the
+    run does. `viewed`: an audience has it, too.
     """
 
     icon: str
@@ -53,24 +54,31 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the choice and, while the drawer is open, the chosen view of a session that has a workflow."""
     if view.head is None:
         return
-    ran = view.state is not None and view.state.workflow is not None
-    own = [name for name, panel in PANELS.items() if panel.viewed or not tab.watched]
-    name = _chosen(bench, view, [name for name in own if ran or not PANELS[name].needs_run])
+    own = [name for name in offered_panels(view) if PANELS[name].viewed or not tab.watched]
+    name = _chosen(bench, view, own)
     tab.panel_selects = name is not None and PANELS[name].selects
     # While a replay plays, its player advances in the browser without the server.
     tab.panel_moves = name is not None and PANELS[name].moves and view.replay is None
     if name is not None:
         with st.container(key="drawer-body"):
             PANELS[name].draw(bench, tab, view)
-    Shown(tab, view.head, place="panels").mark()
+    PagePart(tab, view.head, place="panels").mark()
+
+
+def offered_panels(view: SessionView) -> list[str]:
+    """The views that the session has by now."""
+    ran = view.state is not None and view.state.workflow is not None
+    return [name for name, panel in PANELS.items() if ran or not panel.needs_run]
 
 
 def _chosen(bench: Workbench, view: SessionView, offered: list[str]) -> str | None:
-    def named(name: str) -> str:
-        panel = PANELS[name]
-        remark = panel.remark(bench, view)
-        return f":material/{panel.icon}: {name}{f' ({remark})' if remark else ''}"
-
-    if st.session_state.get("panel") not in offered:
+    named = {}
+    for name in offered:
+        remark = PANELS[name].remark(bench, view)
+        named[name] = f":material/{PANELS[name].icon}: {name}{f' ({remark})' if remark else ''}"
+    # Sent only where it changes: it would overwrite a press that is under way.
+    if st.session_state.get("panel") not in (None, *offered):
         st.session_state["panel"] = None
-    return st.segmented_control("View", offered, key="panel", format_func=named, label_visibility="collapsed")
+    return st.segmented_control(
+        "View", offered, key="panel", format_func=distinct_labels(named), label_visibility="collapsed"
+    )

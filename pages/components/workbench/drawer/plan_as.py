@@ -11,6 +11,7 @@ from conductor.baselines.methods import BASELINES
 from conductor.baselines.named import PREFIX, WORKER
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
+from pages.components.widgets.labels import distinct_labels
 from studio.workbench import Workbench
 
 
@@ -24,7 +25,7 @@ def plan_as(bench: Workbench, view: SessionView) -> None:
             methods,
             index=methods.index("moa"),
             key=f"plan-as-method-{session}",
-            format_func=lambda name: BASELINES[name].title,
+            format_func=distinct_labels({name: BASELINES[name].label for name in methods}),
             label_visibility="collapsed",
             width=220,
         )
@@ -46,7 +47,7 @@ def plan_as(bench: Workbench, view: SessionView) -> None:
                 width=180,
             )
         action(
-            f"Plan as {entry.title}",
+            f"Plan as {entry.label}",
             "schema",
             lambda: bench.planning.begin_as(session, _name(method, choice)),
             key="plan-as-begin",

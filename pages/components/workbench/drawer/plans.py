@@ -12,7 +12,7 @@ from studio.workbench import Workbench
 
 
 def remark(bench: Workbench, view: SessionView) -> str:
-    """How many others there are, for the panel's name; "" where none."""
+    """How many others there are, for the panel's name; "" without any."""
     return str(number_of_plans(bench, view) or "")
 
 
@@ -22,8 +22,8 @@ def plans_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     plans = bench.store.plans.of_session(view.session.id)
     latest, of = view.latest_plan, view.plan
     if latest is not None and (of is None or (latest.round, latest.looks_back) != (of.round, of.looks_back)):
-        attempts(plans, of=latest, shown=(None if view.busy else view.no_plan) or view.kept_answer)
+        attempts(plans, of=latest, elsewhere=(None if view.busy else view.no_plan) or view.kept_answer)
     if of is not None:
-        attempts(plans, of=of, shown=of)
+        attempts(plans, of=of, elsewhere=of)
     plan_as(bench, view)
     other_plans(bench, tab, view)

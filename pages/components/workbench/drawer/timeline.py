@@ -9,14 +9,17 @@ from typing import Any
 
 import streamlit as st
 
+from conductor.drawing.marks import Mark
 from conductor.report.words import STATUSES
 from conductor.runs.replay import Recording, first_speed, speeds_for
 from conductor.runs.state import RunState
-from conductor.runs.timeline import NOTHING, Row, Timeline, WithoutEdge, timeline_of, without_edges
+from conductor.runs.timeline import NOTHING, EdgeSaving, Timeline, TimelineRow, timeline_of, without_edges
 from conductor.text.formatting import duration
+from pages.components.streamlit_patches.component import trigger_value
+from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
 from pages.components.timeline import run_timeline
-from pages.components.view_models.replay import asked, recording, unit_of
+from pages.components.view_models.replay import read_replay, recording, unit_of
 from pages.components.view_models.run_text import clock, state_label
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.timeline_text import (
@@ -28,7 +31,9 @@ from pages.components.view_models.timeline_text import (
     row_text,
     takes_no_time,
 )
+from pages.components.view_models.workflow.card_content import worker_marks
 from pages.components.widgets.controls import expander
+from pages.components.widgets.labels import distinct_labels
 from storage import RunRecord
 from studio.workbench import Workbench
 
@@ -41,37 +46,38 @@ def timeline_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.run is None or view.head is None:
         return
     run = _run_choice(bench, tab, view) or view.run
-    found = _read(bench, run)
-    if found is None:
+    contents = _read(bench, run)
+    if contents is None:
         return
-    state, timeline, recorded = found
+    state, timeline, recorded = contents
     if not state.is_run_of(view.head.workflow):
         st.caption("Of a run of another workflow than the one above; its replay shows that one.")
-    _bars(tab, view, run, state=state, timeline=timeline, recorded=recorded)
+    _bars(bench, tab, view, run, state=state, timeline=timeline, recorded=recorded)
     _edges(state, timeline, key=run.id)
 
 
 def player(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw what replays the run shown, alone, before an audience."""
-    found = None if view.run is None else _read(bench, view.run)
-    if view.run is not None and found is not None:
-        state, timeline, recorded = found
-        _bars(tab, view, view.run, state=state, timeline=timeline, recorded=recorded)
+    contents = None if view.run is None else _read(bench, view.run)
+    if view.run is not None and contents is not None:
+        state, timeline, recorded = contents
+        _bars(bench, tab, view, view.run, state=state, timeline=timeline, recorded=recorded)
 
 
 def _read(bench: Workbench, run: RunRecord) -> tuple[RunState, Timeline, Recording | None] | None:
-    """A run by time, and what of it can be replayed; None where it has not begun."""
+    """A run by time, and what of it can be replayed, or None before its start."""
     state = bench.state(run)
     if state.workflow is None:
         return None
     # What was not kept of a run cannot be replayed.
-    kept = not state.live and bench.unsaved(run) is None
-    recorded = recording(bench.store, run.id) if kept else None
+    is_kept = not state.live and bench.unsaved(run) is None
+    recorded = recording(bench.store, run.id) if is_kept else None
     moments = NOTHING if recorded is None else recorded.moments
     return state, timeline_of(state, now=time.time(), moments=moments), recorded
 
 
 def _bars(
+    bench: Workbench,
     tab: TabState,
     view: SessionView,
     run: RunRecord,
@@ -90,21 +96,28 @@ def _bars(
         tab.redraw(["canvas", "inspector"])
 
     def wished() -> None:
-        wish = st.session_state[key].replay
+        wish = trigger_value(key, "replay")
         if not wish or recorded is None:
             return
-        tab.replay = asked(wish, run=run.id, revision=revision, seconds=recorded.seconds, now=time.time())
+        tab.replay = read_replay(
+            wish, run=run.id, revision=revision, seconds=recorded.seconds, now=time.time()
+        )
         tab.replay_mark = str(wish.get("mark"))
         tab.ask_redraw()
 
     texts = row_text(state, timeline)
+    workers = [*(state.workflow.workers() if state.workflow else ()), *(words.worker for words in texts)]
+    own = worker_marks(bench.pool.cards, *workers)
     chosen = st.session_state[key].selected if key in st.session_state else None
     moment, replay = view.replay, None
     if moment is not None:
         replay = {"position": moment.at(time.time()), "playing": moment.playing, "speed": moment.speed}
     run_timeline(
         {
-            "rows": [_row(row, words, timeline) for row, words in zip(timeline.rows, texts, strict=True)],
+            "rows": [
+                _row(row, words, timeline, own.get(words.worker))
+                for row, words in zip(timeline.rows, texts, strict=True)
+            ],
             "moments": [],
             "run": run.id,
             "seconds": timeline.seconds,
@@ -128,12 +141,13 @@ def _bars(
     )
 
 
-def _row(row: Row, words: RowText, timeline: Timeline) -> dict[str, Any]:
+def _row(row: TimelineRow, words: RowText, timeline: Timeline, mark: Mark | None) -> dict[str, Any]:
     """A row as the component takes it."""
     times = [row.start, row.end, row.seconds]
     return {
         "name": words.name,
         "worker": words.worker,
+        "mark": None if mark is None else asdict(mark),
         "label": words.label,
         "details": list(words.details),
         "status": row.status,
@@ -167,7 +181,7 @@ def _edges(state: RunState, timeline: Timeline, *, key: str) -> None:
     _all_edges(edges, key=key)
 
 
-def _all_edges(edges: tuple[WithoutEdge, ...], *, key: str) -> None:
+def _all_edges(edges: tuple[EdgeSaving, ...], *, key: str) -> None:
     label = f"All {len(edges)} edges" if len(edges) > 1 else "The edge"
     box = expander(label, "timeline", key=f"edges-{key}")
     if box is None:
@@ -186,7 +200,7 @@ def _run_choice(bench: Workbench, tab: TabState, view: SessionView) -> RunRecord
     runs = {run.id: run for run in bench.store.runs.of_session(view.session.id) if run.status != "running"}
     if len(runs) < 2:
         return view.run
-    chosen_key, key = f"run-chosen-{view.session.id}", f"run-choice-{view.session.id}"
+    chosen_key = f"run-chosen-{view.session.id}"
     # What the tab remembers: the run that the page showed, and which one was chosen instead.
     instead_of, chosen = st.session_state.get(chosen_key, (view.run.id, view.run.id))
     if view.replay is not None:
@@ -194,10 +208,10 @@ def _run_choice(bench: Workbench, tab: TabState, view: SessionView) -> RunRecord
     elif instead_of != view.run.id:
         instead_of = chosen = view.run.id
     run = runs.get(chosen, view.run)
-    st.session_state[key] = run.id
+    key = show_stored(f"run-choice-{view.session.id}", run.id)
 
-    def choose() -> None:
-        st.session_state[chosen_key] = (instead_of, st.session_state[key])
+    def choose(run: str) -> None:
+        st.session_state[chosen_key] = (instead_of, run)
         if tab.replay is not None:
             tab.leave_replay()
             tab.ask_redraw()
@@ -206,10 +220,10 @@ def _run_choice(bench: Workbench, tab: TabState, view: SessionView) -> RunRecord
         "Run",
         list(runs),
         key=key,
-        format_func=run_names([*runs.values()]).__getitem__,
+        format_func=distinct_labels(run_names([*runs.values()])),
         label_visibility="collapsed",
         width=360,
-        on_change=choose,
+        on_change=on_choice(key, choose),
     )
     return run
 

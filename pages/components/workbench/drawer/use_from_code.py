@@ -15,6 +15,7 @@ from pages.components.tab.services import access, machine_token
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
+from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.drawer.code_snippets import KEY, snippets
 from studio.access.auth import OWN_KEY
@@ -54,7 +55,7 @@ def use_from_code(bench: Workbench, tab: TabState, view: SessionView) -> None:
             required=True,
             key="code-what",
             label_visibility="collapsed",
-            format_func=_WHAT.__getitem__,
+            format_func=distinct_labels(_WHAT),
         )
         model = f"workflow:{view.head.id}" if what == "workflow" else "conductor"
         st.caption(_meaning(model))
@@ -146,7 +147,7 @@ def _snippets(model: str, query: str) -> None:
     offered = snippets(url=api_url(), model=model, query=query, token=token)
     for tab, snippet in zip(st.tabs(list(offered)), offered.values(), strict=True):
         with tab:
-            # Without the highlighter's colours, of which some are too faint to be read.
+            # Without the highlighter's colours: some are too faint to be read.
             st.code(snippet, language=None, wrap_lines=True)
 
 

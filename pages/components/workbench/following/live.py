@@ -7,8 +7,9 @@ from functools import partial
 
 import streamlit as st
 
+from conductor.planner.parsing.partial_plan import PartialPlan
 from conductor.runs.state import RunState
-from conductor.text.formatting import counted, duration
+from conductor.text.formatting import duration, quantity
 from pages.components.tab.state import plain
 from pages.components.view_models.run_text import spent, stand_in
 from pages.components.view_models.session import SessionView
@@ -16,9 +17,9 @@ from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import silence, withdrawn_note
-from pages.components.widgets.text_block import text_block
 from pages.components.workbench.following.live_refresh import CurrentView
 from pages.components.workbench.outcome.answer import pool_notes
+from pages.components.workbench.planning.so_far import plan_so_far
 from studio.sessions.activity import LiveAlternatives
 from studio.workbench import Workbench
 
@@ -89,7 +90,9 @@ def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
 
 
 def _plan(bench: Workbench, view: SessionView, state: RunState, *, stop: bool) -> None:
-    """The Conductor's words as they come, its thinking apart, retries, attempt and time."""
+    """The Conductor's reasoning as it comes, its thinking apart, retries, attempt and time; its steps are in
+    the graph.
+    """
     card = bench.conductor.card
     facts = [f"attempt {state.attempt}"]
     if (seconds := state.elapsed(time.time())) is not None:
@@ -116,16 +119,21 @@ def _plan(bench: Workbench, view: SessionView, state: RunState, *, stop: bool) -
                     live=True,
                     height=160,
                 )
-        text_block(
-            state.planning_text or _silence(state),
+        plan = plan_so_far(bench, view)
+        rendered_text(
+            plan.reasoning or (_amount(plan) if plan.steps else _silence(state)),
             key="planning-text",
-            label="Plan as it is written",
+            label="Reasoning as it is written",
             notes=[card.name, *([] if card.kind == "model" else [card.kind])],
             framed=False,
             copy=False,
             live=True,
             height=260,
         )
+
+
+def _amount(plan: PartialPlan) -> str:
+    return f"{quantity(len(plan.steps), 'step')} so far, without a word of reasoning."
 
 
 def _stop(bench: Workbench, view: SessionView, tip: str) -> None:
@@ -171,7 +179,7 @@ def _under_way(state: RunState) -> str:
         return "waiting for its turn"
     since = duration(state.elapsed(time.time()))
     if state.planning_text:
-        return f"{counted(len(state.planning_text), 'character')} written, {since}"
+        return f"{quantity(len(state.planning_text), 'character')} written, {since}"
     if state.planning_retries:
         return f"asked again: {state.planning_retries[-1].reason}"
     return f"{'thinking' if state.planning_thought else 'waiting for the first words'}, {since}"
@@ -183,6 +191,6 @@ def _ended(state: RunState) -> str:
     if state.report is None:
         return "stopped"
     if state.report.workflow is not None:
-        return f"valid, {counted(len(state.report.workflow), 'step')}"
-    reasons = f"not valid, {counted(len(state.report.problems), 'reason')}"
+        return f"valid, {quantity(len(state.report.workflow), 'step')}"
+    reasons = f"not valid, {quantity(len(state.report.problems), 'reason')}"
     return "keeps the answer" if state.report.ok else reasons

@@ -5,6 +5,8 @@
 // what was typed in a field is sent when it is left, and the page is drawn after that. The query is no part of
 // what others change, so typing there holds up nothing.
 
+import { connected, drawing, mounted } from "../../streamlit_patches/shared.js";
+
 const AGAIN = 5000;                                         // milliseconds until the same change is reported again
 // Streamlit sends what is set within one task for one fragment alone, and the press that chose what is read may have
 // set something in another.
@@ -13,11 +15,12 @@ const FAILED = 5000;                                        // and until a serve
 const OWN = ".st-key-query";
 const NEWS = "This session has changed; the page follows when you leave the field.";
 
+/** @type {HTMLElement | null} */
 let typed = null;                                           // the field in which a person has typed
 let held = false;                                           // whether a pointer is down, as in a drag
 
 function listen() {
-  document.addEventListener("input", ({ target }) => {
+  document.addEventListener("input", (/** @type {any} */ { target }) => {
     if (target.matches?.("textarea, input:not([type=checkbox], [type=radio], [type=file])") && !target.closest(OWN)) typed = target;
   }, true);
   document.addEventListener("pointerdown", () => { held = true; }, true);
@@ -35,7 +38,7 @@ const settled = () => connected() && !drawing();
 class Watcher {
   constructor(note) {
     this.note = note;
-    this.reported = { mark: null, at: 0 };
+    this.reported = { mark: "", at: 0 };
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     document.addEventListener("visibilitychange", () => this.tick(), { signal });

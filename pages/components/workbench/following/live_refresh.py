@@ -15,8 +15,8 @@ import streamlit as st
 
 from conductor.errors import StorageError
 from pages.components.routes.changes import PATH
-from pages.components.streamlit_patches.component import component
-from pages.components.streamlit_patches.joined_message import others_changed, whole_page_follows
+from pages.components.streamlit_patches.component import component, trigger_value
+from pages.components.streamlit_patches.script_message import others_changed, whole_page_follows
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
@@ -74,7 +74,7 @@ class CurrentView:
         self, bench: Workbench, tab: TabState, session: str, *, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._bench, self._tab, self._session, self._now = bench, tab, session, now
-        self._drawn = {"tick"}
+        self._fragments = {"tick"}
         self._following: dict[str, Follows] = {}
         self._last = self.of_page = self._read()
 
@@ -120,7 +120,7 @@ class CurrentView:
         if moved_on or others_changed("changes"):
             self._tab.ask_redraw()
             return
-        reads = st.session_state["changes"].tick
+        reads = trigger_value("changes", "tick")
         moving = {"always", str(reads), *(["drawer"] if self._tab.panel_moves else [])}
         self._tab.redraw([key for key, follows in self._following.items() if follows in moving])
 
@@ -131,21 +131,21 @@ class CurrentView:
         changes without an edit; else a person has done something in the fragment, and the view is read
         again.
         """
-        if fragment not in self._drawn:
-            self._drawn.add(fragment)
+        if fragment not in self._fragments:
+            self._fragments.add(fragment)
             return self.of_page
         shared = self.of_page.moves or self.of_page.busy
-        if not shared or self._now() - self._read_at > SHARED_SECONDS or self._tab.replay != self._asked:
+        if not shared or self._now() - self._read_at > SHARED_SECONDS or self._tab.replay != self._replay:
             self._last = self._read()
         return self._last
 
     def _read(self) -> SessionView:
         """The session now; a replay that is over is left."""
-        self._read_at, self._asked = self._now(), self._tab.replay
-        view = SessionView.load(self._bench, self._session, replay=self._asked)
+        self._read_at, self._replay = self._now(), self._tab.replay
+        view = SessionView.load(self._bench, self._session, replay=self._replay)
         if view.replay is None:
             self._tab.leave_replay()
-            self._asked = None
+            self._replay = None
         return view
 
 

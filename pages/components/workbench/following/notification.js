@@ -1,10 +1,12 @@
 // A notification when the session's work ends while the page is hidden. The page itself asks for nothing then, so
 // this asks the server, from when the page is hidden while a run moves until that has ended.
 
+import { mounted } from "../../streamlit_patches/shared.js";
+
 const STORED = "conductor-notify";
 const EVERY = 5000;
 
-const wanted = () => localStorage.getItem(STORED) === "on" && Notification.permission === "granted";
+const isOn = () => localStorage.getItem(STORED) === "on" && Notification.permission === "granted";
 
 class Notifier {
   constructor(button) {
@@ -27,14 +29,14 @@ class Notifier {
   }
 
   async turn() {
-    if (wanted()) localStorage.removeItem(STORED);
+    if (isOn()) localStorage.removeItem(STORED);
     else if ((await Notification.requestPermission()) === "granted") localStorage.setItem(STORED, "on");
     this.draw();
   }
 
   draw() {
     const refused = Notification.permission === "denied";
-    this.button.setAttribute("aria-pressed", String(wanted()));
+    this.button.setAttribute("aria-pressed", String(isOn()));
     this.button.disabled = refused;
     this.button.textContent = refused ? "Notifications are blocked in this browser" : "Notify me when a run ends";
   }
@@ -43,7 +45,7 @@ class Notifier {
   async look() {
     clearTimeout(this.timer);
     this.draw();
-    if (!document.hidden || !wanted()) return;
+    if (!document.hidden || !isOn()) return;
     const { url, session, title } = this.data;
     const moved = this.followed === session;
     const now = await ending(url, session);
@@ -66,8 +68,8 @@ async function ending(url, session) {
 }
 
 function announce(title, state, session) {
-  const shown = new Notification(title, { body: state[0].toUpperCase() + state.slice(1), tag: session });
-  shown.addEventListener("click", () => { window.focus(); shown.close(); });
+  const notice = new Notification(title, { body: state[0].toUpperCase() + state.slice(1), tag: session });
+  notice.addEventListener("click", () => { window.focus(); notice.close(); });
 }
 
 export default mounted(".notify", (button) => new Notifier(button));

@@ -1,1 +1,1 @@
-"""The end of a run: its answer, or why there is none; keeping the question as a test."""
+"""The end of a run: its answer, or why there is no answer; keeping the question as a test."""

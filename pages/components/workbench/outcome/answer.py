@@ -8,11 +8,11 @@ import streamlit as st
 
 from conductor.planner.corrections import Thumbs
 from conductor.report.words import STATUSES
-from conductor.runs.events import BudgetExceeded
 from conductor.runs.state import RunState
-from conductor.text.formatting import counted, duration
+from conductor.text.formatting import duration, quantity
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import Workflow
+from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import (
     STATE_ICONS,
@@ -27,7 +27,7 @@ from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.canvas import still_graph
-from pages.components.workbench.outcome.keep_as_test import KEPT, keep_as_test
+from pages.components.workbench.outcome.keep_as_test import NOTICE, keep_as_test
 from pages.components.workbench.outcome.no_answer import no_answer
 from pages.components.workbench.planning.plan import plan_facts
 from pages.components.workbench.question.settings import open_settings
@@ -55,7 +55,7 @@ def pool_notes(view: SessionView) -> list[str]:
 def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """The end of a run: the answer, or what failed, what was kept and what to do; then another round.
 
-    For those who watch, nothing that changes the session.
+    An audience gets nothing that changes the session.
     """
     state = view.state
     if state is None or state.live or state.workflow is None:
@@ -75,7 +75,7 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         notes = [] if view.as_run else ["of the run before your edits"]
         notes += [*answer_notes(state), *(pool_notes(view) or answer_kind(state))]
         if state.status == "finished" and not state.answered:
-            no_answer(bench, tab, view, state, notes)
+            no_answer(state, notes)
         else:
             _noted_answer(bench, tab, view, state, notes)
         if state.warning:
@@ -85,7 +85,7 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
     elif not state.whole:
         _earlier_answer(bench, view, state)
     if view.kept_answer is not None:
-        _kept(view.kept_answer)
+        _kept_answer(view.kept_answer)
     if state.status == "finished" and not tab.watched:
         _another_round(bench, tab, view, state)
 
@@ -120,7 +120,7 @@ def _earlier_answer(bench: Workbench, view: SessionView, state: RunState) -> Non
     rendered_text(earlier.answer, key=f"answer-{earlier.id}", label="Answer", notes=notes)
 
 
-def _kept(plan: Plan) -> None:
+def _kept_answer(plan: Plan) -> None:
     """That the Conductor looked at the answer and leaves it as it is, with its own reason."""
     reason = plan.report.reasoning if plan.report is not None else ""
     rendered_text(
@@ -161,28 +161,23 @@ def _no_further_round(view: SessionView, state: RunState) -> str | None:
     return None
 
 
-def _resumption(view: SessionView) -> str | None:
-    """What a rerun of the workflow as it is now keeps; None where that is nothing, or unknown."""
-    if view.head is None or view.outlook is None:
-        return None
-    resumption = view.outlook.resumption(range(len(view.head.workflow)))
-    return None if resumption is None else f"A rerun resumes: {resumption.words}."
-
-
 def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, when: str, acts: bool) -> None:
-    kept = counted(sum(step.output is not None for step in state.steps), "finished output")
+    rest = f"{quantity(len(state.outputs), 'finished output')} kept"
+    rest += f"; {view.next_run}." if view.newest and view.next_run else "."
     for at, step in enumerate(state.steps):
         if step.status == "failed":
             st.error(
-                f"{when}{plain(step_name(workflow, at))} failed: {plain(step.message or '')} "
-                f"{kept} kept; a rerun calls only what failed and what reads it.",
+                f"{when}{plain(step_name(workflow, at))} failed: {plain(step.message or '')} {rest}",
                 icon=":material/error:",
             )
     if state.crossing is not None and state.status == "finished":
         cut = "; steps that the answer does not need were stopped" if state.crossing.stopped else ""
         st.caption(f"{when}{plain(f'The budget is used up: {state.crossing.words}{cut}.')}")
     elif state.crossing is not None:
-        _over_budget(state.crossing, kept=kept, when=when)
+        st.warning(
+            f"{when}Stopped at the budget: {plain(state.crossing.words)}. {rest} A rerun counts from zero.",
+            icon=STATE_ICONS["over_budget"],
+        )
         if acts:
             action("Raise the limit", "tune", open_settings, "budget", key="raise-limit")
     if state.covers is not None:
@@ -199,17 +194,12 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
         case "finished":
             st.caption(when + " · ".join(_sums(state)))
         case "cancelled":
-            on = "; a rerun continues from there" if not when else ""
-            st.info(f"{when}Stopped. {kept} kept{on}.", icon=":material/stop_circle:")
+            st.info(f"{when}Stopped. {rest}", icon=":material/stop_circle:")
         case "paused":
-            st.info(
-                f"{when}{run_label(state).capitalize()}. {kept} kept: Continue calls no finished step again.",
-                icon=STATE_ICONS["paused"],
-            )
+            st.info(f"{when}{run_label(state).capitalize()}. {rest}", icon=STATE_ICONS["paused"])
         case "interrupted":
             st.warning(
-                f"{when}Interrupted: the process that ran this ended before the run did. "
-                f"{_resumption(view) or f'{kept} kept; a rerun continues from there.'}",
+                f"{when}Interrupted: the process that ran this ended before the run did. {rest}",
                 icon=":material/power_off:",
             )
 
@@ -217,19 +207,10 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
 def _sums(state: RunState) -> list[str]:
     """How many steps did what, and what the run took, as far as it is known: calls, tokens, cost, time."""
     counts = state.counts
-    parts = [f"This run: {counted(counts.pop('ran'), 'step')} ran"]
+    parts = [f"This run: {quantity(counts.pop('ran'), 'step')} ran"]
     parts += [f"{count} {what}" for what, count in counts.items() if count]
-    parts += [counted(state.calls, "call"), *used_of(state).known_words]
+    parts += [quantity(state.calls, "call"), *used_of(state).known_words]
     return parts if state.seconds is None else [*parts, duration(state.seconds)]
-
-
-def _over_budget(crossing: BudgetExceeded, *, kept: str, when: str) -> None:
-    """Which limit it was, and what was kept."""
-    st.warning(
-        f"{when}Stopped at the budget: {plain(crossing.words)}. {kept} kept; a rerun counts from zero and "
-        "continues from there.",
-        icon=STATE_ICONS["over_budget"],
-    )
 
 
 def thumbs(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -237,18 +218,17 @@ def thumbs(bench: Workbench, tab: TabState, view: SessionView) -> None:
     state = view.state
     if view.run is None or state is None or state.run != view.run.id or state.answer is None:
         return
-    run, key = view.run.id, f"thumbs-{view.run.id}"
+    run = view.run.id
     rating = bench.store.corrections.rating(run)
 
-    def rated() -> None:
-        chosen = st.session_state[key]
+    def rated(chosen: int | None) -> None:
         bench.store.corrections.rate(run, None if chosen is None else _THUMBS[chosen])
 
     # The store counts, where another tab may have judged meanwhile.
-    st.session_state[key] = None if rating is None else _THUMBS.index(rating)
+    key = show_stored(f"thumbs-{run}", None if rating is None else _THUMBS.index(rating))
     with row("thumbs"):
         st.caption(_RATED[rating], width="content")
-        st.feedback("thumbs", key=key, on_change=rated)
+        st.feedback("thumbs", key=key, on_change=on_choice(key, rated))
         if view.as_run and state.status == "finished" and _found_wrong(bench, view, rating):
             action(
                 "Find the step",
@@ -258,14 +238,14 @@ def thumbs(bench: Workbench, tab: TabState, view: SessionView) -> None:
                 help="Replace one step's output at a time and see with which the answer turns right",
             )
         keep_as_test(bench, tab, view.session, run=run, answer=state.answer)
-    tab.show_notice(KEPT)
+    tab.show_notice(NOTICE)
 
 
 def _found_wrong(bench: Workbench, view: SessionView, rating: Thumbs | None) -> bool:
     """Whether a person or the evaluation that the session is of found the answer wrong."""
     cell = bench.store.evaluations.cell_of_session(view.session.id)
     scored = None if cell is None or cell.result is None else cell.result.score
-    return rating == "down" or (scored is not None and scored.known and not scored.right)
+    return rating == "down" or (scored is not None and scored.is_known and not scored.right)
 
 
 def _open_search() -> None:
@@ -284,7 +264,7 @@ def earlier_rounds(bench: Workbench, tab: TabState, session: str) -> None:
 def round_line(revision: Revision, state: RunState) -> str:
     """A round in one line: number, topology, steps, the answer's first words, tokens, cost, time."""
     workflow = revision.workflow
-    parts = [f"Round {state.round}", workflow.topology, counted(len(workflow), "step")]
+    parts = [f"Round {state.round}", workflow.topology, quantity(len(workflow), "step")]
     if state.answer is not None:
         words = " ".join(state.answer[: _FIRST_WORDS * 2].split())
         parts.append(f"“{words[:_FIRST_WORDS]}{'…' if len(words) > _FIRST_WORDS else ''}”")

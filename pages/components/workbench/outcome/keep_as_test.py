@@ -14,11 +14,12 @@ from conductor.evaluation.team_tests import TeamCheck, TeamTest
 from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
+from pages.components.widgets.labels import distinct_labels
 from storage import Session
 from studio.evaluation.team_tests import TEAM_SET, TeamTests, proposed
 from studio.workbench import Workbench
 
-KEPT = "kept-test"
+NOTICE = "kept-test"
 """Where it is shown that a test was kept."""
 
 _FORM = "keep-test-form"
@@ -47,11 +48,11 @@ def keep_as_test(bench: Workbench, tab: TabState, session: Session, *, run: str,
     if not box.open:
         return
     with box, st.container(key="keep-test", gap="small"):
-        _kept(bench, tests)
+        _tests(bench, tests)
         _form(bench, tab, session, tests, run=run, answer=answer)
 
 
-def _kept(bench: Workbench, tests: Sequence[TeamTest]) -> None:
+def _tests(bench: Workbench, tests: Sequence[TeamTest]) -> None:
     """The tests that there are, each with a way to delete it."""
     for test in tests:
         with row():
@@ -73,12 +74,12 @@ def _form(
     bench: Workbench, tab: TabState, session: Session, tests: Sequence[TeamTest], *, run: str, answer: str
 ) -> None:
     key = f"keep-test-{run}"
-    taken = {test.data_set for test in tests}
-    free = [name for name in bench.store.tests.sets() if name not in taken]
-    if TEAM_SET not in (*free, *taken):
+    used_names = {test.data_set for test in tests}
+    free = [name for name in bench.store.tests.sets() if name not in used_names]
+    if TEAM_SET not in (*free, *used_names):
         free.insert(0, TEAM_SET)
 
-    def kept() -> None:
+    def keep() -> None:
         fields = {name: st.session_state[f"{key}-{name}"] for name in ("accepted", "check", "set")}
         try:
             test = TeamTests(bench.store).keep(
@@ -93,13 +94,13 @@ def _form(
             tab.notify("error", str(error), place=_FORM)
             return
         st.session_state[key] = False
-        tab.notify("info", f"Kept in the set {test.data_set}, which an evaluation can ask.", place=KEPT)
+        tab.notify("info", f"Kept in the set {test.data_set}, which an evaluation can ask.", place=NOTICE)
         tab.ask_redraw()
 
     with st.form(f"{key}-form", border=False):
         st.text_area("Accepted answer", proposed(answer), key=f"{key}-accepted", height=100)
         st.selectbox(
-            "Right where the answer", list(_CHECKS), key=f"{key}-check", format_func=_CHECKS.__getitem__
+            "Right where the answer", list(_CHECKS), key=f"{key}-check", format_func=distinct_labels(_CHECKS)
         )
         st.selectbox(
             "Set",
@@ -112,5 +113,5 @@ def _form(
         )
         if session.conversation is not None:
             st.caption("The test asks this question alone, without its files and the messages before it.")
-        st.form_submit_button("Keep", icon=":material/bookmark_add:", key=f"{key}-keep", on_click=kept)
+        st.form_submit_button("Keep", icon=":material/bookmark_add:", key=f"{key}-keep", on_click=keep)
     tab.show_notice(_FORM)

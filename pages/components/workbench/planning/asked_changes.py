@@ -83,33 +83,33 @@ def _proposal(bench: Workbench, tab: TabState, view: SessionView, proposal: Prop
     with head, st.container(gap=None):
         st.markdown(f"**Asked:** “{plain(proposal.record.wish)}”")
         st.caption(plain(" · ".join(facts)))
-    taken: list[int] = []
+    rows: list[int] = []
     if proposal.diff is None:
         st.markdown(f":material/rule: No changed plan. {plain(proposal.problem or '')}")
     elif not proposal.changed_rows:
         st.markdown("The Conductor changes nothing.")
     else:
-        taken = [at for at in proposal.changed_rows if _change(view, proposal, at)]
+        rows = [at for at in proposal.changed_rows if _change(view, proposal, at)]
         graph_key = f"graph-of-change-{proposal.record.id}"
         still_graph(bench, tab, proposal.diff.new, run=None, key=graph_key, inspector="asked-change")
     with head:
-        _decision(bench, tab, view, proposal, taken)
+        _decision(bench, tab, view, proposal, rows)
 
 
 def _decision(
-    bench: Workbench, tab: TabState, view: SessionView, proposal: Proposal, taken: list[int]
+    bench: Workbench, tab: TabState, view: SessionView, proposal: Proposal, rows: list[int]
 ) -> None:
     """The buttons that take these rows of the diff, or none."""
     if proposal.changed_rows:
-        whole = len(taken) == len(proposal.changed_rows)
+        whole = len(rows) == len(proposal.changed_rows)
         action(
             "Take" if whole else "Take these steps",
             "check",
-            partial(_take, bench, tab, proposal, None if whole else taken),
+            partial(_take, bench, tab, proposal, None if whole else rows),
             key="take-change",
             type="primary",
             help="Make it the workflow; Undo brings back what is shown now",
-            disabled=view.locked or not taken,
+            disabled=view.locked or not rows,
             place=_PLACE,
         )
     action(
@@ -130,23 +130,23 @@ def _change(view: SessionView, proposal: Proposal, at: int) -> bool:
     old, new = diff.rows[at]
     label = f"{row_name(diff, (old, new))}: {', '.join(row_text(diff, (old, new)))}"
     key = f"change-{proposal.record.id}-{at}"
-    taken = st.checkbox(plain(label, limit=200), value=True, key=key, disabled=view.locked)
+    is_chosen = st.checkbox(plain(label, limit=200), value=True, key=key, disabled=view.locked)
     if old is None or new is None:
         workflow, step = (diff.new, new) if old is None else (diff.old, old)
         assert step is not None, "a row has a step"
         st.caption(plain(f"{workflow.steps[step].worker}: {workflow.steps[step].instruction}", limit=400))
-        return taken
+        return is_chosen
     for sentence in sentences(diff, diff.of_new[new]):
         st.caption(plain(sentence, limit=300))
     if "instruction" in diff.of_new[new].changes:
         before, after = diff.old.steps[old].instruction, diff.new.steps[new].instruction
         text_diff(before, after, key=f"{key}-text", label="Instruction", context=120, height=110)
-    return taken
+    return is_chosen
 
 
 def _take(bench: Workbench, tab: TabState, proposal: Proposal, rows: list[int] | None) -> None:
     try:
-        made = bench.changing.take(proposal.record.id, rows, author=author())
+        revision = bench.changing.take(proposal.record.id, rows, author=author())
     except EditConflict:
         tab.notify(
             "error",
@@ -155,5 +155,5 @@ def _take(bench: Workbench, tab: TabState, proposal: Proposal, rows: list[int] |
             place=_PLACE,
         )
         return
-    tab.note_own(made.id)
+    tab.note_own(revision.id)
     tab.select(None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import streamlit as st
 
 from conductor.errors import EditConflict
-from conductor.text.formatting import counted, dollars, tokens
+from conductor.text.formatting import dollars, quantity, tokens
 from conductor.values.messages import NOTHING_USED
 from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
@@ -40,15 +40,15 @@ _VERDICTS = {
 
 def other_plans(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw them, and what asks for more."""
-    shown = None if view.head is None else view.head.workflow
-    of_text = () if view.plan is None else choices_of_text(view.plan, shown=shown)
+    current = None if view.head is None else view.head.workflow
+    of_text = () if view.plan is None else choices_of_text(view.plan, current=current)
     batch = bench.store.plans.alternatives(view.session.id)
     with st.container(key="other-plans", gap="small"):
         if len(of_text) > 1:
-            st.caption(f"{counted(len(of_text), 'complete plan')} in the Conductor's text.")
+            st.caption(f"{quantity(len(of_text), 'complete plan')} in the Conductor's text.")
             _plan_list(bench, tab, view, of_text, key="text")
         if batch:
-            of_batch = choices_of_batch(batch, shown=shown)
+            of_batch = choices_of_batch(batch, current=current)
             st.caption(plain(_of_batch(batch, of_batch)))
             _plan_list(bench, tab, view, of_batch, key="batch")
         _ask(bench, view)
@@ -63,9 +63,9 @@ def number_of_plans(bench: Workbench, view: SessionView) -> int:
 
 
 def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:
-    asked = " · ".join([f"{counted(len(batch), 'alternative')} asked for at once", *_spent(batch)])
+    facts = " · ".join([f"{quantity(len(batch), 'alternative')} asked for at once", *_spent(batch)])
     valid = sum(plan.report is not None and plan.report.workflow is not None for plan in batch)
-    sentences = [f"{asked}; {valid or 'none'} of them valid." if valid < len(batch) else f"{asked}."]
+    sentences = [f"{facts}; {valid or 'none'} of them valid." if valid < len(batch) else f"{facts}."]
     if valid > 1 and sum(choice.workflow is not None for choice in choices) == 1:
         sentences.append("All of them are the same plan.")
         if batch[0].planner_kind == "offline":
@@ -78,8 +78,8 @@ def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:
 def _spent(batch: Sequence[Plan]) -> list[str]:
     """What all of them took together, as far as it is known."""
     used = sum((plan.usage for plan in batch), NOTHING_USED)
-    known = [] if used.total is None else [tokens(used.total)]
-    return known if used.cost is None else [*known, dollars(used.cost)]
+    amounts = [] if used.total is None else [tokens(used.total)]
+    return amounts if used.cost is None else [*amounts, dollars(used.cost)]
 
 
 def _ask(bench: Workbench, view: SessionView) -> None:
@@ -193,7 +193,7 @@ def _lines(choice: PlanChoice, *, in_use: bool, looked: bool) -> Iterator[str]:
         return
     left = len(choice.problems) - 1
     if choice.problems and not looked:
-        yield choice.problems[0] + (f" And {counted(left, 'more reason')}." if left > 0 else "")
+        yield choice.problems[0] + (f" And {quantity(left, 'more reason')}." if left > 0 else "")
     if facts:
         yield " · ".join(facts)
 

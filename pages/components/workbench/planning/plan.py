@@ -8,10 +8,10 @@ from itertools import pairwise
 import streamlit as st
 
 from conductor.planner.over_limit import over_limit
-from conductor.planner.planner import INTERRUPTED, STOPPED
-from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.planner.planner import STOPPED
+from conductor.text.formatting import dollars, duration, quantity, tokens
 from conductor.workflow.model import Step, Workflow
-from conductor.workflow.plan_report import PlanReport
+from conductor.workflow.plan_report import INTERRUPTED, PlanReport
 from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
@@ -30,21 +30,19 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
         return
     with st.container(border=True, key="plan-panel", gap="small"):
         text = "\n\n".join(part for part in (report.thinking, report.reasoning) if part)
-        with st.container(horizontal=True, vertical_alignment="top"):
-            with st.container(width="stretch"):
-                rendered_text(
-                    text or "The Conductor gave no reasoning.",
-                    key=f"reasoning-{plan.id}",
-                    label="Reasoning",
-                    notes=[_planner(plan), *_alternative(plan), *plan_facts(plan)],
-                    framed=False,
-                    copy=False,
-                    height=140,
-                )
-            with st.popover("As written", type="tertiary", icon=":material/notes:", key="as-written"):
-                _as_written(plan)
+        rendered_text(
+            text or "The Conductor gave no reasoning.",
+            key=f"reasoning-{plan.id}",
+            label="Reasoning",
+            notes=[_planner(plan), *_alternative(plan), *plan_facts(plan)],
+            framed=False,
+            copy=False,
+            height=140,
+        )
+        with st.popover("As written", type="tertiary", icon=":material/notes:", key="as-written"):
+            _as_written(plan)
         for repair in report.repairs:
-            st.caption(f":material/build: {plain(repair.kind)}: {plain(repair.detail)}")
+            st.caption(f":material/build: Repaired: {plain(repair.detail)}")
 
 
 def why_this_plan(plan: Plan, planned: Revision | None) -> None:
@@ -67,8 +65,8 @@ def as_used(plan: Plan, workflow: Workflow) -> Plan:
         if candidate.workflow == workflow:
             return plan.model_copy(update={"report": report.model_copy(update={"chosen": at})})
         if over_limit(report, at) == workflow:
-            taken = candidate.model_copy(update={"workflow": workflow, "problems": ()})
-            every = (*report.candidates[:at], taken, *report.candidates[at + 1 :])
+            choice = candidate.model_copy(update={"workflow": workflow, "problems": ()})
+            every = (*report.candidates[:at], choice, *report.candidates[at + 1 :])
             counts = {"chosen": at, "candidates": every, "problems": ()}
             return plan.model_copy(update={"report": report.model_copy(update=counts)})
     return plan
@@ -96,8 +94,8 @@ def plan_facts(plan: Plan) -> list[str]:
 # -- attempts ------------------------------------------------------------------------------------
 
 
-def attempts(plans: Sequence[Plan], *, of: Plan | None, shown: Plan | None) -> None:
-    """The attempts at the plan of the round that `of` belongs to, each to be opened; `shown` is elsewhere."""
+def attempts(plans: Sequence[Plan], *, of: Plan | None, elsewhere: Plan | None) -> None:
+    """The attempts at the plan of the round that `of` belongs to, each to be opened, but for `elsewhere`."""
     if of is None:
         return
     series = 0
@@ -106,7 +104,7 @@ def attempts(plans: Sequence[Plan], *, of: Plan | None, shown: Plan | None) -> N
             if (plan.round, plan.looks_back) != (of.round, of.looks_back):
                 continue
             series += plan.attempt == 1
-            if shown is None or plan.id != shown.id:
+            if elsewhere is None or plan.id != elsewhere.id:
                 _attempt(plan, again=series > 1)
 
 
@@ -124,7 +122,7 @@ def _verdict(plan: Plan) -> str:
         return "interrupted" if _ended_by(plan, INTERRUPTED) else "no plan"
     if plan.report.return_previous:
         return "keeps the answer"
-    return "valid" if plan.report.ok else f"not valid, {counted(len(plan.report.problems), 'reason')}"
+    return "valid" if plan.report.ok else f"not valid, {quantity(len(plan.report.problems), 'reason')}"
 
 
 def _ended_by(plan: Plan, reason: str) -> bool:
@@ -241,7 +239,7 @@ def _take_it_anyway(bench: Workbench, view: SessionView, plan: Plan | None) -> N
     if plan is None or plan.report is None or plan.report.prompt is None or workflow is None:
         return
     action(
-        f"{counted(len(workflow), 'step')}, the limit is {plan.report.prompt.max_steps}: take it anyway",
+        f"{quantity(len(workflow), 'step')}, the limit is {plan.report.prompt.max_steps}: take it anyway",
         "check",
         lambda: bench.planning.take_over_limit(plan.id, head=view.head, author=author()),
         key="take-it-anyway",
@@ -272,6 +270,6 @@ def marked(report: PlanReport) -> tuple[Stretch, ...]:
             tone, title = "task", "The plan that was read"
         for repair in repairs:
             if repair.span[0] <= start and end <= repair.span[1]:
-                tone, title = "seen", f"{repair.kind}: {repair.detail}"
+                tone, title = "seen", f"Repaired: {repair.detail}"
         stretches.append(Stretch(report.text[start:end], tone, title))
     return tuple(stretches)

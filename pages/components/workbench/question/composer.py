@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from conductor.errors import ConductorError
-from conductor.text.file_text import MAX_FILE
+from conductor.files.file_text import MAX_FILE
 from conductor.values.presets import Settings
-from pages.components.tab.fields import committing, shows
+from pages.components.tab.page_part import committing, shows
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
@@ -41,11 +41,11 @@ _WAYS = {"Plan": False, "Plan and run": True}
 
 
 def composer(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
-    """Draw it for the open session, None while none is."""
+    """Draw it for the open session, or for None."""
     place, text = _draft(tab, view)
     tab.show_notice("query")
 
-    def asked() -> None:
+    def submit() -> None:
         sent = st.session_state[BOX]
         query = "" if sent is None else sent.text
         uploads = [] if sent is None else [(file.name, file.getvalue()) for file in sent.files]
@@ -63,7 +63,7 @@ def composer(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
         accept_file="multiple",
         file_type=[*_TEXTS, *IMAGE_ENDINGS],
         max_upload_size=MAX_FILE // 1_000_000,
-        on_submit=asked,
+        on_submit=submit,
     )
     with row("composer-chips", gap="xsmall"):
         _way(tab)
@@ -153,7 +153,7 @@ def ask(
     if tab.pressed_again(f"ask-{hash((query, *uploads))}"):
         return True
     try:
-        session = _begun(bench, tab, query, view, uploads)
+        session = _begin(bench, tab, query, view, uploads)
         tab.open(session.id)
         bench.planning.begin(session.id, then_run=run)
     except ConductorError as error:
@@ -165,7 +165,7 @@ def ask(
     return True
 
 
-def _begun(
+def _begin(
     bench: Workbench, tab: TabState, query: str, view: SessionView | None, uploads: Sequence[Upload]
 ) -> Session:
     settings = chosen_settings(bench, tab)
@@ -177,6 +177,6 @@ def _begun(
 
 
 def chosen_settings(bench: Workbench, tab: TabState) -> Settings | None:
-    """The settings for a new session, None where nothing is chosen."""
+    """The settings for a new session, or None if nothing is chosen."""
     settings = settings_of(bench, tab)
     return None if settings == Settings() else settings

@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.values.conversation import Conversation
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import expander
@@ -24,15 +24,15 @@ def conversation_view(session: Session) -> None:
     """Draw it, where the question was part of a conversation; the messages only while it is open."""
     earlier = session.earlier_conversation
     before = list(messages(earlier))
-    parts = [f"Earlier conversation · {counted(len(before), 'message')}"] if before else []
-    parts += [counted(len(earlier.files), "file")] if earlier.files else []
-    parts += [counted(len(earlier.pictures), "image")] if earlier.pictures else []
+    parts = [f"Earlier conversation · {quantity(len(before), 'message')}"] if before else []
+    parts += [quantity(len(earlier.files), "file")] if earlier.files else []
+    parts += [quantity(len(earlier.pictures), "image")] if earlier.pictures else []
     if not parts:
         return
     if box := expander(" · ".join(parts), "forum", key="conversation"):
         with box:
-            shown = [*before, *(("user", file.shown) for file in earlier.files)]
-            for at, (role, text) in enumerate(shown):
+            turns = [*before, *(("user", file.display_text) for file in earlier.files)]
+            for at, (role, text) in enumerate(turns):
                 rendered_text(text, key=f"conversation-{at}", label=_ROLES[role])
             for image in earlier.pictures:
                 # The browser copes with a damaged one.
@@ -45,5 +45,5 @@ def messages(conversation: Conversation) -> Iterator[tuple[str, str]]:
     if conversation.instructions.strip():
         yield "system", conversation.instructions
     for turn in (*conversation.turns, *conversation.following):
-        if turn.shown.strip():
-            yield turn.role, turn.shown
+        if turn.display_text.strip():
+            yield turn.role, turn.display_text

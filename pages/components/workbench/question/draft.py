@@ -11,21 +11,21 @@ from uuid import uuid4
 
 import streamlit as st
 
-from pages.components.streamlit_patches.component import component
+from pages.components.streamlit_patches.component import component, trigger_value
 from pages.components.tab.state import TabState
 
 BOX = "query"
 """The key of the box."""
 
 _KEY = "question"
-_ASKED, _REFUSED = "question-asked", "question-refused"
+_SUBMISSION, _REFUSED = "question-asked", "question-refused"
 
 _component = component("conductor_question", __file__, js="draft.js", isolated=False)
 
 
 def question_asked(place: str) -> None:
     """The text that was typed at `place` is a session's question now; the browser forgets it."""
-    st.session_state[_ASKED] = {"place": place, "id": uuid4().hex}
+    st.session_state[_SUBMISSION] = {"place": place, "id": uuid4().hex}
 
 
 def question_refused() -> None:
@@ -36,9 +36,9 @@ def question_refused() -> None:
 def kept_question(tab: TabState, place: str, text: str) -> None:
     """Have the box show what was typed at `place`, at first `text`."""
 
-    def found() -> None:
+    def load() -> None:
         if tab.runs_plans is None:
-            tab.runs_plans = st.session_state[_KEY].runs == "yes"
+            tab.runs_plans = trigger_value(_KEY, "runs") == "yes"
         tab.ask_redraw()
 
     _component(
@@ -47,10 +47,10 @@ def kept_question(tab: TabState, place: str, text: str) -> None:
             "box": f'.st-key-{BOX}[data-stale="false"] textarea',
             "place": place,
             "text": text,
-            "asked": st.session_state.get(_ASKED),
+            "asked": st.session_state.get(_SUBMISSION),
             "refused": st.session_state.get(_REFUSED),
             "runs": tab.runs_plans,
         },
         height=1,
-        on_runs_change=found,
+        on_runs_change=load,
     )

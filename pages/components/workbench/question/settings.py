@@ -16,7 +16,7 @@ from conductor.values.budget import Budget, Limit
 from conductor.values.presets import MAX_ROUNDS, MODES, Mode, Settings
 from conductor.workflow.model import MAX_STEPS
 from pages.components.keyboard.focus import FocusFallbacks
-from pages.components.tab.fields import committing, shows
+from pages.components.tab.page_part import committing, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models import settings_choices
 from pages.components.widgets.controls import action, row
@@ -187,10 +187,11 @@ class _Panel:
 
         card = self.bench.pool.cards.get(name)
         kind = "not in the pool" if card is None else "cannot be used" if card.unusable else card.kind
+        label = plain(name, limit=40) + (f" · {kind}" if kind != "model" else "")
         only = use and len(used) == 1
         with row(f"settings-row-{at}"):
             st.checkbox(
-                f"{plain(name, limit=40)} · {kind}",
+                label,
                 key=key,
                 width="stretch",
                 wrap=False,

@@ -13,9 +13,9 @@ import streamlit as st
 from conductor.workflow.on_failure import MAX_PAUSE, MAX_RETRIES, OnFailure
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import expander, row
+from pages.components.widgets.labels import distinct_labels
 from pages.components.workbench.editor import Editor
 
-_NO_OTHER = "No other worker"
 _FAILS, _SKIPPED, _TEXT = "The step fails", "The step is skipped", "This text takes its place"
 
 
@@ -30,9 +30,8 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
     # A rule that was changed elsewhere is shown in fields of its own.
     of_rule = hashlib.sha256(rule.model_dump_json().encode()).hexdigest()[:12]
     key = f"failure-{editor.session}-{step}-{of_rule}"
-    others = [name for name in workers if name != own.worker]
-    if rule.fallback is not None and rule.fallback not in others:
-        others.insert(0, rule.fallback)
+    names = [rule.fallback or "", *(name for name in workers if name != own.worker)]
+    others = {"": "No other worker"} | {name: name for name in names if name}
     with box, st.form(key, border=False):
         with row(gap="small"):
             retries = st.number_input(
@@ -56,9 +55,10 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
             )
             fallback = st.selectbox(
                 "Then asks",
-                [_NO_OTHER, *others],
-                0 if rule.fallback is None else 1 + others.index(rule.fallback),
+                list(others),
+                list(others).index(rule.fallback or ""),
                 key=f"{key}-fallback",
+                format_func=distinct_labels(others),
                 disabled=locked,
             )
         end = st.selectbox(
@@ -79,7 +79,7 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
                 OnFailure(
                     retries=retries,
                     pause=pause,
-                    fallback=None if fallback == _NO_OTHER else fallback,
+                    fallback=fallback or None,
                     output=output,
                 ),
             )

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from conductor.runs.step_state import StepState, status_of
-from pages.components.tab.fields import Shown
+from pages.components.streamlit_patches.initial_values import note_drawn, on_choice
+from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState, plain
 from pages.components.tab.tab_storage import OutputDraft, OutputDrafts
 from pages.components.view_models.session import SessionView
@@ -29,12 +30,13 @@ from pages.components.widgets.step_result import (
 from pages.components.workbench.bar.run import run_menu
 from pages.components.workbench.editor import Editor, same_text
 from pages.components.workbench.step.failure_rule import failure_rule
-from pages.components.workbench.step.fields import StepField, step_fields, take_over, worker_field
 from pages.components.workbench.step.nested import inside_button
 from pages.components.workbench.step.nested_path import with_kept_inside
 from pages.components.workbench.step.notes import step_notes
 from pages.components.workbench.step.request_view import sight
+from pages.components.workbench.step.step_fields import StepField, step_fields, take_over, worker_field
 from studio.workbench import Workbench
+from studio.workbench.editing import EditEnd
 
 _OUTPUT, _INSTRUCTION, _SAW, _REASONING = PARTS = ("Output", "Instruction", "Saw", "Reasoning")
 """What is shown of a step, one at a time, by the names of the tabs."""
@@ -52,19 +54,19 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
             if head is not None:
                 unsaved_outputs(Editor.of(bench, tab, head, place="inspector"), None)
             return
-        shown = Shown(tab, head, place="inspector")
-        editor = Editor(bench, tab, view.session.id, head, shown)
+        part = PagePart(tab, head, place="inspector")
+        editor = Editor(bench, tab, view.session.id, head, part)
         state = state_of(bench, view, selected)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="step-head"):
             st.subheader(plain(step_name(head.workflow, selected), limit=80), anchor=False)
-            worker = worker_field(editor, shown, selected, cards=bench.pool.cards, locked=view.live)
+            worker = worker_field(editor, part, selected, cards=bench.pool.cards, locked=view.live)
             run_menu(bench, tab, view, selected)
         tab.show_notice("edit")
         if state is not None:
             inside_button(editor.session, selected, state)
-        fields = _parts(editor, shown, view, selected, state)
+        fields = _parts(editor, part, view, selected, state)
         unsaved_outputs(editor, selected)
-        left = shown.mark()
+        left = part.mark()
         if left is not None:
             take_over(editor, (worker, *fields), left)
 
@@ -92,7 +94,7 @@ def preview_steps(bench: Workbench, view: SessionView) -> None:
 
 
 def _parts(
-    editor: Editor, shown: Shown, view: SessionView, step: int, state: StepState | None
+    editor: Editor, page_part: PagePart, view: SessionView, step: int, state: StepState | None
 ) -> tuple[StepField, ...]:
     """The four parts of a step; its fields are always drawn, as they may hold what a person types."""
     tab, key = editor.tab, f"step-parts-{editor.session}"
@@ -100,20 +102,21 @@ def _parts(
     part = tab.part if tab.part in PARTS else usual
     if st.session_state.get(key, PARTS[0]) != part:
         st.session_state[key] = part
+    note_drawn(key, part)
 
-    def chosen() -> None:
-        tab.part = st.session_state[key]
+    def chosen(part: str) -> None:
+        tab.part = part
 
     with st.container(key="step-parts"):
-        output, instruction, saw, reasoning = st.tabs(list(PARTS), key=key, on_change=chosen)
+        output, instruction, saw, reasoning = st.tabs(list(PARTS), key=key, on_change=on_choice(key, chosen))
     with output, st.container(gap="small"):
         _output(editor, view, step, state)
     with instruction, st.container(gap="small"):
-        fields = step_fields(editor, shown, step, cards=editor.bench.pool.cards, locked=view.live)
+        fields = step_fields(editor, page_part, step, cards=editor.bench.pool.cards, locked=view.live)
         _step_buttons(editor, step, locked=view.live)
         failure_rule(editor, step, workers=editor.bench.pool.names, locked=view.live)
-        asked = editor.workflow.steps[step].instruction
-        if (on_it := step_notes(editor.bench, tab, view, "instruction", asked, step=step)) is not None:
+        text = editor.workflow.steps[step].instruction
+        if (on_it := step_notes(editor.bench, tab, view, "instruction", text, step=step)) is not None:
             on_it.draw()
     if part == _SAW:
         with saw:
@@ -153,16 +156,16 @@ def _output(editor: Editor, view: SessionView, step: int, state: StepState | Non
 
 def state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None:
     """The step's state in the run shown; after an edit, and where that run left the step out, that of its
-    known output. None where it will run.
+    known output. None if it will run.
     """
     state = view.state
     if state is not None and view.as_run and state.covered(step):
         run = with_kept_inside(bench, state)
         return run.steps[step] if run is not None else None
-    output = view.radius.known.get(step) if view.radius is not None else None
+    output = view.radius.outputs.get(step) if view.radius is not None else None
     if output is None or view.radius is None:
         return None
-    pinned = step in view.radius.kept
+    pinned = step in view.radius.kept_steps
     of_run = state.steps if state is not None else ()
     return StepState(
         status=status_of(output),
@@ -170,7 +173,7 @@ def state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None
         reasoning=output.reasoning,
         output=output,
         reused=not pinned,
-        kept="pinned" if pinned else None,
+        kept_because="pinned" if pinned else None,
         worker_kind=output.worker_kind,
         # The request that made it, where the run shown holds that.
         request=next((own.request for own in of_run if own.output == output), None),
@@ -206,14 +209,14 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
 
 
 def output_view(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
-    """The output, or why there is none yet."""
+    """The output, or why there is no output yet."""
     if state is None or (not state.text and state.status in ("waiting", "running", "paused")):
         st.caption(f"Output: {_why_no_output(view, state)}")
         if state is None:
             _earlier_output(view, step)
     elif view.head is not None:
         own = view.head.workflow.steps[step]
-        since = ["pinned"] if own.pin is not None and state.kept is None else []
+        since = ["pinned"] if own.pin is not None and state.kept_because is None else []
         since += ["inputs changed"] if step in view.pin_changed else []
         noted_output(editor.bench, editor.tab, view, step, state, worker=own.worker, notes=since)
 
@@ -253,7 +256,7 @@ def _why_no_output(view: SessionView, state: StepState | None) -> str:
 
 
 def _earlier_output(view: SessionView, step: int) -> None:
-    """The step's output before the edit, to look at while editing; none where steps were renumbered."""
+    """The step's output before the edit, to look at while editing; none if steps were renumbered."""
     state = view.state
     if state is None or view.head is None or len(state.steps) != len(view.head.workflow):
         return
@@ -305,7 +308,7 @@ def output_form(
 
     A step that broke off has no output; what its worker had written is where the writing starts.
     """
-    shown = Shown(editor.tab, editor.head, place="inspector")
+    part = PagePart(editor.tab, editor.head, place="inspector")
     output = state.output if state is not None else None
     now = state.text if state is not None else ""
     text = now if draft.text is None else draft.text
@@ -316,19 +319,19 @@ def output_form(
         drafts.write(step, None if same_text(text, now) else text)
 
     def save() -> None:
-        if editor.write(step, st.session_state[key], over=output):
+        if editor.write(step, st.session_state[key], over=output) is not EditEnd.REFUSED:
             drafts.end(step)
 
     # The key lets Ctrl+Enter in the field press Save.
     with st.container(key="output-writing"):
         st.text_area(
             "Output, by hand",
-            "" if shown.given(key, text) else text,
+            "" if part.set_value(key, text) else text,
             key=key,
             height=280,
             disabled=view.locked,
             placeholder="The output of this step",
-            on_change=shown.committing(key, typed, read=lambda sent: sent),
+            on_change=part.committing(key, typed, read=lambda sent: sent),
         )
     with row("output-pen"):
         tip = "Pin this text as the step's output"

@@ -9,14 +9,17 @@ import streamlit as st
 from conductor.planner.planner import STOPPED
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
-from conductor.text.formatting import counted, duration
+from conductor.text.formatting import duration, quantity
 from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
 from conductor.workflow.model import Workflow
+from pages.components.streamlit_patches.component import trigger_value
+from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import inside_text, step_name
 from pages.components.widgets.controls import action, expander, row
+from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.request_legend import origin_notes
 from pages.components.widgets.step_result import on_the_way, retry_text, silence, status_badge, step_output
@@ -68,77 +71,73 @@ def inside_button(session: str, step: int, state: StepState) -> None:
 
 
 def inner_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw the innermost opened place; nothing where none is open or the workflow is not the one run."""
+    """Draw the innermost opened place; nothing if no place is open or the workflow is not the one run."""
     inside = Inside(view.session.id)
     state = with_kept_inside(bench, view.state)
     if state is None or not view.as_run or not inside.way:
         return
-    found = places(state, inside.way)
-    if not found:
+    path = places(state, inside.way)
+    if not path:
         return
     with st.container(border=True, key="inside", gap="small"):
-        _breadcrumb(inside, found)
-        place = found[-1]
+        _breadcrumb(inside, path)
+        place = path[-1]
         if place.outer.workflow is not None:
             st.markdown(f"**Inside {plain(step_name(place.outer.workflow, place.step), limit=80)}**")
-        _rounds(inside, found)
-        _inner(bench, tab, inside, found)
+        _rounds(inside, path)
+        _inner(bench, tab, inside, path)
 
 
-def _breadcrumb(inside: Inside, found: Sequence[Place]) -> None:
+def _breadcrumb(inside: Inside, path: Sequence[Place]) -> None:
     """The way from the workflow to what is open, and a button that closes it."""
-    last = len(found) - 1
+    last = len(path) - 1
     with row("inside-way"):
         tip = "Back to the whole workflow; closes this panel"
         action("Workflow", "account_tree", inside.open, (), key="inside-out", help=tip, type="tertiary")
-        for depth, place in enumerate(found):
+        for depth, place in enumerate(path):
             st.caption(":material/chevron_right:", width="content")
-            way, key = _way_of(found[: depth + 1]), f"inside-step-{depth}"
+            way, key = _way_of(path[: depth + 1]), f"inside-step-{depth}"
             name = f"Step {place.step + 1}"
             action(name, None, inside.open, way, key=key, type="tertiary", disabled=depth == last)
         st.space("stretch")
         with st.container(key="inside-close", width="content"):
-            way, key = _way_of(found[:-1]), f"inside-close-{len(found)}"
+            way, key = _way_of(path[:-1]), f"inside-close-{len(path)}"
             action("Close", "close", inside.open, way, key=key, help="Close this panel", type="tertiary")
 
 
-def _way_of(found: Sequence[Place]) -> Way:
-    return tuple(Level(place.step, place.shown) for place in found)
+def _way_of(path: Sequence[Place]) -> Way:
+    return tuple(Level(place.step, place.round_index) for place in path)
 
 
-def _rounds(inside: Inside, found: Sequence[Place]) -> None:
+def _rounds(inside: Inside, path: Sequence[Place]) -> None:
     """Which round is looked at, where there are several; the newest until another one is chosen."""
-    place = found[-1]
+    place = path[-1]
     if len(place.rounds) < 2:
         return
-    names = round_names(place.rounds)
-    key = f"inside-round-{_key(inside, found[:-1])}-{place.step}"
-    shown = st.session_state.get(key)
-    if shown != place.shown:
-        st.session_state[key] = place.shown
+    names = dict(enumerate(round_names(place.rounds)))
+    key = show_stored(f"inside-round-{_key(inside, path[:-1])}-{place.step}", place.round_index)
 
-    def chosen() -> None:
-        at = st.session_state[key]
+    def chosen(at: int | None) -> None:
         inside.look_at(None if at is None or at == len(place.rounds) - 1 else at)
 
     st.segmented_control(
         "Round",
-        list(range(len(names))),
+        list(names),
         key=key,
-        format_func=lambda at: names[at],
+        format_func=distinct_labels(names),
         label_visibility="collapsed",
-        on_change=chosen,
+        on_change=on_choice(key, chosen),
     )
 
 
-def _key(inside: Inside, found: Sequence[Place]) -> str:
+def _key(inside: Inside, path: Sequence[Place]) -> str:
     """Identifies one place of one run."""
-    run = found[0].outer.run if found else ""
-    return "-".join([inside.session, run, *(f"{place.step}.{place.shown}" for place in found)])
+    run = path[0].outer.run if path else ""
+    return "-".join([inside.session, run, *(f"{place.step}.{place.round_index}" for place in path)])
 
 
-def _inner(bench: Workbench, tab: TabState, inside: Inside, found: Sequence[Place]) -> None:
-    inner, key, way = found[-1].inner, _key(inside, found), _way_of(found)
+def _inner(bench: Workbench, tab: TabState, inside: Inside, path: Sequence[Place]) -> None:
+    inner, key, way = path[-1].inner, _key(inside, path), _way_of(path)
     if facts := inner_facts(inner):
         st.caption(plain(" · ".join(facts)))
     _planning(inner, key)
@@ -155,7 +154,7 @@ def _inner(bench: Workbench, tab: TabState, inside: Inside, found: Sequence[Plac
         inspector=f"inside-step-{key}",
         selected=workflow.final,
         reveal=inside.reveal,
-        on_inside=lambda: inside.asked(st.session_state[name].inside, above=way),
+        on_inside=lambda: inside.carry_out(trigger_value(name, "inside"), above=way),
     )
     answers = workflow.final if inner.answer_step is None else inner.answer_step
     selected = result.selected["step"] if result.selected else answers
@@ -167,13 +166,13 @@ def _inner(bench: Workbench, tab: TabState, inside: Inside, found: Sequence[Plac
 
 def inner_facts(inner: RunState) -> list[str]:
     """What a nested round came to: its shape, calls, tokens, cost and time, its Conductor's among them."""
-    facts = [] if inner.workflow is None else [inner.workflow.topology, counted(len(inner.workflow), "step")]
+    facts = [] if inner.workflow is None else [inner.workflow.topology, quantity(len(inner.workflow), "step")]
     facts.append(
         _OUTCOMES.get(inner.status, "" if inner.answered else NO_ANSWER) if inner.workflow is not None else ""
     )
     used = inner.usage + inner.planning_usage
     if inner.report is not None or inner.workflow is not None:
-        facts += [counted(inner.calls, "call"), *Total.of([used]).known_words]
+        facts += [quantity(inner.calls, "call"), *Total.of([used]).known_words]
     if inner.seconds is not None:
         facts.append(duration(inner.seconds))
     return [fact for fact in facts if fact]

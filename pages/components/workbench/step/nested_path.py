@@ -1,4 +1,4 @@
-"""The way into nested workflows: which step of which step is open, and in which of its rounds.
+"""The way into nested workflows: the steps that are open, and in which round.
 
 Knows runs and what the tab remembers; draws nothing.
 """
@@ -18,7 +18,7 @@ from studio.workbench import Workbench
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """An opened step (from 0) and which of its rounds is looked at, the newest where None."""
+    """An opened step (from 0) and which of its rounds is looked at, None: the newest."""
 
     step: int
     round: int | None = None
@@ -31,29 +31,29 @@ class Place:
     outer: RunState
     step: int
     rounds: tuple[RunState, ...]
-    shown: int
+    round_index: int
 
     @property
     def inner(self) -> RunState:
         """What is checked."""
-        return self.rounds[self.shown]
+        return self.rounds[self.round_index]
 
 
 Way = tuple[Level, ...]
-"""From the outermost opened step to the innermost; () where none is open."""
+"""From the outermost opened step to the innermost; () if no step is open."""
 
 
 def places(run: RunState, way: Way) -> tuple[Place, ...]:
     """The places along `way`, as far as there is something: another run may have nothing there."""
-    found: list[Place] = []
+    path: list[Place] = []
     for level in way:
         rounds = run.steps[level.step].inner if level.step < len(run.steps) else ()
         if not rounds:
             break
-        shown = len(rounds) - 1 if level.round is None else min(level.round, len(rounds) - 1)
-        found.append(Place(outer=run, step=level.step, rounds=rounds, shown=shown))
-        run = rounds[shown]
-    return tuple(found)
+        index = len(rounds) - 1 if level.round is None else min(level.round, len(rounds) - 1)
+        path.append(Place(outer=run, step=level.step, rounds=rounds, round_index=index))
+        run = rounds[index]
+    return tuple(path)
 
 
 def with_kept_inside(bench: Workbench, state: RunState | None) -> RunState | None:
@@ -73,8 +73,8 @@ def _with_inside(bench: Workbench, step: StepState) -> StepState:
     output = step.output
     if output is None:
         return step
-    made = bench.state(bench.store.runs.find(output.run))
-    return replace(step, inner=made.steps[output.step].inner)
+    maker = bench.state(bench.store.runs.find(output.run))
+    return replace(step, inner=maker.steps[output.step].inner)
 
 
 def round_names(rounds: Sequence[RunState]) -> list[str]:
@@ -117,7 +117,7 @@ class Inside:
         """Look at another round of what is open."""
         st.session_state[self._key] = (*self.way[:-1], replace(self.way[-1], round=round))
 
-    def asked(self, wish: Any, *, above: Way) -> None:
+    def carry_out(self, wish: Any, *, above: Way) -> None:
         """Carry out what a graph asks whose steps lie below `above`; it comes from the browser."""
         match wish:
             case {"step": int(step), "open": True} if step >= 0:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from conductor.text.quotation import located
 from conductor.values.note import NotePart
 from pages.components.tab.account import author
@@ -15,7 +15,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander
-from pages.components.widgets.notable import Found, Marked, Notable, Written
+from pages.components.widgets.notable import Marked, Notable, SearchMatch, Written
 from pages.components.workbench.planning.asked_changes import hand_over
 from pages.components.workbench.step.request import Sent
 from storage.records import NoteRecord
@@ -44,10 +44,10 @@ class StepNotes:
         if self.tab.presents:
             return None
         length = max(1, len(self.source))
-        found = self.tab.found
-        here = shows_found and found is not None and (found.step, found.part) == (self.step, self.place.part)
+        match = self.tab.search_match
+        here = shows_found and match is not None and (match.step, match.part) == (self.step, self.place.part)
         return Notable(
-            found=Found(found.words, found.near, found.moment) if found is not None and here else None,
+            match=SearchMatch(match.words, match.near, match.moment) if match is not None and here else None,
             quotes=[Marked(note.quote, (note.start or 0) / length) for note in self.notes if note.quote],
             write=None if self.tab.watched else self._write,
             asks_name=author() is None,
@@ -60,7 +60,9 @@ class StepNotes:
         if not self.tab.watched:
             self._restorable(where)
         for note in self.notes:
-            note_view(self.bench, self.tab, note, where=where, on=_on(note, self.source), step=self.step)
+            note_view(
+                self.bench, self.tab, note, where=where, on=_lost_place(note, self.source), step=self.step
+            )
 
     def _restorable(self, where: str) -> None:
         """A way back for the note on this text that was deleted last."""
@@ -110,7 +112,7 @@ def step_notes(
     sent: Sent | None = None,
 ) -> StepNotes | None:
     """The notes on the text `part` of a step of the workflow shown, which is `source`; for a request the one
-    that was `sent`. None where there is no such text, or it is still being written.
+    that was `sent`. None if there is no such text, or it is still being written.
     """
     head = view.head
     if head is None or not source or view.live:
@@ -138,7 +140,7 @@ def loose_notes(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.head is None or tab.presents:
         return
     notes = bench.notes.by_step(view.session.id, view.head.workflow).get(None, ())
-    if notes and (box := expander(counted(len(notes), "other note"), "sticky_note_2", key="loose-notes")):
+    if notes and (box := expander(quantity(len(notes), "other note"), "sticky_note_2", key="loose-notes")):
         with box:
             for note in notes:
                 gone = f"on the {note.part} of a step that is no longer there"
@@ -197,7 +199,7 @@ def _lines(text: str) -> Sequence[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-def _on(note: NoteRecord, source: str) -> str:
+def _lost_place(note: NoteRecord, source: str) -> str:
     """Where the words are, when they are not in the text shown."""
     if not note.quote or note.start is None or located(source, note.quote) is not None:
         return ""

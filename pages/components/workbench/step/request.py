@@ -63,7 +63,7 @@ class Sent:
 def request_sent(
     bench: Workbench, view: SessionView, workflow: Workflow, step: int, state: StepState | None
 ) -> Sent | None:
-    """The request that `step` of `workflow` was sent in the run shown, be it before an edit.
+    """The request that `step` of `workflow` was sent in the run shown, also before an edit.
 
     Where that run left the step out, of the run that last called it.
     """
@@ -84,20 +84,20 @@ def request_sent(
         if not before_edits:
             return sent
         return replace(sent, notes=("As it was sent before your edits.", *_more(workflow, step, sent)))
-    asked = None if run.covered(at) else asked_before(bench, view.run, at)
-    if asked is None:
+    call = None if run.covered(at) else asked_before(bench, view.run, at)
+    if call is None:
         return None
-    return replace(asked, notes=(f"As it was sent in run {asked.number}; the last run left this step out.",))
+    return replace(call, notes=(f"As it was sent in run {call.number}; the last run left this step out.",))
 
 
 def _when_made(bench: Workbench, view: SessionView, output: Output) -> Sent | None:
     """The request that an output answered which the run shown does not hold."""
-    made = next((run for run in bench.store.runs.of_session(view.session.id) if run.id == output.run), None)
-    state = None if made is None else bench.state(made)
-    if made is None or state is None or state.workflow is None or state.steps[output.step].request is None:
+    maker = next((run for run in bench.store.runs.of_session(view.session.id) if run.id == output.run), None)
+    state = None if maker is None else bench.state(maker)
+    if maker is None or state is None or state.workflow is None or state.steps[output.step].request is None:
         return None
     note = "As it was sent when this output was made, in a run before the one shown."
-    return Sent(made, state, output.step, (note,))
+    return Sent(maker, state, output.step, (note,))
 
 
 def _place_before(places: Mapping[int, int], step: int) -> int | None:
@@ -114,25 +114,25 @@ def _more(workflow: Workflow, step: int, sent: Sent) -> list[str]:
 
 def origins(bench: Workbench, view: SessionView, sent: Sent) -> dict[Place, tuple[str, ...]]:
     """Notes on the outputs that were sent, for the steps of this round and of earlier ones."""
-    found: dict[Place, tuple[str, ...]] = {
+    notes: dict[Place, tuple[str, ...]] = {
         (None, at): origin_notes(own) for at, own in enumerate(sent.state.steps)
     }
     if any(seen.round is not None for seen in sent.request.seen):
         for _, earlier in bench.planning.rounds(view.session.id):
-            found |= {(earlier.round, at): origin_notes(own) for at, own in enumerate(earlier.steps)}
-    return found
+            notes |= {(earlier.round, at): origin_notes(own) for at, own in enumerate(earlier.steps)}
+    return notes
 
 
 def asked_before(bench: Workbench, run: RunRecord, step: int) -> Sent | None:
     """What `step` of `run` was sent when it was last called before, in the runs that led to this one.
 
-    Rounds are distinguished: the round before is another workflow. None where it was never called.
+    Rounds are distinguished: the round before is another workflow. None if it was never called.
     """
     workflow = bench.state(run).workflow
     records = bench.store.runs.of_session(run.session)
     numbers = {record.id: len(records) - at for at, record in enumerate(records)}
-    known = {record.id: record for record in records}
-    before = known.get(run.parent or "")
+    by_id = {record.id: record for record in records}
+    before = by_id.get(run.parent or "")
     while workflow is not None and before is not None and before.round == run.round:
         state = bench.state(before)
         places = {} if state.workflow is None else places_in(state.workflow, workflow)
@@ -140,22 +140,22 @@ def asked_before(bench: Workbench, run: RunRecord, step: int) -> Sent | None:
         own = None if there is None else state.steps[there]
         if there is not None and own is not None and own.request and own.started_at is not None:
             return Sent(before, state, there, number=numbers[before.id], places=places)
-        before = known.get(before.parent or "")
+        before = by_id.get(before.parent or "")
     return None
 
 
 def differences(before: Sent, request: Request, *, worker: str) -> tuple[str, ...]:
     """What differs between a request that `worker` answered and the one before, a clause each."""
-    found = [
+    notes = [
         sentence
         for change in changes(before.request, request, places=before.places)
         if change.any and (sentence := _sentence(change))
     ]
     if before.worker != worker:
-        found.append(f"sent to {worker}, not {before.worker}")
+        notes.append(f"sent to {worker}, not {before.worker}")
     if before.request.sampling != request.sampling:
-        found.append(f"{_sampling(request.sampling)}, not {_sampling(before.request.sampling)}")
-    return tuple(found)
+        notes.append(f"{_sampling(request.sampling)}, not {_sampling(before.request.sampling)}")
+    return tuple(notes)
 
 
 def unchanged(before: Sent, request: Request) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def _name(source: Source) -> str:
 
 def asked_for(sampling: Sampling) -> str:
     """The form of the answer and the tools that went with the messages, as a sentence; "" for neither."""
-    words = [asked.words for asked in (sampling.response_format, sampling.tools) if asked is not None]
+    words = [option.words for option in (sampling.response_format, sampling.tools) if option is not None]
     return f"Sent with it: {', '.join(words)}." if words else ""
 
 

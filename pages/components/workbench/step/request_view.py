@@ -56,8 +56,8 @@ _MANY = 6
 
 
 def sight(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
-    """Draw what `step` saw, if it was sent anything. `state` is the step's, as the page shows it. Those who
-    watch cannot let it see more.
+    """Draw what `step` saw, if it was sent anything. `state` is the step's, as the page shows it. A watcher
+    cannot let it see more.
     """
     bench = editor.bench
     sent = request_sent(bench, view, editor.workflow, step, state)
@@ -102,7 +102,7 @@ def _grant(editor: Editor, step: int, unseen: Hidden) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What a step could not see: an earlier step by position (from 0), or the round before where None."""
+    """What a step could not see: an earlier step by position (from 0), None: the round before."""
 
     step: int | None
     name: str

@@ -14,7 +14,7 @@ import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.runs.replay import Replay, first_speed
-from conductor.text.formatting import counted
+from conductor.text.formatting import quantity
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.state import TabState, plain
@@ -127,10 +127,10 @@ def _draw(bench: Workbench) -> None:
     st.markdown(entry.sentence)
     show_first(opened.key, entry.example)
     st.text_area(entry.fill_in, key=opened.key, height=220)
-    st.caption(plain(f"{counted(len(workflow), 'step')}, by {workers}. Each can be changed before it runs."))
-    if needs_models(entry, bench.pool):
+    st.caption(plain(f"{quantity(len(workflow), 'step')}, by {workers}. Each can be changed before it runs."))
+    if needs_models(bench.pool):
         st.warning(
-            "This pool has the built-in experts alone, which cannot do this one: its steps will decline. "
+            "This pool has no language model, so the steps will decline. "
             "It can be opened and edited; to run it, add a model first.",
             icon=":material/cloud_off:",
         )

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.pool.found import found
+from pages.components.pool.offers import first_models
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
 from pages.components.workbench.question.composer import ask, composer
@@ -15,12 +15,12 @@ from pages.components.workbench.welcome.gallery import gallery
 from studio.workbench import Workbench
 
 EXAMPLES: tuple[tuple[str, str, str], ...] = (
-    ("calculate", "What is 17 * 23?", "Solve, then check: two steps"),
+    ("calculate", "What is 17 * 23?", "One exact step"),
     ("compare_arrows", "Compare France, Japan and Brazil", "Independent steps and an aggregator"),
-    ("function", "Solve the system 3x + 2y = 12 and x - y = 1", "Plan, execute, verify"),
+    ("account_tree", "Plan a birthday party for ten children", "Plan, execute, verify"),
 )
 
-_OF_THE_ORCHARD: tuple[tuple[str, str, str], ...] = (
+OF_THE_ORCHARD: tuple[tuple[str, str, str], ...] = (
     ("calculate", "What is 12 times 7 plus 30 times 4 minus 9?", "A long sum, and a check"),
     ("abc", "How many letters are in the capital of Peru?", "A fact, then a count"),
     (
@@ -30,7 +30,7 @@ _OF_THE_ORCHARD: tuple[tuple[str, str, str], ...] = (
     ),
 )
 
-_OFFERS: tuple[Callable[[Workbench, TabState], None], ...] = (found, gallery)
+_OFFERS: tuple[Callable[[Workbench, TabState], None], ...] = (first_models, gallery)
 """What else there is to begin with, in this order, below the examples; each has a container of its own."""
 
 
@@ -46,7 +46,7 @@ def welcome(bench: Workbench, tab: TabState) -> None:
             composer(bench, tab, None)
         with st.container(key="examples"):
             orchard = any(card.model.startswith("orchard/") for card in bench.pool.cards.values())
-            examples = _OF_THE_ORCHARD if orchard else EXAMPLES
+            examples = OF_THE_ORCHARD if orchard else EXAMPLES
             for column, (icon, query, shape) in zip(st.columns(len(examples)), examples, strict=True):
                 with column.container(gap="xsmall"):
                     action(
@@ -59,7 +59,9 @@ def welcome(bench: Workbench, tab: TabState) -> None:
                     st.caption(shape)
         if bench.pool.label:
             with row():
-                st.caption(f":material/cloud_off: This pool is {bench.pool.label}.", width="content")
+                st.caption(
+                    f":material/cloud_off: Without a model of your own: {bench.pool.label}.", width="content"
+                )
                 st.page_link("pages/pool.py", label="Add a model", icon=":material/groups:")
         for at, offer in enumerate(_OFFERS):
             with st.container(key=f"offer-{at}"):

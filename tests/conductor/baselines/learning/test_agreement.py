@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conductor.baselines.fitted import Row, write_fitted
-from conductor.baselines.learning.agreement import Parameters, fit, weights
+from conductor.baselines.fitted import WorkerResult, write_fitted
+from conductor.baselines.learning.agreement import AgreementParameters, fit, weights
 from conductor.baselines.learning.learners import fit as fit_rows
 from conductor.baselines.named import planner_named
 from conductor.baselines.options import Options
+from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import plan
-from conductor.planner.protocol import PlanRequest
 from conductor.runs.events import WorkflowPlanned
 from conductor.workers.computed.select import smoothie_weights
 from conductor.workers.pool.pool import Pool
@@ -30,7 +30,7 @@ QUESTIONS = {
     **{f"Which city is the capital of {country}?": "city" for country in ("Peru", "Chile")},
 }
 ROWS = [
-    Row(question=question, worker=name, right=False, response=response)
+    WorkerResult(question=question, worker=name, right=False, response=response)
     for question, kind in QUESTIONS.items()
     for name, response in zip(NAMES, ANSWERS[kind], strict=True)
 ]
@@ -46,14 +46,14 @@ def test_weights_come_from_mean_distances_over_the_set_or_over_neighbours() -> N
     second = [[0, 4, 9], [4, 0, 13], [9, 13, 0]]
     third = [[0, 0, 17], [0, 0, 17], [17, 17, 0]]
     assert np.array(parameters.apart) == pytest.approx(np.array([first, second, third]))
-    asked = np.array([[0.9, 0.1]])
+    vector = np.array([[0.9, 0.1]])
     everything = np.mean([first, second, third], axis=0).tolist()
-    assert weights(parameters, asked, (0, 1, 2), neighbours=None) == smoothie_weights(everything)
+    assert weights(parameters, vector, (0, 1, 2), neighbours=None) == smoothie_weights(everything)
     two = np.mean([first, second], axis=0).tolist()
-    assert weights(parameters, asked, (0, 1, 2), neighbours=2) == smoothie_weights(two)
-    assert weights(parameters, asked, (0, 1, 2), neighbours=1) == smoothie_weights(first)
-    assert weights(parameters, asked, (0, 2), neighbours=1) == (0.5, 0.5)
-    assert Parameters.model_validate_json(parameters.model_dump_json()) == parameters
+    assert weights(parameters, vector, (0, 1, 2), neighbours=2) == smoothie_weights(two)
+    assert weights(parameters, vector, (0, 1, 2), neighbours=1) == smoothie_weights(first)
+    assert weights(parameters, vector, (0, 2), neighbours=1) == (0.5, 0.5)
+    assert AgreementParameters.model_validate_json(parameters.model_dump_json()) == parameters
 
 
 def test_answers_that_decline_agree_with_nothing() -> None:
@@ -61,8 +61,8 @@ def test_answers_that_decline_agree_with_nothing() -> None:
     parameters = fit(np.ones((1, 1)), same, [True, True, False, False], workers=4)
     assert parameters.apart == (((0, 2, 2, 2), (2, 0, 2, 2), (2, 2, 0, 0), (2, 2, 0, 0)),)
     # The estimates are 4/3, 4/3, 1/3 and 1/3.
-    found = weights(parameters, np.ones((1, 1)), (0, 1, 2, 3), neighbours=None)
-    assert found == pytest.approx((0.1, 0.1, 0.4, 0.4))
+    shares = weights(parameters, np.ones((1, 1)), (0, 1, 2, 3), neighbours=None)
+    assert shares == pytest.approx((0.1, 0.1, 0.4, 0.4))
 
 
 async def test_it_is_learnt_without_labels_and_asks_one_worker(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ async def test_it_is_learnt_without_labels_and_asks_one_worker(tmp_path: Path) -
     assert not fitted.labels
     write_fitted(fitted, file)
 
-    async def asked(query: str, *options: str) -> str:
+    async def worker_for(query: str, *options: str) -> str:
         planner = planner_named(",".join([f"baseline:smoothie:fitted={file}", *options]), pool)
         request = PlanRequest(query=query, workers=tuple(pool.cards[name] for name in NAMES))
         async for event in plan(request, conductor=planner, run="r"):
@@ -83,7 +83,7 @@ async def test_it_is_learnt_without_labels_and_asks_one_worker(tmp_path: Path) -
                 return step.worker
         raise AssertionError("a plan is made")
 
-    assert await asked("What is 7 + 7?", "k=3") == "alpha"
-    assert await asked("Which city is the capital of Spain?", "k=2") == "beta"
+    assert await worker_for("What is 7 + 7?", "k=3") == "alpha"
+    assert await worker_for("Which city is the capital of Spain?", "k=2") == "beta"
     # Over all of the set alpha is the one, as there are more sums.
-    assert await asked("Which city is the capital of Spain?") == "alpha"
+    assert await worker_for("Which city is the capital of Spain?") == "alpha"

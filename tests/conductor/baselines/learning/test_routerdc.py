@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conductor.baselines.learning.routerdc import (
-    Parameters,
+    RouterDcParameters,
     _Model,
     fit,
     k_means,
@@ -88,8 +88,8 @@ def test_the_gradients_are_those_of_the_losses() -> None:
         pairs = neighbours(clusters, np.random.default_rng(9))
         return sample_llm_loss(near @ vectors.T, scores)[0] + sample_sample_loss(near @ near.T, *pairs)[0]
 
-    found = model.gradients(questions, scores, clusters, np.random.default_rng(9))
-    for parameter, gradient in zip((model.projection, model.workers), found, strict=True):
+    gradients = model.gradients(questions, scores, clusters, np.random.default_rng(9))
+    for parameter, gradient in zip((model.projection, model.workers), gradients, strict=True):
         numeric = np.zeros_like(parameter)
         for at in np.ndindex(parameter.shape):
             parameter[at] += 1e-6
@@ -108,6 +108,7 @@ def two_kinds() -> tuple[Matrix, Matrix]:
     return questions, np.column_stack([kinds == 0, kinds == 1, kinds == 2]).astype(float)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_it_learns_which_worker_knows_which_kind_of_question() -> None:
     questions, scores = two_kinds()
@@ -116,7 +117,7 @@ def test_it_learns_which_worker_knows_which_kind_of_question() -> None:
     for kind in (0, 1):
         near = similarities(parameters, np.eye(8)[[kind * 4]])
         assert int(np.argmax(near)) == kind
-    read = Parameters.model_validate_json(parameters.model_dump_json())
+    read = RouterDcParameters.model_validate_json(parameters.model_dump_json())
     assert read == parameters
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
 
+from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable, PlannerRow
 from conductor.evaluation.report import report_page
-from conductor.evaluation.report.chart import chart_svg
+from conductor.evaluation.report.chart import chart_image, chart_svg
 from conductor.evaluation.report.figure import Scales, axes, figure_of, left_out
 from conductor.evaluation.report.labels import label_box, shared_area
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.evaluation.statistics import wilson
-from conductor.evaluation.table import ROUTER, PlannerRow, Table
+from conductor.evaluation.statistics import rate
 
 SPEC = EvaluationSpec(data="", digest="", planners=("conductor",))
 HOSTILE = "</title><script>alert(1)</script>\"'&"
@@ -23,12 +24,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def row(planner, right, tokens, **more):
     return PlannerRow(
-        planner=planner, cells=100, right=right, interval=wilson(right, 100), difference=None, verdicts={},
+        planner=planner, rate=rate({at: (at < right,) for at in range(100)}), difference=None, verdicts={},
         planning_tokens=0, work_tokens=tokens, **more,
     )  # fmt: skip
 
 
-UNANSWERED = PlannerRow("baseline:rules", 0, 0, None, None, {})
+UNANSWERED = PlannerRow("baseline:rules", None, None, {})
 
 ROWS = (
     row("conductor", 80, 900.0, cost=0.01),
@@ -43,7 +44,7 @@ ROWS = (
 
 
 def test_what_is_unknown_is_left_out_and_told_from_what_took_nothing():
-    table = Table(ROWS, {})
+    table = EvaluationTable(ROWS, {})
     assert axes(table) == ("tokens", "cost")
     assert left_out(table, "tokens", SPEC) == (
         "Not drawn: Vote, whose tokens are unknown; Rules, without an answer that was scored."
@@ -52,12 +53,12 @@ def test_what_is_unknown_is_left_out_and_told_from_what_took_nothing():
         "Not drawn: other, whose cost is 0, which a log scale does not have; third, Mixture-of-Agents, "
         "Vote, whose cost is unknown; Rules, without an answer that was scored."
     )
-    assert left_out(Table(ROWS[:2], {}), "cost", SPEC) == ""
-    assert axes(Table((row("conductor", 5, 0.0),) * 3, {})) == ()
+    assert left_out(EvaluationTable(ROWS[:2], {}), "cost", SPEC) == ""
+    assert axes(EvaluationTable((row("conductor", 5, 0.0),) * 3, {})) == ()
 
 
 def test_points_have_intervals_and_the_front_is_in_order():
-    figure = figure_of(Table(ROWS, {}), "tokens", SPEC)
+    figure = figure_of(EvaluationTable(ROWS, {}), "tokens", SPEC)
     points = {point.name: point for point in figure.points}
     assert points["Conductor"].details["Right"] == "80 of 100, 80.0%"
     assert points["Conductor"].details["Cost a question"] == "$0.0100"
@@ -87,7 +88,7 @@ def test_axes_have_few_round_ticks(x, y, amounts, levels):
 )
 def test_labels_of_points_that_are_close_do_not_meet(names):
     rows = tuple(row(f"worker:{name}", 50 + at, 100.0 + at) for at, name in enumerate(names))
-    figure = figure_of(Table(rows, {}), "tokens", SPEC)
+    figure = figure_of(EvaluationTable(rows, {}), "tokens", SPEC)
     boxes = [
         label_box(point.label, figure.scales.at(point.x, point.accuracy), point.place)
         for point in figure.points
@@ -98,7 +99,7 @@ def test_labels_of_points_that_are_close_do_not_meet(names):
 
 @pytest.mark.slow
 def test_a_chart_has_a_mark_an_interval_and_a_label_for_each_point_and_says_them_in_words():
-    figure = figure_of(Table(ROWS, {}), "cost", SPEC)
+    figure = figure_of(EvaluationTable(ROWS, {}), "cost", SPEC)
     svg = ElementTree.fromstring(chart_svg(figure))
     assert svg.get("role") == "img"
     ids = {element.get("id") for element in svg}
@@ -121,7 +122,7 @@ def test_a_chart_has_a_mark_an_interval_and_a_label_for_each_point_and_says_them
 
 
 @pytest.mark.parametrize(
-    ("rows", "drawn", "said"),
+    ("rows", "charts", "sentence"),
     [
         (ROWS, ["tokens", "cost"], "whose cost is unknown"),
         ([row("conductor", 8, 10.0), row("worker:a", 5, 4.0)], ["tokens"],
@@ -131,16 +132,16 @@ def test_a_chart_has_a_mark_an_interval_and_a_label_for_each_point_and_says_them
         ([UNANSWERED, UNANSWERED], [], "No chart against tokens"),
     ],
 )  # fmt: skip
-def test_a_page_has_a_chart_for_what_is_known_and_says_what_is_not(rows, drawn, said):
-    page = report_page(Table(tuple(rows), {}), SPEC, begun_at=0, questions=9)
-    assert re.findall(r'aria-labelledby="chart-(\w+)-title', page) == drawn
-    assert ("Accuracy against what it takes" in page) == (said is not None)
-    assert said is None or said in page
+def test_a_page_has_a_chart_for_what_is_known_and_says_what_is_not(rows, charts, sentence):
+    page = report_page(EvaluationTable(tuple(rows), {}), SPEC, begun_at=0, questions=9)
+    assert re.findall(r'aria-labelledby="chart-(\w+)-title', page) == charts
+    assert ("Accuracy against what it takes" in page) == (sentence is not None)
+    assert sentence is None or sentence in page
 
 
 def test_a_name_of_a_planner_is_text_in_a_chart():
     rows = (row(f"worker:{HOSTILE}", 5, 4.0), row("worker:b", 50, 8.0))
-    svg = chart_svg(figure_of(Table(rows, {}), "tokens", SPEC))
+    svg = chart_svg(figure_of(EvaluationTable(rows, {}), "tokens", SPEC))
     assert "<script" not in svg
     labels = [
         element.text
@@ -148,3 +149,15 @@ def test_a_name_of_a_planner_is_text_in_a_chart():
         if element.get("class", "").startswith("label")
     ]
     assert labels == [HOSTILE, "b"]
+
+
+@pytest.mark.parametrize(("dark", "accent"), [(False, "#4f46e5"), (True, "#8b93ff")])
+def test_an_image_of_the_chart_has_its_own_styles_and_its_points_in_words(dark, accent):
+    rows = (row(HOSTILE, 80, 900.0), row("worker:small", 40, 100.0))
+    image = chart_image(figure_of(EvaluationTable(rows, {}), "tokens", SPEC), dark=dark)
+    (element,) = re.findall("<[^>]*>", image)
+    assert element == image, "what a planner is called ends no element"
+    assert "small 40.0%" in image
+    svg = ElementTree.fromstring(b64decode(re.search('base64,([^"]*)', image)[1]))
+    assert f"--st-primary-color: {accent}" in svg.find(f"{SVG}style").text
+    assert len(svg.findall(f"{SVG}g[@class='point']") + svg.findall(f"{SVG}g[@class='point lead']")) == 2

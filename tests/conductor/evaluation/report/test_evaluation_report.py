@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from conductor.evaluation.evaluation_table import Cell, EvaluationTable, table_of
 from conductor.evaluation.items import Item
 from conductor.evaluation.report import categories_html, planner_name, report_page, table_html
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec
-from conductor.evaluation.table import Cell, Table, table_of
 from conductor.values.messages import Usage
 
 HOSTILE = '<img src=x onerror="alert(1)">'
@@ -20,7 +20,7 @@ SPEC = EvaluationSpec(data="", digest="", planners=PLANNERS)
 
 
 @pytest.fixture
-def table() -> Table:
+def table() -> EvaluationTable:
     items = [
         Item(id=str(n), input="?", target=("1",), metadata={"category": HOSTILE if n % 2 else "even"})
         for n in range(20)
@@ -46,11 +46,30 @@ def table() -> Table:
 def test_a_row_has_its_figures_and_a_bold_difference_where_it_is_significant(table):
     rows = re.findall(r"<tr.*?</tr>", table_html(table, SPEC), re.DOTALL)[1:]
     texts = [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", row)).strip() for row in rows]
-    assert texts[0].endswith("25.0% reference 0 + 1,500 - 1.0 - - 15 failed")
-    assert texts[1] == "b 100.0% +75.0 <0.001 0 + 1,500 - 1.0 - - 0".replace("<", "&lt;")
-    assert texts[2].startswith("Mixture-of-Agents, layers=2 25.0% 0.0 1.000")
-    assert texts[3].startswith("Perfect router computed 100.0% +75.0")
+    assert texts[0].endswith("25.0% 20 reference 0 + 1,500 - 1.0 - - 15 failed")
+    assert texts[1] == "b 100.0% 20 +75.0 <0.001 0 + 1,500 - 1.0 - - 0".replace("<", "&lt;")
+    assert texts[2].startswith("Mixture-of-Agents, layers=2 25.0% 20 0.0 1.000")
+    assert texts[3].startswith("Perfect router computed 100.0% 20 +75.0")
     assert "<strong>+75.0</strong>" in rows[1]
+
+
+def test_the_share_of_k_answers_is_headed_by_its_k(table):
+    assert "pass@" not in table_html(table, SPEC)
+    cells = [
+        Cell(
+            item=0,
+            planner=planner,
+            repeat=repeat,
+            session="",
+            result=CellResult(score=Score(verdict="right" if verdict == "1" else "wrong")),
+        )
+        for planner, verdicts in (("worker:b", "101"), ("worker:c", "10"))
+        for repeat, verdict in enumerate(verdicts)
+    ]
+    repeated = table_of([Item(id="a", input="?", target=("1",))], ["worker:b", "worker:c"], cells)
+    html = table_html(repeated, SPEC)
+    assert 'of 3 answers to a question is right, by the unbiased estimator">pass@3</th>' in html
+    assert re.findall(r'<td title="mean[^"]*">([^<]*)<', html) == ["100.0%", "-", "-"]
 
 
 def test_what_others_wrote_is_text(table):
@@ -65,7 +84,7 @@ def test_what_others_wrote_is_text(table):
 
 
 def test_a_table_without_categories_has_no_bars(table):
-    assert categories_html(Table(table.rows, {}), SPEC) == ""
+    assert categories_html(EvaluationTable(table.rows, {}), SPEC) == ""
 
 
 @pytest.mark.parametrize(

@@ -6,20 +6,24 @@ import asyncio
 import re
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
+from marked_processes import processes_with
+from waiting import until, until_async
 
-from conductor.errors import DataError
-from conductor.evaluation.items import Item, ScorerName
+from conductor.errors import DataError, LimitedProcessError
+from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
 from conductor.evaluation.scorers import score
-from conductor.evaluation.scorers.code import program_in
-from conductor.evaluation.scorers.limited import limited
-from conductor.evaluation.scorers.supervisor import Limits
+from conductor.evaluation.scorers.program import program_in
+from conductor.limited.command import limited, python
+from conductor.limited.supervisor import Limits
 
 
-def scored(scorer: ScorerName, response: str, target: str, choices: tuple[str, ...] | None = None) -> Score:
+def scored(scorer: str, response: str, target: str, choices: tuple[str, ...] | None = None) -> Score:
     item = Item(id="q", input="Why?", target=(target,), choices=choices, scorer=scorer)
     return asyncio.run(score(response, item, allow_code=True))
 
@@ -56,9 +60,7 @@ def scored(scorer: ScorerName, response: str, target: str, choices: tuple[str, .
         ("flexible", "Answer: 0.001", "0", False),
     ],
 )
-def test_a_text_is_compared_as_people_would(
-    scorer: ScorerName, response: str, target: str, right: bool
-) -> None:
+def test_a_text_is_compared_as_people_would(scorer: str, response: str, target: str, right: bool) -> None:
     assert scored(scorer, response, target).right is right
 
 
@@ -107,12 +109,13 @@ def test_formulas_are_compared_by_what_they_mean(response: str, target: str, rig
     assert scored("mathematics", response, target).right is right
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
-def test_a_hostile_formula_is_wrong_and_its_process_ends() -> None:
-    begun = time.monotonic()
-    found = scored("mathematics", "Answer: $9^{9^{9^{9^{9}}}}!$", "1")
-    assert not found.right
-    assert time.monotonic() - begun < 60  # the limit holds; how fast is no matter
+def test_a_hostile_formula_is_not_right_and_its_process_ends() -> None:
+    start = time.monotonic()
+    outcome = scored("mathematics", "Answer: $9^{9^{9^{9^{9}}}}!$", "1")
+    assert not outcome.right
+    assert time.monotonic() - start < 200  # the limit holds; how fast is no matter
 
 
 @pytest.mark.slow
@@ -139,9 +142,9 @@ def test_a_program_is_run_against_its_tests(
     monkeypatch: pytest.MonkeyPatch, program: str, right: bool, reason: str
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "secret")
-    found = scored("code", f"Here:\n```python\n{program}\n```\n", "assert f(2) == 4")
-    assert found.right is right, found
-    assert reason in found.reason
+    outcome = scored("code", f"Here:\n```python\n{program}\n```\n", "assert f(2) == 4")
+    assert outcome.right is right, outcome
+    assert reason in outcome.reason
 
 
 HOSTILE: tuple[tuple[str, str], ...] = (
@@ -164,41 +167,31 @@ HOSTILE: tuple[tuple[str, str], ...] = (
 """A program, and how its score explains that it is wrong. TARGET is a folder with a file that has to stay."""
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(("program", "reason"), HOSTILE)
 def test_a_hostile_program_is_wrong_and_harms_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, reason: str
 ) -> None:
     monkeypatch.setattr(sys.modules[program_in.__module__], "LIMITS", Limits(seconds=3))
-    kept = tmp_path / "kept"
-    kept.write_text("x", encoding="utf-8")
-    found = scored("code", program.replace("TARGET", repr(str(tmp_path))), "assert f(2) == 4")
-    assert not found.right
-    assert re.search(reason, found.reason), found.reason
-    assert kept.read_text(encoding="utf-8") == "x"
+    outside = tmp_path / "kept"
+    outside.write_text("x", encoding="utf-8")
+    outcome = scored("code", program.replace("TARGET", repr(str(tmp_path))), "assert f(2) == 4")
+    assert not outcome.right
+    assert re.search(reason, outcome.reason), outcome.reason
+    assert outside.read_text(encoding="utf-8") == "x"
     assert scored("code", "def f(x): return 2 * x", "assert f(2) == 4").right
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("killed", ["0", "os.getppid()"])
-def test_a_program_that_kills_what_watches_it_does_not_outlive_it(tmp_path: Path, killed: str) -> None:
+def test_a_program_that_kills_what_watches_it_does_not_outlive_it(killed: str) -> None:
     """Where its parent is in view and dies, it dies with it."""
-    alive = tmp_path / "alive"
-    program = f"""
-import os, time
-try:
-    os.kill({killed}, 9)
-except OSError:
-    pass
-while True:
-    with open({str(alive)!r}, "a") as file:
-        file.write("x")
-    time.sleep(0.02)
-"""
-    asyncio.run(limited((sys.executable, "-c", program), limits=Limits(seconds=2)))
-    size = alive.stat().st_size if alive.exists() else 0
-    time.sleep(0.3)
-    assert (alive.stat().st_size if alive.exists() else 0) == size
+    mark = f"mark-{token_hex(8)}"
+    program = f"import os, time\ntry:\n    os.kill({killed}, 9)\nexcept OSError:\n    pass\ntime.sleep(100)"
+    with suppress(LimitedProcessError):
+        asyncio.run(limited(python(program, mark), limits=Limits(seconds=2)))
+    until(lambda: not processes_with(mark))
 
 
 _RESTLESS = """
@@ -208,50 +201,40 @@ for _ in range(3):
         os.setsid()
         if os.fork() == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            while True:
-                with open(sys.argv[1], "a") as file:
-                    file.write("x")
-                time.sleep(0.02)
+            time.sleep(100)
         os._exit(0)
 time.sleep(100)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("cancelled", [False, True])
-def test_nothing_outlives_a_program_that_is_stopped(tmp_path: Path, cancelled: bool) -> None:
-    """It starts processes in sessions of their own, which ignore signals; all end with it."""
-    alive = tmp_path / "alive"
+def test_nothing_outlives_a_program_that_is_stopped(cancelled: bool) -> None:
+    """It starts three processes in sessions of their own, which ignore signals; all end with it."""
+    mark = f"mark-{token_hex(8)}"
 
     async def stopped() -> None:
-        command = (sys.executable, "-c", _RESTLESS, str(alive))
-        running = asyncio.create_task(limited(command, limits=Limits(seconds=2)))
+        running = asyncio.create_task(limited(python(_RESTLESS, mark), limits=Limits(seconds=2)))
         if not cancelled:
-            assert (await running).code is None
+            assert (await running).stopped == "stopped after 2 s"
             return
-        while not alive.exists():  # noqa: ASYNC110 - another process writes it
-            await asyncio.sleep(0.02)
+        # With the supervisor, whose arguments have the mark, too.
+        await until_async(lambda: len(processes_with(mark)) == 5 or running.done())
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
 
     asyncio.run(stopped())
-    assert alive.exists()
-    size = alive.stat().st_size
-    time.sleep(0.3)
-    assert alive.stat().st_size == size
+    until(lambda: not processes_with(mark))
 
 
 @pytest.mark.slow
 def test_a_limited_process_has_no_network_where_the_system_lets_it() -> None:
     probe = "import os; print(os.readlink('/proc/self/ns/net'))"
-    if (
-        str(Path("/proc/self/ns/net").readlink())
-        in asyncio.run(limited((sys.executable, "-c", probe))).output
-    ):
+    if str(Path("/proc/self/ns/net").readlink()) in asyncio.run(limited(python(probe))).output:
         pytest.skip("this system gives no network namespaces to processes")
     connect = "import socket; socket.create_connection(('127.0.0.1', 9), timeout=1)"
-    assert "unreachable" in asyncio.run(limited((sys.executable, "-c", connect))).output.lower()
+    assert "unreachable" in asyncio.run(limited(python(connect))).output.lower()
 
 
 def test_code_runs_only_where_it_is_allowed() -> None:

@@ -12,10 +12,10 @@ from conductor.errors import DataError
 from conductor.learning.corrections.lessons import Lesson, lesson_of, read_rows
 from conductor.planner.corrections import LeftOut
 from conductor.planner.format import format_plan
-from conductor.planner.local.prompt import prompt_text
+from conductor.planner.local.local_prompt import prompt_text
 from conductor.workflow.model import Step, Workflow
 
-KNOWN = ("facts", "letters", "solver")
+NAMES = ("facts", "letters", "solver")
 POOL = ("gpt-5", "letters", "facts")
 GOOD = Workflow.of(
     [
@@ -39,7 +39,7 @@ def _row(about: dict[str, Any] | None = None, **plans: Workflow) -> dict[str, An
 
 @pytest.mark.parametrize("form", ["lists", "json", "names"])
 def test_a_pair_is_a_lesson_in_the_prompt_of_a_small_conductor(form: str):
-    lesson = lesson_of(_row({"form": form}, chosen=GOOD, rejected=GOOD.with_worker(1, "facts")), KNOWN)
+    lesson = lesson_of(_row({"form": form}, chosen=GOOD, rejected=GOOD.with_worker(1, "facts")), NAMES)
     assert isinstance(lesson, Lesson)
     assert lesson.chosen == GOOD
     assert lesson.rejected == GOOD.with_worker(1, "facts")
@@ -47,14 +47,14 @@ def test_a_pair_is_a_lesson_in_the_prompt_of_a_small_conductor(form: str):
 
 
 def test_a_rejected_plan_of_workers_that_are_not_known_is_no_part_of_the_lesson():
-    lesson = lesson_of(_row(chosen=GOOD, rejected=BAD), KNOWN)
+    lesson = lesson_of(_row(chosen=GOOD, rejected=BAD), NAMES)
     assert isinstance(lesson, Lesson)
     assert lesson.rejected is None
 
 
 def test_a_better_plan_alone_and_one_judged_good_are_lessons():
     for more in ({}, {"label": True}):
-        lesson = lesson_of(_row(completion=GOOD) | more, KNOWN)
+        lesson = lesson_of(_row(completion=GOOD) | more, NAMES)
         assert lesson == Lesson(query="How long is it?", workers=("facts", "letters"), chosen=GOOD)
 
 
@@ -71,17 +71,17 @@ def test_a_better_plan_alone_and_one_judged_good_are_lessons():
     ],
 )
 def test_what_teaches_nothing_is_left_out_with_its_reason(row: dict[str, Any], reason: str):
-    left_out = lesson_of(row, KNOWN)
+    left_out = lesson_of(row, NAMES)
     assert isinstance(left_out, LeftOut)
     assert reason in left_out.reason
 
 
 def test_a_file_that_is_no_export_is_refused_with_its_line(tmp_path: Path):
     file = tmp_path / "rows.jsonl"
-    file.write_text(json.dumps({"a": 1}) + "\n\n")
+    file.write_text(json.dumps({"a": 1}) + "\n\n", encoding="utf-8")
     assert list(read_rows(file)) == [{"a": 1}]
     for text, message in (("{", "line 1, is not JSON"), ("[]", "line 1, is no row")):
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=message):
             list(read_rows(file))
     with pytest.raises(DataError, match="cannot be read"):

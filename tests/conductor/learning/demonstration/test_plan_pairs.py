@@ -7,8 +7,8 @@ import pytest
 
 from conductor.errors import DataError
 from conductor.learning.demonstration.plan_pairs import (
-    ASKED,
     PLANS,
+    QUESTIONS,
     pairs_before,
     pairs_exam,
     planned_of,
@@ -18,14 +18,14 @@ from conductor.learning.demonstration.run_folder import RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.reward import Judge
 from conductor.orchard import orchard_pool
-from conductor.planner.local.prompt import plan_text
+from conductor.planner.local.local_prompt import plan_text
 
 
 @pytest.mark.slow
 def test_pairs_are_written_before_a_training_and_completed_after_it(tmp_path: Path):
     pool = orchard_pool()
     exam = pairs_exam(pool.names)
-    assert len({question.family for question in exam.questions}) == ASKED - 1
+    assert len({question.family for question in exam.questions}) == QUESTIONS - 1
     assert exam == pairs_exam(pool.names)
 
     def planned(plans: list[str]):
@@ -33,7 +33,7 @@ def test_pairs_are_written_before_a_training_and_completed_after_it(tmp_path: Pa
 
     folder = RunFolder(tmp_path, DemoSettings())
     assert read_pairs(tmp_path) is None
-    folder.write(PLANS, pairs_before(exam, planned(["nothing of the kind"] * ASKED)))
+    folder.write(PLANS, pairs_before(exam, planned(["nothing of the kind"] * QUESTIONS)))
     before = read_pairs(tmp_path)
     assert before is not None
     assert {(pair.before.workflow, pair.before.right, pair.after) for pair in before.pairs} == {
@@ -53,6 +53,6 @@ def test_pairs_are_written_before_a_training_and_completed_after_it(tmp_path: Pa
 
 @pytest.mark.parametrize("content", ["", "[]", '{"pairs": [{}]}'])
 def test_a_broken_file_is_named(tmp_path: Path, content: str):
-    (tmp_path / PLANS).write_text(content)
+    (tmp_path / PLANS).write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=r"plans\.json is no file of plans"):
         read_pairs(tmp_path)

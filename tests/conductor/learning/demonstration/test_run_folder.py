@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from child_process import child
 
 from conductor.errors import DataError
 from conductor.learning.demonstration.run_folder import METRICS, STATE, RunFolder, holder
@@ -23,7 +24,7 @@ def test_a_run_goes_on_with_the_metrics_of_its_last_state(tmp_path: Path):
         first.add({"kind": "grpo", "step": step})
     first.save(b"after two steps")
     first.add({"kind": "grpo", "step": 3})
-    with (tmp_path / "run" / METRICS).open("a") as file:
+    with (tmp_path / "run" / METRICS).open("a", encoding="utf-8") as file:
         file.write('{"kind": "gr')  # it was killed here
     again = RunFolder(tmp_path / "run", SETTINGS)
     assert again.load() == b"after two steps"
@@ -59,7 +60,7 @@ def test_a_folder_of_other_settings_is_left_as_it_is(tmp_path: Path):
     RunFolder(tmp_path, SETTINGS)
     with pytest.raises(DataError, match="other settings"):
         RunFolder(tmp_path, DemoSettings(seed=4))
-    assert json.loads((tmp_path / "settings.json").read_text())["seed"] == 3
+    assert json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))["seed"] == 3
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path):
@@ -73,9 +74,9 @@ def test_one_process_at_a_time_trains_in_a_folder(tmp_path: Path):
     folder = RunFolder(tmp_path, SETTINGS)
     assert holder(tmp_path) is None
     with folder.held():
-        found = holder(tmp_path)
-        assert found is not None
-        assert found.process == os.getpid()
+        owner = holder(tmp_path)
+        assert owner is not None
+        assert owner.process == os.getpid()
         with pytest.raises(DataError, match=f"Process {os.getpid()} trains"), folder.held():
             pass
         assert holder(tmp_path) is not None
@@ -84,6 +85,7 @@ def test_one_process_at_a_time_trains_in_a_folder(tmp_path: Path):
         pass
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_killed_process_holds_no_folder(tmp_path: Path):
     RunFolder(tmp_path, SETTINGS)
@@ -96,16 +98,14 @@ with RunFolder(Path({str(tmp_path)!r}), DemoSettings(seed=3)).held():
     print("held", flush=True)
     sys.stdin.read()
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
+    with child([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        found = holder(tmp_path)
-        assert found is not None
-        assert found.process == other.pid
+        owner = holder(tmp_path)
+        assert owner is not None
+        assert owner.process == other.pid
         other.kill()
-        other.wait()
+        other.wait(60)
     assert holder(tmp_path) is None
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from conductor.errors import DataError
+from conductor.learning.grpo.grpo_run import FILE, GrpoRun
 from conductor.learning.grpo.recipe import GrpoRecipe
-from conductor.learning.grpo.run import FILE, GrpoRun
 
 RUN = GrpoRun(recipe=GrpoRecipe(steps=10), data="mine", digest="d1", workers=(("a", "one"),))
 
@@ -44,10 +44,10 @@ def test_another_run_is_refused_and_the_first_one_stays(
 
 
 def test_a_file_that_cannot_be_read_is_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("{}")
+    (tmp_path / FILE).write_text("{}", encoding="utf-8")
     with pytest.raises(DataError, match=r"recipe\.json, which cannot be read"):
         RUN.begin(tmp_path)
-    assert (tmp_path / FILE).read_text() == "{}"
+    assert (tmp_path / FILE).read_text(encoding="utf-8") == "{}"
 
 
 def test_only_one_of_several_processes_writes(tmp_path: Path) -> None:

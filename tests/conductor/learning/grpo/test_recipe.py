@@ -13,6 +13,7 @@ def test_the_published_recipe_is_two_hundred_steps_of_four_questions_with_64_rol
     assert (recipe.steps, recipe.questions, recipe.rollouts, recipe.batch) == (200, 4, 64, 256)
     assert (recipe.temperature, recipe.learning_rate, recipe.beta, recipe.epsilon) == (1.0, 1e-6, 0.0, 0.2)
     assert (recipe.prompt_tokens, recipe.completion_tokens, recipe.max_steps) == (8192, 1024, 5)
+    assert (recipe.warm_up, recipe.held_out, recipe.evaluations) == (0.03, 0.2, 11)
 
 
 @pytest.mark.parametrize(

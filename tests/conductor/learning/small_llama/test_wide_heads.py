@@ -11,7 +11,7 @@ from local_conductor import TEXTS, random_weights, write_untrained
 
 from conductor.learning.small_llama.folder import as_safetensors
 from conductor.learning.small_llama.wide_heads import LEAST, with_wide_heads
-from conductor.llama.model import read_llama
+from conductor.llama.numpy_llama import read_llama
 
 pytestmark = pytest.mark.slow
 
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(("heads", "shared", "size"), [(4, 4, 16), (8, 8, 8), (8, 2, 8)])
 def test_every_text_is_continued_alike(tmp_path: Path, heads: int, shared: int, size: int):
     narrow, wide = (write_untrained(tmp_path / name) for name in ("narrow", "wide"))
-    config = json.loads((narrow / "config.json").read_text())
+    config = json.loads((narrow / "config.json").read_text(encoding="utf-8"))
     config |= {"num_attention_heads": heads, "num_key_value_heads": shared, "head_dim": size}
     weights = dict(random_weights(config, seed=1))
     for name in list(weights):
         if name.endswith(("k_proj.weight", "v_proj.weight")):
             weights[name] = weights[name][: shared * size]
-    for folder, (given, arrays) in ((narrow, (config, weights)), (wide, with_wide_heads(config, weights))):
-        (folder / "config.json").write_text(json.dumps(given))
+    for folder, (settings, arrays) in ((narrow, (config, weights)), (wide, with_wide_heads(config, weights))):
+        (folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
         (folder / "model.safetensors").write_bytes(as_safetensors(arrays))
     one, other = read_llama(narrow), read_llama(wide)
     assert (one.config.head_dim, other.config.head_dim) == (size, LEAST)

@@ -7,7 +7,7 @@ import pytest
 from conductor.errors import FormatError
 from conductor.planner.local.card import CARD, ConductorCard, Confidence, read_card
 
-GIVEN = ConductorCard(
+ORCHARD = ConductorCard(
     name="orchard",
     data="questions of the orchard",
     workers=("facts", "letters"),
@@ -18,8 +18,8 @@ GIVEN = ConductorCard(
 
 
 def test_a_card_is_read_as_it_was_written(tmp_path: Path):
-    (tmp_path / CARD).write_text(GIVEN.model_dump_json())
-    assert read_card(tmp_path) == GIVEN
+    (tmp_path / CARD).write_text(ORCHARD.model_dump_json(), encoding="utf-8")
+    assert read_card(tmp_path) == ORCHARD
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,6 @@ def test_a_card_is_read_as_it_was_written(tmp_path: Path):
 )
 def test_a_folder_without_a_card_that_can_be_read_is_refused(tmp_path: Path, content: str | None, named: str):
     if content is not None:
-        (tmp_path / CARD).write_text(content)
+        (tmp_path / CARD).write_text(content, encoding="utf-8")
     with pytest.raises(FormatError, match=named):
         read_card(tmp_path)

@@ -5,10 +5,8 @@ from local_conductor import PLAN, TEXTS, WORKERS
 from tokenizers import Tokenizer
 
 from conductor.learning.small_llama.tokenizer import make_tokenizer
-from conductor.planner.local.prompt import NameMask, local_prompt, plan_text, prompt_text
+from conductor.planner.local.local_prompt import NameMask, plan_text, prompt_text
 from conductor.planner.parsing.parse import parse
-from conductor.planner.protocol import PlanRequest
-from conductor.workers.protocol import WorkerCard
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +41,3 @@ def test_the_mask_ends_with_the_list_of_workers(tokenizer: Tokenizer):
     ending = [at for at, token in enumerate(ids) if token in mask.ends]
     assert [tokenizer.decode([ids[at]]) for at in ending] == [']\nsubtasks = ["']
     assert tokenizer.decode(ids[: ending[0]]) == "model_id = [facts, letters"
-
-
-def test_the_prompt_of_a_request_has_its_query_and_the_names_of_its_pool():
-    cards = tuple(
-        WorkerCard(name=name, kind="simulated", strengths="", model=name) for name in ("facts", "letters")
-    )
-    request = PlanRequest(query="How long is it?", workers=cards)
-    assert local_prompt(request) == prompt_text("How long is it?", ("facts", "letters"))

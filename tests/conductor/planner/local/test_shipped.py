@@ -10,11 +10,11 @@ import pytest
 
 from conductor.learning.demonstration.exam import Exam
 from conductor.learning.reward import Judge
-from conductor.llama.model import read_llama
+from conductor.llama.numpy_llama import read_llama
 from conductor.orchard import draw, orchard_pool
 from conductor.orchard.questions import Split
-from conductor.planner.local.planner import LocalConductor
-from conductor.planner.protocol import PlanRequest
+from conductor.planner.conductor import PlanRequest
+from conductor.planner.local.local_conductor import LocalConductor
 from conductor.workers.local_model import SHIPPED
 from conductor.workers.pool.built_in import built_in_file
 from conductor.workers.pool.pool import parse_pool
@@ -88,22 +88,25 @@ def _share(queries: list[str]) -> float:
     return sum(map(_handed_over, queries)) / len(queries)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_questions_of_other_worlds_are_handed_over():
     assert _share([line.strip() for line in FOREIGN.splitlines()]) >= 0.9
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(("split", "most"), [("test", 0.03), ("combinations", 0.03), ("wordings", 0.25)])
 def test_questions_of_its_own_world_are_planned(split: Split, most: float):
     assert _share([question.text for question in draw(90, seed=91, split=split)]) <= most
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_its_plans_answer_most_questions_that_it_was_not_trained_on():
     """As its card has it. The best worker alone is right on half of them, no router on three quarters."""
     pool = orchard_pool()
-    exam = Exam.drawn(90, pool.names, seed=92)
+    exam = Exam.of(90, pool.names, seed=92)
     plans = [shipped().write(question.text, pool.names)[1].text for question in exam.questions]
     outcomes = asyncio.run(Judge(pool).judge(plans, exam.items, exam.pools))
     assert sum(outcome.right for outcome in outcomes) / len(outcomes) >= 0.85

@@ -1,5 +1,6 @@
 """Any text at all: it never crashes, never runs code, and takes work in proportion to its length."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -88,18 +89,57 @@ def test_code_in_a_plan_is_never_run(place: str, tmp_path: Path) -> None:
         ("", "</think>"),
         ("", "<think>"),
         ("", "```\n"),
+        ("subtasks = ['", "$x \\nu "),
+        ("subtasks = ['C:", "\\n"),
+        ("", '{\\"steps'),
+        ("", "model_id：［"),
+        ("", "For example: [{"),
     ],
 )
 def test_work_grows_with_the_length_of_a_hostile_text(start: str, repeated: str) -> None:
     def text(length: int) -> str:
         return (start + repeated * length)[:length]
 
-    found = growth(lambda text: parse(text, workers=("a",)), text, package="conductor.planner", length=1_500)
-    assert found == pytest.approx(2, abs=0.2)
+    factor = growth(lambda text: parse(text, workers=("a",)), text, package="conductor.planner", length=1_500)
+    assert factor == pytest.approx(2, abs=0.2)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("repeated", ["[", "{", '"', "'", "`", "<think>", "access_list = [[", '{"steps":[{"'])
+@pytest.mark.parametrize(
+    "repeated", ["[", "{", '"', "'", "`", "<think>", "\\(", "$", "access_list = [[", '{"steps":[{"']
+)
 def test_a_long_text_of_one_mark_is_read_to_its_end(repeated: str) -> None:
     with patience():
         assert not parse(repeated * (100_000 // len(repeated)), workers=("a",)).ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "start",
+    [
+        "subtasks = ['a'",
+        "subtasks = ['a',",
+        "{'a': 'b'",
+        "{'a': 'b',",
+        "{",
+        "model_id =",
+        "model_id",
+        "[",
+        ': "',
+        "-",
+    ],
+)
+def test_a_wide_gap_is_passed_over_once(start: str) -> None:
+    with patience():
+        assert not parse(f"{start}{' ' * 200_000}x", workers=("a",)).ok
+
+
+def test_a_gap_of_many_comments_takes_no_room() -> None:
+    """Where all of them are one match, it remembers a place to go back to for each."""
+    text = f"model_id = [{'/**/' * 4_000}"
+    tracemalloc.start()
+    try:
+        assert not parse(text, workers=("a",)).ok
+        assert tracemalloc.get_traced_memory()[1] < 5 * len(text)
+    finally:
+        tracemalloc.stop()

@@ -32,6 +32,33 @@ def messages(text: str, dialect: Dialect = "any") -> list[tuple[int | None, str]
     return [(problem.step, problem.message) for problem in problems]
 
 
+@pytest.mark.parametrize(
+    ("text", "ok", "first"),
+    [
+        (lists(), True, ""),
+        (lists()[:-3], False, "The answer was cut off at its token limit"),
+        ('{"reasoning": "So", "steps": [{"instruction": "a"', False, "The answer was cut off"),
+        ("<think>long", False, "The answer was cut off"),
+        ("", False, "The answer was cut off"),
+        (lists(models="[9, 1]") + "\nBetter:", False, "The answer was cut off"),
+    ],
+)
+def test_a_text_that_ends_at_its_token_limit_is_called_cut_unless_its_plan_is_whole(
+    text: str, ok: bool, first: str
+) -> None:
+    report = parse(text, workers=POOL, cut=True)
+    assert report.ok is ok
+    assert "".join(problem.message for problem in report.problems[:1]).startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("form", "words"), [("json", "one JSON object that has the key steps"), ("lists", "the lists model_id")]
+)
+def test_a_text_without_a_plan_is_told_the_form_that_was_asked_for(form: Form, words: str) -> None:
+    (problem,) = parse("Just ask Alpha.", workers=POOL, form=form).problems
+    assert words in problem.message
+
+
 def test_a_plan_as_published_needs_no_repair() -> None:
     report = parse("Let me see.\n" + access_entries("[]", "[0]", '["all"]') + "\n", workers=POOL)
     assert report.workflow is not None
@@ -274,7 +301,7 @@ def test_an_instruction_keeps_its_exact_text(written: str, instruction: str, rep
         (lists(models="[0, -1]"), 1, "Step 2 asks for worker -1"),
         (lists(models="[0, 3]"), 1, "0 (Alpha), 1 (Beta), 2 (Gamma)"),
         (lists(models='[0, "Delta"]'), 1, "Step 2 names the worker 'Delta'"),
-        (lists(models="[0.0, 1]"), 0, "Step 1 has 0.0 for its worker"),
+        (lists(models="[0.5, 1]"), 0, "Step 1 has 0.5 for its worker"),
         (lists(models="[True, 1]"), 0, "Step 1 has True for its worker"),
         (lists(models="[0, null]"), 1, "Step 2 has null for its worker"),
         (lists(models="[0, [1]]"), 1, "Step 2 has a list for its worker"),
@@ -283,9 +310,9 @@ def test_an_instruction_keeps_its_exact_text(written: str, instruction: str, rep
         (lists(access="[[1], []]"), 0, "Step 1 reads step 2 (written 1), which is not before it"),
         (lists(access="[[], [7]]"), 1, "Step 2 reads step 8 (written 7)"),
         (lists(access="[[], [-1]]"), 1, "Step 2 reads -1"),
-        (lists(access="[[], [0.0]]"), 1, "Step 2 has the access entry 0.0"),
+        (lists(access="[[], [0.5]]"), 1, "Step 2 has the access entry 0.5"),
         (lists(access='[[], ["step 1"]]'), 1, "Step 2 has the access entry 'step 1'"),
-        (lists(access="[[], [[0]]]"), 1, "Step 2 has the access entry a list"),
+        (lists(access="[[], [[[0]]]]"), 1, "Step 2 has the access entry a list"),
         (lists(access="[[], None]"), 1, "Step 2 has no access list"),
         (lists(access="[null, []]"), 0, "Step 1 has no access list"),
         (lists().rpartition("\n")[0], None, "The list access_list is missing"),
@@ -297,7 +324,7 @@ def test_an_instruction_keeps_its_exact_text(written: str, instruction: str, rep
         (lists("[0]", f'["{"x" * (MAX_INSTRUCTION + 1)}"]', "[[]]"), 0, "the limit is 100,000"),
         (access_entries(*["[]"] * 6), None, "The plan has 6 steps; the limit is 5"),
         (access_entries(*["[]"] * 200), None, "The plan has 200 steps; the limit is 5"),
-        (lists("[]", "[]", "[]"), None, "The three lists are empty"),
+        (lists("[]", "[]", "[]"), None, "The plan has no step"),
         (lists().replace("[", ""), None, "The list subtasks has a label, but no list follows it"),
         ("Just ask Alpha.", None, "There is no plan in the text"),
         ("", None, "There is no plan in the text"),
@@ -329,12 +356,12 @@ def test_an_instruction_keeps_its_exact_text(written: str, instruction: str, rep
         (lists(models="[0,, 1]"), None, "an entry is missing before a comma"),
         (lists(models="[0, 1}"), None, "} stands where a ] should close it"),
         (lists(models="[" * 50), None, "more than 32 brackets"),
-        (lists(models="[0, <think>hm</think> 1]"), None, "a <think> block stands inside it"),
+        (lists(models="[0, <think>hm</think> 1]"), None, "thoughts stand inside it"),
         ('{"steps": [{"subtask": "a", "agent": 0}]}', 0, "Step 1 has no access list"),
         ('{"steps": [{"subtask": "a", "access": []}]}', 0, "Step 1 names no worker"),
         ('{"steps": [{"agent": 0, "access": []}]}', 0, "Step 1 has nothing for its subtask"),
         ('{"steps": [{"agent": 0, "access": [}]}', None, "The steps cannot be read"),
-        ('{"steps": []}', None, "The three lists are empty"),
+        ('{"steps": []}', None, "The plan has no step"),
         ('{"model_id": 0, "subtasks": ["a"], "access_list": [[]]}', None, "it is not a list"),
         ('{"model_id": [0], "subtasks": ["a"]}', None, "The list access_list is missing"),
     ],
@@ -439,8 +466,8 @@ def test_three_empty_lists_return_the_previous_answer_from_the_second_round_on(t
 
 
 def test_a_number_that_an_entry_repeats_is_one_problem() -> None:
-    found = messages(lists(access="[[], [7, 7, 8]]"))
-    assert [message[:29] for _, message in found] == [
+    problems = messages(lists(access="[[], [7, 7, 8]]"))
+    assert [message[:29] for _, message in problems] == [
         "Step 2 reads step 8 (written ",
         "Step 2 reads step 9 (written ",
     ]
@@ -476,5 +503,5 @@ def test_the_reasoning_key_of_a_json_plan_is_its_reasoning() -> None:
     step = '{"instruction": "do", "model_id": 0, "access": []}'
     report = parse(f'{{"reasoning": " One fact. ", "steps": [{step}]}}', workers=["alpha"])
     assert (report.ok, report.reasoning) == (True, "One fact.")
-    kept = parse('{"reasoning": "It is right.", "steps": []}', workers=["alpha"], round=2)
-    assert (kept.return_previous, kept.reasoning) == (True, "It is right.")
+    plan = parse('{"reasoning": "It is right.", "steps": []}', workers=["alpha"], round=2)
+    assert (plan.return_previous, plan.reasoning) == (True, "It is right.")

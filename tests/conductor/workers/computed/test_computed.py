@@ -1,4 +1,4 @@
-"""A vote and a selection return one visible response unchanged, and say how they came to it."""
+"""A vote and a selection return one visible response unchanged, and report how they came to it."""
 
 from __future__ import annotations
 

@@ -16,15 +16,15 @@ SERVER = LocalServer("Ollama", "http://127.0.0.1:11434/v1", ())
 
 
 class Loop:
-    """Stands for the background loop: what was begun ends when a test has it end."""
+    """Stands for the background loop: a search ends when a test has it end."""
 
     def __init__(self) -> None:
-        self.begun: list[Future[tuple[LocalServer, ...]]] = []
+        self.searches: list[Future[tuple[LocalServer, ...]]] = []
 
     def spawn(self, coroutine):
         coroutine.close()
-        self.begun.append(Future())
-        return self.begun[-1]
+        self.searches.append(Future())
+        return self.searches[-1]
 
 
 def test_two_tabs_ask_once_and_a_later_page_asks_again(monkeypatch):
@@ -33,22 +33,22 @@ def test_two_tabs_ask_once_and_a_later_page_asks_again(monkeypatch):
     assert finder.look(wait=0) == ()
     assert finder.look(wait=0) == ()
     assert finder.looking
-    assert len(loop.begun) == 1
-    loop.begun[0].set_result((SERVER,))
+    assert len(loop.searches) == 1
+    loop.searches[0].set_result((SERVER,))
     assert finder.look(wait=0) == (SERVER,)
     assert not finder.looking
     assert finder.look(wait=0) == (SERVER,)
-    assert len(loop.begun) == 1
+    assert len(loop.searches) == 1
     monkeypatch.setattr(module, "FRESH_SECONDS", -1.0)
     assert finder.look(wait=0) == (SERVER,)
-    assert len(loop.begun) == 2
+    assert len(loop.searches) == 2
 
 
 def test_a_setting_that_cannot_be_read_is_an_error_until_it_is_looked_for_again(monkeypatch):
     loop = Loop()
     finder = Finder(loop.spawn)
     finder.look(wait=0)
-    loop.begun[0].set_exception(PoolError("no port"))
+    loop.searches[0].set_exception(PoolError("no port"))
     for _ in range(2):
         with pytest.raises(PoolError):
             finder.look(wait=0)
@@ -56,7 +56,7 @@ def test_a_setting_that_cannot_be_read_is_an_error_until_it_is_looked_for_again(
     monkeypatch.setattr(module, "FRESH_SECONDS", -1.0)
     with pytest.raises(PoolError):
         finder.look(wait=0)
-    loop.begun[1].set_result((SERVER,))
+    loop.searches[1].set_result((SERVER,))
     assert finder.look(wait=0) == (SERVER,)
 
 
@@ -71,5 +71,5 @@ def test_a_real_loop_looks_at_no_port_where_none_is_listed(monkeypatch):
         assert not finder.looking
     finally:
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(30)
+        thread.join(60)
         loop.close()

@@ -12,7 +12,7 @@ from conductor.workers.discovery.models import (
     worker_name,
 )
 from conductor.workers.discovery.offers import _FAMILIES
-from conductor.workers.endpoint.wire import ServedModel
+from conductor.workers.endpoint.catalogue import ServedModel
 
 LISTS = {
     "OpenAI": (
@@ -44,9 +44,9 @@ LISTS = {
 
 @pytest.mark.parametrize("service", LISTS)
 def test_the_newest_of_each_family_is_taken(service):
-    listed, taken = LISTS[service]
-    assert list(newest(listed.split(), _FAMILIES[service])) == taken
-    assert list(newest(reversed(listed.split()), _FAMILIES[service])) == taken
+    listed, expected = LISTS[service]
+    assert list(newest(listed.split(), _FAMILIES[service])) == expected
+    assert list(newest(reversed(listed.split()), _FAMILIES[service])) == expected
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,22 @@ def test_the_largest_plans_and_without_sizes_the_first():
 
 
 @pytest.mark.parametrize(
-    ("model", "taken", "name"),
+    ("model", "used_names", "name"),
     [
         ("gemma3:27b", (), "gemma3"),
         ("gemma3:4b", ("gemma3",), "gemma3-4b"),
         ("gemma3:4b", ("gemma3", "gemma3-4b"), "gemma3-2"),
         ("Qwen/Qwen3-32B", (), "Qwen3-32B"),
         ("claude-haiku-4-5-20251001", (), "claude-haiku-4-5"),
-        ("maker/", (), "maker/"),
+        ("maker/", (), "maker"),
+        ("/", (), "/"),
+        (r"C:\models\my model.gguf", (), "my model.gguf"),
+        (r"\\server\models\x.gguf", (), "x.gguf"),
+        ("/home/u/models/qwen2.5-7b-q4_k_m.gguf", (), "qwen2.5-7b-q4_k_m.gguf"),
+        ("models/gemini-2.5-flash", (), "gemini-2.5-flash"),
+        ("@cf/meta/llama-3-8b-instruct", (), "llama-3-8b-instruct"),
+        ("hf.co/bartowski/Llama-3.2-1B-GGUF:Q4_K_M", (), "Llama-3.2-1B-GGUF"),
     ],
 )
-def test_a_workers_name_is_the_models_shortest_that_is_free(model, taken, name):
-    assert worker_name(model, taken) == name
+def test_a_workers_name_is_the_models_shortest_that_is_free(model, used_names, name):
+    assert worker_name(model, used_names) == name

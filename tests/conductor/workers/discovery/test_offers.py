@@ -10,11 +10,11 @@ from fake_openai import FakeOpenAI, serving
 
 from conductor.errors import PoolError
 from conductor.workers.discovery.local_servers import LocalServer
-from conductor.workers.discovery.offers import BASE_URL, Offer, list_models, of_service, offers, with_offer
-from conductor.workers.endpoint.wire import ServedModel
-from conductor.workers.keys.hosts import HOSTS_FILE
+from conductor.workers.discovery.offers import Offer, list_models, of_service, offers, with_offer
+from conductor.workers.endpoint.catalogue import ServedModel
+from conductor.workers.keys.hosts import BASE_URL, hosts_file
 from conductor.workers.keys.services import HOSTED
-from conductor.workers.pool.pool import offline_pool, parse_pool
+from conductor.workers.pool.pool import built_in_pool, parse_pool
 from conductor.workers.pool.toml_editor import PoolDocument
 
 KEY = "sk-marked-0123456789"
@@ -41,7 +41,7 @@ def service():
 
 def test_servers_and_keys_are_offered_by_what_the_pool_does_not_have(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    local, keyed = offers(offline_pool(), [OLLAMA])
+    local, keyed = offers(built_in_pool(), [OLLAMA])
     assert [model.name for model in local.models or ()] == ["qwen3:8b", "gemma3:27b"]
     assert keyed == Offer("Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY")
     left, _ = offers(parse_pool(POOL), [OLLAMA])
@@ -57,21 +57,20 @@ def test_every_service_is_offered_by_its_variable_and_its_host_needs_no_further_
     service, monkeypatch
 ):
     monkeypatch.setenv(service.api_key_env, KEY)
-    [offer] = offers(offline_pool(), [])
-    assert (offer.name, offer.models, offer.known) == (service.name, None, True)
+    [offer] = offers(built_in_pool(), [])
+    assert (offer.name, offer.models, offer.has_known_host) == (service.name, None, True)
 
 
 async def test_a_list_is_asked_for_once_with_the_key_and_the_sensible_ones_are_taken(service, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv(BASE_URL, service.base_url)
-    [offer] = offers(offline_pool(), [])
-    assert not offer.known
+    [offer] = offers(built_in_pool(), [])
+    assert not offer.has_known_host
     assert not service.log.entries
     listed = await list_models(offer)
     assert [model.name for model in listed.models or ()] == ["gpt-5", "gpt-5-mini"]
     assert [entry.path for entry in service.log.entries] == ["/v1/models"]
-    assert offer.known
-    assert HOSTS_FILE.read_text() == f"OPENAI_API_KEY {offer.origin}\n"
+    assert not hosts_file().exists()
     assert await list_models(listed) is listed
 
 
@@ -99,7 +98,7 @@ async def test_an_address_of_the_environment_that_is_none_gets_no_key(monkeypatc
     with pytest.raises(PoolError, match=r"^OPENAI_BASE_URL") as caught:
         await list_models(of_service(HOSTED[0]))
     assert "word" not in str(caught.value).replace("password", "")
-    assert not HOSTS_FILE.exists()
+    assert not hosts_file().exists()
 
 
 async def test_a_list_without_a_model_that_answers_is_named(monkeypatch):
@@ -117,7 +116,7 @@ def opened(text: str | None) -> PoolDocument:
 
 
 def test_a_new_file_gets_the_workers_and_the_largest_as_conductor():
-    [offer] = offers(offline_pool(), [OLLAMA])
+    [offer] = offers(built_in_pool(), [OLLAMA])
     document, done = with_offer(opened(None), offer)
     assert done == "Added qwen3, gemma3 (Ollama); gemma3:27b writes the workflows."
     pool = document.save()
@@ -143,7 +142,7 @@ def test_a_file_that_is_there_keeps_what_it_has_and_who_plans():
 
 
 def test_models_that_the_file_has_are_not_added_again():
-    [offer] = offers(offline_pool(), [OLLAMA])
+    [offer] = offers(built_in_pool(), [OLLAMA])
     document, _ = with_offer(opened(POOL), offer)
     assert [worker["model"] for worker in document.workers] == ["gemma3:27b", "qwen3:8b"]
     assert with_offer(document, offer) == (document, "The pool has the models of Ollama already.")
@@ -151,10 +150,34 @@ def test_models_that_the_file_has_are_not_added_again():
 
 def test_a_service_of_one_key_is_written_by_its_variable_alone(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    [offer] = offers(offline_pool(), [])
+    [offer] = offers(built_in_pool(), [])
     listed = offer._replace(models=(ServedModel(name="claude-sonnet-9"), ServedModel(name="claude-haiku-9")))
     document, done = with_offer(opened(None), listed)
     assert done == "Added claude-sonnet-9, claude-haiku-9 (Anthropic); claude-sonnet-9 writes the workflows."
     assert KEY not in document.text
     assert {table["api_key_env"] for table in document.workers} == {"ANTHROPIC_API_KEY"}
     assert not document.pool().unusable
+
+
+def test_a_person_chooses_workers_their_strengths_and_who_plans():
+    models = tuple(ServedModel(name=name) for name in ("qwen3:8b", "gemma3:27b", "mystery"))
+    offer = Offer("Ollama", "http://127.0.0.1:11434/v1", models=models[1:])
+    strengths = {"gemma3:27b": "", "mystery": "puzzles"}
+    document, done = with_offer(opened(POOL), offer, planner=models[0], strengths=strengths)
+    assert done == "Added mystery (Ollama); qwen3:8b writes the workflows."
+    added = document.workers[-1]
+    assert (added["model"], added["strengths"]) == ("mystery", "puzzles")
+    assert document.conductor is not None
+    assert document.conductor["model"] == "qwen3:8b"
+    # Another one in its place, without a worker more.
+    document, done = with_offer(document, offer._replace(models=()), planner=models[2])
+    assert done == "mystery writes the workflows."
+    assert document.conductor is not None
+    assert document.conductor["model"] == "mystery"
+    assert document.pool().names == ("mine", "mystery")
+
+
+def test_strengths_that_a_person_empties_are_left_out():
+    offer = Offer("Ollama", "http://127.0.0.1:11434/v1", models=(ServedModel(name="qwen3:8b"),))
+    document, _ = with_offer(opened(None), offer, strengths={"qwen3:8b": " "})
+    assert "strengths" not in document.workers[0]

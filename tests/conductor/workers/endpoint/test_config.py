@@ -123,3 +123,26 @@ def test_the_key_is_looked_up_when_it_is_needed(monkeypatch: pytest.MonkeyPatch)
     assert endpoint.key() == "sk-marked"
     assert "sk-marked" not in repr(endpoint) + endpoint.model_dump_json()
     assert Endpoint(base_url=URL, model="m").key() is None
+
+
+@pytest.mark.parametrize(
+    ("base_url", "times", "characters", "first_token", "total"),
+    [
+        ("http://127.0.0.1:8080/v1", {}, 0, 300, 1_200),
+        ("http://localhost:8080/v1", {}, 3_400, 640, 1_540),
+        ("http://[::1]:8080/v1", {}, 3_400, 640, 1_540),
+        ("http://127.0.0.1:8080/v1", {"first_token": 5.0}, 3_400, 5, 1_540),
+        ("http://127.0.0.1:8080/v1", {"first_token": 120.0, "total": 600.0}, 3_400, 120, 600),
+        ("http://192.168.0.7:8080/v1", {}, 3_400, 120, 600),
+        ("https://api.openai.com/v1", {}, 3_400, 120, 600),
+        ("https://localhost.example.org/v1", {}, 3_400, 120, 600),
+    ],
+)
+def test_a_server_on_this_machine_is_waited_for_by_the_length_of_the_prompt(
+    base_url: str, times: dict[str, float], characters: int, first_token: float, total: float
+) -> None:
+    patience = (
+        Endpoint(base_url=base_url, model="m", patience=Patience(**times)).for_prompt(characters).patience
+    )
+    assert (patience.first_token, patience.total) == (first_token, total)
+    assert (patience.connect, patience.between_tokens) == (10, 60)

@@ -11,8 +11,8 @@ from workflow_cases import workflow_of
 from conductor.errors import AnswerFormError
 from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.messages import Sampling
-from conductor.workers.endpoint.worker import OpenAIWorker
-from conductor.workers.offline.experts import OfflineExpert
+from conductor.workers.calculator.calculator_worker import Calculator
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, Worker
@@ -58,8 +58,8 @@ async def test_a_wrong_answer_is_withdrawn_and_asked_for_again_with_the_reason(f
         "(8 withdrawn)",
         'text: {"n": 1}',
     ]
-    asked, answer, reason = (fake_openai.settled().body or {})["messages"]
-    assert asked["role"] == "user"
+    question, answer, reason = (fake_openai.settled().body or {})["messages"]
+    assert question["role"] == "user"
     assert (answer["role"], answer["content"]) == ("assistant", '{"m": 1}')
     assert "'n' is a required property" in reason["content"]
 
@@ -123,7 +123,7 @@ async def test_a_run_counts_both_answers(fake_openai: Served) -> None:
     ("other", "refusal"),
     [
         (SimulatedWorker(name="beta", answer='{"n": 1}'), "beta is simulated and calls no model"),
-        (OfflineExpert("mathematics"), "is no model of an endpoint"),
+        (Calculator(), "is no model of an endpoint"),
     ],
 )
 async def test_who_calls_no_model_is_refused(fake_openai: Served, other: Worker, refusal: str) -> None:

@@ -13,7 +13,7 @@ from workflow_cases import workflow_of
 from conductor.runs.events import Event, StepDelta
 from conductor.runs.state import fold
 from conductor.values.messages import Sampling, Usage
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price
 
@@ -28,11 +28,11 @@ def test_its_card_says_all_that_is_known_of_it() -> None:
         sampling=Sampling(max_tokens=7),
         price=price,
         context=100,
-        prompt_style="paper",
+        prompt_style="research",
         fallback="beta",
     ).card
     assert (card.name, card.kind, card.model, card.endpoint) == ("alpha", "model", "gpt", URL)
-    assert (card.sampling.max_tokens, card.takes_sampling, card.prompt_style) == (7, True, "paper")
+    assert (card.sampling.max_tokens, card.takes_sampling, card.prompt_style) == (7, True, "research")
     assert (card.price, card.context, card.fallback, card.nested) == (price, 100, "beta", False)
     assert card.parameters == '{"extra": {"top_k": 3}}'
     assert card.strengths == "a language model, gpt"
@@ -78,6 +78,23 @@ async def test_a_call_costs_what_its_tokens_cost(
     assert usage.cost == (None if cost is None else pytest.approx(cost))
     if model == "simulated":
         assert usage.total == 9
+
+
+@pytest.mark.parametrize(
+    ("cached", "price", "cost"),
+    [
+        (8, Price(prompt=10, completion=100, cached=1), 2 * 10 + 8 * 1 + 3 * 100),
+        (0, Price(prompt=10, completion=100, cached=1), 10 * 10 + 3 * 100),
+        (None, Price(prompt=10, completion=100, cached=1), 10 * 10 + 3 * 100),
+        (8, Price(prompt=10, completion=100), 10 * 10 + 3 * 100),
+        (99, Price(prompt=10, completion=100, cached=0), 3 * 100),
+    ],
+)
+def test_tokens_of_a_cached_prompt_cost_their_own_price(
+    cached: int | None, price: Price, cost: float
+) -> None:
+    usage = Usage(prompt_tokens=10, completion_tokens=3, cached_tokens=cached)
+    assert price.of(usage) == pytest.approx(cost / 1_000_000)
 
 
 async def test_a_steps_sampling_is_what_is_sent(fake_openai: Served) -> None:

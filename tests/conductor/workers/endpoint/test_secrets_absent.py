@@ -14,7 +14,7 @@ from worker_cases import events_of, run_of
 from workflow_cases import workflow_of
 
 from conductor.errors import ConductorError
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool, parse_pool
 

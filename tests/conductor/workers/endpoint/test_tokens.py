@@ -173,9 +173,9 @@ def test_a_home_folder_is_understood(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_another_tokenizer_makes_no_step_run_again(file: Path) -> None:
     plain = parse_pool(MODEL.replace('tokenizer = "{tokenizer}"\n', "")).cards["alpha"]
-    counted = parse_pool(MODEL.format(tokenizer=file)).cards["alpha"]
+    exact = parse_pool(MODEL.format(tokenizer=file)).cards["alpha"]
     assert plain.tokenizer is None
-    assert plain.identity == counted.identity
+    assert plain.identity == exact.identity
 
 
 @pytest.mark.parametrize(
@@ -196,12 +196,12 @@ def test_a_fault_is_told_with_its_line(tmp_path: Path, name: str, content: str |
         (tmp_path / name).write_text(content, encoding="utf-8")
     pool = tmp_path / "pool.toml"
     pool.write_text(MODEL.format(tokenizer=name), encoding="utf-8")
-    with pytest.raises(PoolError, match="line 5: worker 1, tokenizer: ") as found:
+    with pytest.raises(PoolError, match="line 5: worker 1, tokenizer: ") as error:
         read_pool(pool)
-    assert message in str(found.value)
-    assert (found.value.line, found.value.key) == (5, "tokenizer")
-    assert found.value.reason is not None
-    assert message in found.value.reason
+    assert message in str(error.value)
+    assert (error.value.line, error.value.key) == (5, "tokenizer")
+    assert error.value.reason is not None
+    assert message in error.value.reason
 
 
 def test_only_a_model_has_one(tmp_path: Path) -> None:

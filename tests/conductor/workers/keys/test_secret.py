@@ -16,12 +16,14 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The secrets file of a folder of our own, in which we are."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".streamlit").mkdir()
-    return tmp_path / ".streamlit/secrets.toml"
+    file = tmp_path / ".streamlit/secrets.toml"
+    file.touch(mode=0o600)
+    return file
 
 
 def test_the_environment_goes_before_the_file(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_secret("ALPHA_API_KEY") is None
-    secrets.write_text('ALPHA_API_KEY = "from-the-file"\n[other]\nALPHA_KEY = "inner"\n')
+    secrets.write_text('ALPHA_API_KEY = "from-the-file"\n[other]\nALPHA_KEY = "inner"\n', encoding="utf-8")
     assert find_secret("ALPHA_API_KEY") == "from-the-file"
     monkeypatch.setenv("ALPHA_API_KEY", " \n")
     assert find_secret("ALPHA_API_KEY") == "from-the-file"
@@ -52,6 +54,7 @@ def test_a_file_or_key_that_is_wrong_is_named_without_what_is_in_it(
 
 
 def test_a_secrets_file_that_is_a_folder_is_named(secrets: Path) -> None:
+    secrets.unlink()
     secrets.mkdir()
     with pytest.raises(PoolError, match=r"secrets\.toml cannot be read"):
         find_secret("ALPHA_API_KEY")
@@ -83,7 +86,7 @@ def test_a_name_that_a_key_has_is_looked_up(
 def test_no_other_name_is_looked_up_whoever_asks(
     secrets: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    secrets.write_text(f'"{variable}" = "sk-marked"\n{KEY_NAMES} = "{variable}"')
+    secrets.write_text(f'"{variable}" = "sk-marked"\n{KEY_NAMES} = "{variable}"', encoding="utf-8")
     monkeypatch.setenv(KEY_NAMES, "CONDUCTOR_DATABASE_URL,CONDUCTOR_API_KEY,conductor_fake_API_KEY")
     if variable:
         monkeypatch.setenv(variable, "sk-marked")
@@ -99,7 +102,9 @@ def test_the_values_of_all_variables_that_may_hold_a_key_are_known(
         monkeypatch.delenv(variable)
     monkeypatch.setenv("ALPHA_API_KEY", " sk-from-outside\n")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-ours")
-    secrets.write_text('BETA_API_KEY = "sk-from-the-file"\nport = 1\n[GAMMA_API_KEY]\nkey = "inner"\n')
+    secrets.write_text(
+        'BETA_API_KEY = "sk-from-the-file"\nport = 1\n[GAMMA_API_KEY]\nkey = "inner"\n', encoding="utf-8"
+    )
     assert sorted(known_keys()) == ["sk-from-outside", "sk-from-the-file"]
-    secrets.write_text("BETA_API_KEY = no text")
+    secrets.write_text("BETA_API_KEY = no text", encoding="utf-8")
     assert known_keys() == ("sk-from-outside",)

@@ -23,8 +23,8 @@ from conductor.workers.keys.services import HOSTED, service_of
     ],
 )
 def test_a_key_is_recognised_by_how_it_begins(key, name):
-    found = service_of(key)
-    assert (found and found.name) == name
+    service = service_of(key)
+    assert (service and service.name) == name
 
 
 def test_no_mark_begins_another_services_keys():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from conductor.values.messages import Completion, Message, Part, Request
-from conductor.workers.orchard.arithmetic import sum_in
-from conductor.workers.orchard.families import reading
-from conductor.workers.orchard.skills import KNOWN, SKILLS, SLIP, SLIPS, chance
-from conductor.workers.orchard.worker import OrchardWorker
+from conductor.workers.orchard.orchard_worker import OrchardWorker
+from conductor.workers.orchard.reading import reading
+from conductor.workers.orchard.skills import KNOWN_SHARE, SKILLS, SLIP, SLIPS, chance
+from conductor.workers.orchard.sums import sum_in
 
 LONG = "What is {} times 3 plus 4 times 5 minus 6?"
 CAPITAL = "The capital of France has how many letters?"
@@ -77,26 +77,22 @@ async def test_the_solver_slips_in_the_same_half_of_the_long_sums_and_the_checke
 
 async def test_the_generalist_knows_half_and_else_repeats_what_most_answer() -> None:
     queries = [f"What is {number} times 3 plus 4?" for number in range(2, 40)]
-    known = [query for query in queries if chance("knows", query) < KNOWN]
-    assert 0 < len(known) < len(queries)
+    known_queries = [query for query in queries if chance("knows", query) < KNOWN_SHARE]
+    assert 0 < len(known_queries) < len(queries)
     for query in queries:
-        found = reading(query)
-        assert found is not None
+        solution = reading(query)
+        assert solution is not None
         completion = await answer(
             "generalist", request(query, "Answer.", "Answer: 1", "Answer: 2", "Answer: 2")
         )
-        assert completion.text.endswith(f"Answer: {found.answer if query in known else 2}")
+        assert completion.text.endswith(f"Answer: {solution.answer if query in known_queries else 2}")
     assert (await answer("generalist", request("Who wrote Faust?"))).finish_reason == "refused"
 
 
-@pytest.mark.slow
-async def test_a_question_of_another_world_goes_to_the_built_in_expert() -> None:
-    for skill, query, expected in (
-        ("solver", "What is the derivative of x^2?", "2*x"),
-        ("facts", "What are the official languages of Switzerland?", "Romansh"),
-    ):
-        completion = await answer(skill, request(query))
-        assert expected in completion.text
+async def test_a_question_of_another_world_is_declined() -> None:
+    for skill in SKILLS:
+        completion = await answer(skill, request("Who wrote Faust?"))
+        assert completion.finish_reason == "refused"
         assert completion.usage.total
 
 
@@ -112,10 +108,10 @@ async def test_a_question_of_another_world_goes_to_the_built_in_expert() -> None
     ],
 )
 def test_a_sum_in_words_multiplies_first(text: str, value: int | None) -> None:
-    found = sum_in(text)
-    assert found is not None
-    assert found.value() == value
-    assert found.value(first=2) == (value if value is not None else 10)
+    total = sum_in(text)
+    assert total is not None
+    assert total.value() == value
+    assert total.value(first=2) == (value if value is not None else 10)
 
 
 def test_a_text_without_a_sum_has_none() -> None:

@@ -1,4 +1,4 @@
-"""Where a worker fails before its first word another one stands in for it, and says so."""
+"""Where a worker fails before its first word another one stands in for it, with a note."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workflow_cases import workflow_of
 
 from conductor.errors import WorkerError
 from conductor.values.messages import Completion, Delta, Retried, Sampling
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -128,3 +128,20 @@ async def test_a_run_marks_whose_answer_it_is(fake_openai: Served) -> None:
     state = await played(workflow_of(()), pool)
     (output,) = outputs_of(state).values()
     assert (output.worker, output.instead_of) == ("beta", "alpha")
+
+
+def test_a_pool_without_some_workers_is_without_them_as_fallbacks() -> None:
+    alpha, beta, gamma = (SimulatedWorker(name=name) for name in ("alpha", "beta", "gamma"))
+    pool = Pool(workers=(FallbackWorker(alpha, FallbackWorker(beta, gamma)), beta, gamma))
+    for names, chain in (
+        ({"alpha", "beta", "gamma"}, ["alpha", "beta", "gamma"]),
+        ({"alpha", "beta"}, ["alpha", "beta"]),
+        ({"alpha", "gamma"}, ["alpha"]),
+    ):
+        worker = pool.only(names)["alpha"]
+        left = []
+        while isinstance(worker, FallbackWorker):
+            left.append(worker.first.card.name)
+            worker = worker.second
+        assert [*left, worker.card.name] == chain
+        assert pool.only(names).cards.keys() & {"alpha", "beta", "gamma"} == names

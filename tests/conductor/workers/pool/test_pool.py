@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import PoolError
-from conductor.text.named_file import MAX_BYTES
-from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
+from conductor.files.named_file import MAX_BYTES
+from conductor.values.output import EMBEDDED_LABEL, OFFLINE_LABEL, SIMULATED_LABEL
 from conductor.workers.pool.pool import (
     Pool,
+    built_in_pool,
     configured_pool,
-    offline_pool,
     orchard_pool,
     parse_pool,
     read_pool,
@@ -28,10 +28,19 @@ name = "quick"
 latency = 0.5
 
 [[worker]]
-kind = "offline"
+kind = "calculator"
 name = "sums"
-expert = "mathematics"
 """
+
+
+def test_a_file_chooses_the_colour_of_a_worker_and_its_answers_stay_its_own() -> None:
+    coloured = parse_pool(GOOD.replace('name = "quick"', 'name = "quick"\ncolour = "teal"'))
+    plain = parse_pool(GOOD)
+    assert [coloured.cards[name].colour for name in ("quick", "sums")] == ["teal", None]
+    assert coloured.identities == plain.identities
+    assert coloured.only(["quick"]).cards["quick"].colour == "teal"
+    with pytest.raises(PoolError, match="colour"):
+        parse_pool(GOOD.replace('name = "quick"', 'name = "quick"\ncolour = "mauve"'))
 
 
 def test_a_file_numbers_its_workers_in_order() -> None:
@@ -43,8 +52,19 @@ def test_a_file_numbers_its_workers_in_order() -> None:
     assert quick.latency == 0.5
 
 
-def test_the_offline_pool_is_the_built_in_experts() -> None:
-    assert offline_pool().names == ("mathematics", "facts", "text", "checker")
+def test_the_built_in_pool_is_a_language_model_and_a_calculator() -> None:
+    assert built_in_pool().names == ("smol", "calculator")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [('workers = "offline"', 1), ('[[worker]]\nname = "sums"\nkind = "offline"\nexpert = "text"\n', 3)],
+)
+def test_a_pool_of_the_offline_experts_is_refused_with_what_replaced_them(text: str, line: int) -> None:
+    with pytest.raises(PoolError, match=f'line {line}: .*the offline experts .* "built-in" .*calculator'):
+        parse_pool(text)
+    with pytest.raises(PoolError, match=r'offline, line 1: .* workers = "built-in"'):
+        read_pool(Path("offline"))
 
 
 ORCHARD = ("facts", "letters", "solver", "checker", "generalist", "text")
@@ -52,7 +72,7 @@ ORCHARD = ("facts", "letters", "solver", "checker", "generalist", "text")
 
 def test_a_file_may_begin_with_a_built_in_set(tmp_path: Path) -> None:
     assert parse_pool('workers = "orchard"').names == ORCHARD == orchard_pool().names
-    assert parse_pool(f'workers = "offline"\n{GOOD}').names == (*offline_pool().names, "quick", "sums")
+    assert parse_pool(f'workers = "built-in"\n{GOOD}').names == (*built_in_pool().names, "quick", "sums")
     document = PoolDocument(tmp_path / "pool.toml", None, f'workers = "orchard"\n{GOOD}')
     assert (document.built_in, len(document.workers)) == (6, 2)
     assert (
@@ -66,7 +86,7 @@ def test_a_file_may_begin_with_a_built_in_set(tmp_path: Path) -> None:
     [
         (
             '\nworkers = "forest"',
-            r"line 2: there is no built-in set of this name; there are 'offline' and 'orch",
+            r"line 2: there is no built-in set of this name; there are 'built-in' and 'orch",
         ),
         ("workers = 3", r"line 1: there is no built-in set"),
         (
@@ -87,14 +107,15 @@ def test_the_name_of_a_set_is_a_pool_unless_there_is_such_a_file(
     assert configured_pool(Path("orchard")).names == ORCHARD
     with pytest.raises(PoolError, match="orchard is a built-in set of workers, not a file"):
         PoolDocument.opened(Path("orchard"))
-    Path("orchard").write_text(GOOD)
+    Path("orchard").write_text(GOOD, encoding="utf-8")
     assert configured_pool(Path("orchard")).names == ("quick", "sums")
 
 
 @pytest.mark.parametrize(
     ("pool", "label"),
     [
-        (offline_pool(), OFFLINE_LABEL),
+        (parse_pool("[[worker]]\nkind = 'calculator'\nname = 'sums'"), OFFLINE_LABEL),
+        (parse_pool('workers = "built-in"'), EMBEDDED_LABEL),
         (parse_pool(GOOD), SIMULATED_LABEL),
         (Pool(workers=(SimulatedWorker(name="alpha"),)), SIMULATED_LABEL),
         (parse_pool(f"{GOOD}\n{PLANNER}"), "simulated workers; only the Conductor is a model"),
@@ -129,13 +150,15 @@ def test_two_workers_of_one_name_are_no_pool() -> None:
         Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="alpha")))
 
 
-def test_the_pool_is_the_named_one_then_the_settings_then_the_folders_then_offline(
+def test_the_pool_is_the_named_one_then_the_settings_then_the_folders_then_the_built_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert configured_pool().label == OFFLINE_LABEL
+    assert configured_pool().names == built_in_pool().names
     for name in ("pool", "set", "named"):
-        (tmp_path / f"{name}.toml").write_text(f"[[worker]]\nkind = 'simulated'\nname = '{name}'")
+        (tmp_path / f"{name}.toml").write_text(
+            f"[[worker]]\nkind = 'simulated'\nname = '{name}'", encoding="utf-8"
+        )
     assert configured_pool().names == ("pool",)
     monkeypatch.setenv("CONDUCTOR_POOL", str(tmp_path / "set.toml"))
     assert configured_pool().names == ("set",)

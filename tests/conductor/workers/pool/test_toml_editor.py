@@ -54,9 +54,8 @@ extra.stop = [
 top = 1
 
 [[worker]]
-kind = "offline"
+kind = "calculator"
 name = "facts"
-expert = "facts"
 # the end
 """
 
@@ -145,7 +144,7 @@ def test_the_conductor_is_changed_removed_and_added_above_the_workers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "gone", "kept"),
+    ("place", "gone", "rest"),
     [
         (0, ("quick", "# retries = 5"), ("# -- near", "# -- far", "# Three lines")),
         (1, ("gpt-5", "Three lines", "strong one.", "top = 1"), ("# -- far", "# retries = 5", "facts")),
@@ -153,13 +152,13 @@ def test_the_conductor_is_changed_removed_and_added_above_the_workers() -> None:
     ],
 )
 def test_a_removed_worker_takes_its_own_comments_along_and_no_others(
-    place: int, gone: tuple[str, ...], kept: tuple[str, ...]
+    place: int, gone: tuple[str, ...], rest: tuple[str, ...]
 ) -> None:
     old = document()
     new = old.without(place)
     assert new.workers == tuple(worker for at, worker in enumerate(old.workers) if at != place)
     assert [word for word in gone if word in new.text] == []
-    assert [word for word in kept if word not in new.text] == []
+    assert [word for word in rest if word not in new.text] == []
     assert "\n\n\n" not in new.text
     assert new.text.endswith("\n")
 
@@ -197,7 +196,7 @@ def test_whatever_a_table_says_is_read_back(entry: dict[str, object]) -> None:
 @pytest.mark.parametrize("end", ["", "\n", "\n\n"])
 def test_it_does_not_matter_how_a_file_ends(end: str) -> None:
     text = POOL.rstrip() + end
-    new = document(text).changed(2, {"kind": "offline", "name": "f", "expert": "facts"})
+    new = document(text).changed(2, {"kind": "calculator", "name": "f"})
     assert new.workers[2]["name"] == "f"
     bare = document('[[worker]]\nkind = "simulated"\nname = "a"')
     assert bare.changed(0, bare.workers[0] | {"tokens": 3}).workers == (  # type: ignore[operator]
@@ -214,7 +213,7 @@ def test_line_ends_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['worker = [{ kind = "offline", name = "facts", expert = "facts" }]\n', 'worker.name = "a"\n'],
+    ['worker = [{ kind = "calculator", name = "facts" }]\n', 'worker.name = "a"\n'],
 )
 def test_what_cannot_be_edited_table_by_table_is_left_alone(text: str) -> None:
     old = document(text)
@@ -258,18 +257,18 @@ def test_a_saved_edit_replaces_the_file_with_its_permissions(file: Path) -> None
 def test_a_key_that_is_not_set_does_not_keep_an_edit_from_being_saved(file: Path) -> None:
     entry = {"name": "x", "base_url": "http://h/v1", "model": "m", "api_key_env": "NO_SUCH_API_KEY"}
     PoolDocument.opened(file).with_worker(entry).save()
-    assert tomllib.loads(file.read_text())["worker"][3] == entry
+    assert tomllib.loads(file.read_text(encoding="utf-8"))["worker"][3] == entry
 
 
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        ({"name": "facts", "kind": "offline", "expert": "facts"}, "a second worker is named 'facts'"),
+        ({"name": "facts", "kind": "calculator"}, "a second worker is named 'facts'"),
         (
             {"name": "x", "base_url": "nowhere", "model": "m"},
-            "line 47: worker 4, base_url: write a whole URL",
+            "line 46: worker 4, base_url: write a whole URL",
         ),
-        ({"name": "x", "kind": "offline", "expert": "facts", "api_key": "sk-marked"}, "unknown key"),
+        ({"name": "x", "kind": "calculator", "api_key": "sk-marked"}, "unknown key"),
     ],
 )
 def test_an_edit_that_describes_no_pool_never_reaches_the_file(
@@ -342,13 +341,13 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes | None, mess
     [
         ("", 'workers = "orchard"\n'),
         ("# ours\n", '# ours\nworkers = "orchard"\n'),
-        ("workers = 'offline'  # few\n", 'workers = "orchard"\n'),
+        ("workers = 'built-in'  # few\n", 'workers = "orchard"\n'),
         (
             '# a\n\n[conductor]\nkind = "local"\nmodel = "orchard"\n',
             '# a\n\nworkers = "orchard"\n\n[conductor]\nkind = "local"\nmodel = "orchard"\n',
         ),
         (
-            'workers = "offline"\r\n\r\n[[worker]]\r\nname = "a"\r\nkind = "simulated"\r\n',
+            'workers = "built-in"\r\n\r\n[[worker]]\r\nname = "a"\r\nkind = "simulated"\r\n',
             'workers = "orchard"\r\n\r\n[[worker]]\r\nname = "a"\r\nkind = "simulated"\r\n',
         ),
     ],
@@ -359,7 +358,7 @@ def test_a_built_in_set_is_named_above_the_tables(tmp_path: Path, text: str, exp
 
 
 @pytest.mark.parametrize(
-    "text", ['"workers" = "offline"\n', 'x = """\nworkers = 1\n"""\nworkers = "offline"\n']
+    "text", ['"workers" = "built-in"\n', 'x = """\nworkers = 1\n"""\nworkers = "built-in"\n']
 )
 def test_a_built_in_set_that_stands_where_no_line_can_be_changed_is_refused(tmp_path: Path, text: str):
     with pytest.raises(PoolError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from local_conductor import write_untrained
 from conductor.errors import PoolError
 from conductor.values.messages import Sampling
 from conductor.workers.endpoint.config import Endpoint, Patience
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.health.probe import targets
 from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.pool.fallback import FallbackWorker
@@ -46,6 +47,7 @@ max_tokens = 100
 reasoning_effort = "low"
 price_prompt = 1
 price_completion = 2.5
+price_cached = 0.1
 context = 8192
 concurrency = 2
 requests_per_minute = 30
@@ -56,7 +58,7 @@ total_seconds = 4
 retries = 0
 max_characters = 1000
 fallback = "beta"
-prompt_style = "paper"
+prompt_style = "research"
 
 [worker.extra]
 top_k = 3
@@ -87,9 +89,9 @@ def test_every_key_of_a_model_reaches_its_worker() -> None:
         extra={"top_k": 3, "nested": {"list": [1, "two", True]}},
     )
     card = pool.cards["alpha"]
-    assert (card.strengths, card.prompt_style, card.fallback) == ("hard code", "paper", "beta")
+    assert (card.strengths, card.prompt_style, card.fallback) == ("hard code", "research", "beta")
     assert card.sampling == Sampling(temperature=1, max_tokens=100)
-    assert (card.price, card.context) == (Price(prompt=1, completion=2.5), 8192)
+    assert (card.price, card.context) == (Price(prompt=1, completion=2.5, cached=0.1), 8192)
 
 
 def test_a_model_needs_a_name_an_address_and_what_it_serves_and_no_more() -> None:
@@ -118,12 +120,13 @@ def test_the_conductor_is_what_its_table_says() -> None:
 name = "chief"
 strengths = "plans"
 dialect = "binary"
-prompt_style = "paper"
+prompt_style = "research"
 constrain = "regex"
 temperature = 0.5
 max_tokens = 1024
 reasoning_effort = "low"
 extra = { top_k = 1 }
+leave_out = ["temperature", "stream"]
 total_seconds = 9
 retries = 1
 as_worker = true
@@ -131,10 +134,12 @@ as_worker = true
     entry = parse_pool(CONDUCTOR + more + ALPHA).conductor
     assert entry is not None
     assert (entry.name, entry.strengths, entry.dialect) == ("chief", "plans", "binary")
-    assert (entry.prompt_style, entry.constrain, entry.as_worker) == ("paper", "regex", True)
+    assert (entry.prompt_style, entry.constrain, entry.as_worker) == ("research", "regex", True)
     assert entry.sampling == Sampling(temperature=0.5, max_tokens=1024)
     assert (entry.endpoint.patience.total, entry.endpoint.retries) == (9, 1)
     assert (entry.endpoint.reasoning_effort, entry.endpoint.extra) == ("low", {"top_k": 1})
+    assert entry.endpoint.leave_out == ("temperature", "stream")
+    assert '"leave_out": ["stream", "temperature"]' in entry.endpoint.parameters
 
 
 def _alpha(**keys: Any) -> str:
@@ -154,7 +159,9 @@ KEY_FAULTS = [
     ("extra", "{ model = 3 }", "model cannot be set in extra"),
     ("extra", "{ day = 2020-01-01 }", "every extra parameter must be a text"),
     ("extra", "3", "write a table, with its keys and"),
-    ("kind", '"openai"', 'needs kind = "offline" or kind = "simulated", or'),
+    ("leave_out", '["temprature"]', "Input should be 'system', 'stream'"),
+    ("leave_out", '"stream"', "Input should be a valid tuple"),
+    ("kind", '"openai"', 'needs kind = "embedded", kind = "calculator" or'),
     ("temperature", "3", "Input should be less than or equal to 2"),
     ("temperature", "true", "Input should be a valid number"),
     ("max_tokens", "0", "Input should be greater than or equal to 1"),
@@ -165,7 +172,8 @@ KEY_FAULTS = [
     ("price_prompt", "-1", "Input should be greater than or equal"),
     ("price_prompt", "1", "it needs price_completion too."),
     ("price_completion", "1", "it needs price_prompt too."),
-    ("prompt_style", '"mine"', "Input should be 'ours' or 'paper'"),
+    ("price_cached", "1", "it needs price_prompt too."),
+    ("prompt_style", '"mine"', "Input should be 'ours' or 'research'"),
     ("fallback", '"gamma"', "there is no worker named 'gamma'"),
     ("fallback", '"alpha"', "alpha → alpha goes in a circle; end it at"),
 ]
@@ -177,9 +185,8 @@ name = "quick"
 latency = 0.5
 
 [[worker]]
-kind = "offline"
+kind = "calculator"
 name = "sums"
-expert = "mathematics"
 """
 
 FILE_FAULTS = [
@@ -188,13 +195,12 @@ FILE_FAULTS = [
     ("[worker]\nname = 'a'", "two brackets"),
     ("worker = [1]", "line 1: worker 1"),
     ("[[worker]]\nname = ", "not valid TOML"),
-    ("tokens = " + "1" * 5_000, "too many digits"),
-    ("worker = " + "[" * 100_000, "nests brackets too deeply"),
+    ("tokens = " + "1" * 5_000, "whole number of more than 640 digits"),
+    ("worker = " + "[" * 100_000, "nested too deeply"),
     ("[[worker]]\nname = 'a'", "line 1: worker 1, kind: needs kind"),
-    (OTHERS + "latenci = 1", "line 11: worker 2, latenci: unknown key"),
+    (OTHERS + "latenci = 1", "line 10: worker 2, latenci: unknown key"),
     (OTHERS.replace("latency = 0.5", "latenci = 0.5"), "line 5: worker 1, latenci: unknown key"),
     (OTHERS.replace("0.5", "-1"), "line 5: worker 1, latency: Input should be greater"),
-    (OTHERS.replace("mathematics", "magic"), "line 10: worker 2, expert: Input should be"),
     (OTHERS.replace('"quick"', '""'), "line 4: worker 1, name"),
     (OTHERS.replace('name = "sums"\n', ""), "line 7: worker 2, name: Field required"),
     (OTHERS.replace("sums", "quick"), "line 9: a second worker is named 'quick'"),
@@ -213,7 +219,7 @@ FILE_FAULTS = [
     (ALPHA.replace('"a"', '""'), "line 4: worker 1, model: String should have at least 1 character"),
     (ALPHA.replace('model = "a"\n', ""), "line 1: worker 1, model: Field required"),
     (ALPHA.replace('name = "alpha"\n', "") + BETA, "line 1: worker 1, name: Field required"),
-    (_alpha(kind='"offline"'), "line 1: worker 1, expert: Field required"),
+    (_alpha(kind='"calculator"'), "line 3: worker 1, base_url: unknown key"),
     (
         BETA + 'fallback = "alpha"\n' + _alpha(fallback='"beta"'),
         "line 5: worker 1, fallback: beta → alpha → beta goes in a circle",
@@ -282,7 +288,9 @@ def test_a_key_is_found_in_the_environment_and_in_the_secrets_file(
         monkeypatch.setenv("ALPHA_API_KEY", "sk-marked")
     else:
         (tmp_path / ".streamlit").mkdir()
-        (tmp_path / ".streamlit/secrets.toml").write_text('ALPHA_API_KEY = "sk-marked"')
+        secrets = tmp_path / ".streamlit/secrets.toml"
+        secrets.write_text('ALPHA_API_KEY = "sk-marked"', encoding="utf-8")
+        secrets.chmod(0o600)
     pool = parse_pool(text)
     assert not pool.unusable
     assert "sk-marked" not in repr(pool)
@@ -295,7 +303,7 @@ def test_a_chain_of_stand_ins_ends_at_the_pools_own_workers() -> None:
     assert isinstance(alpha, FallbackWorker)
     assert isinstance(alpha.second, FallbackWorker)
     assert isinstance(beta, FallbackWorker)
-    # One object each, so that a worker's limits hold whoever asks it.
+    # One object each, so that a worker's limits hold for every caller.
     assert alpha.second.first is beta.first
     assert alpha.second.second is pool["gamma"]
 
@@ -317,11 +325,12 @@ def test_a_worker_without_its_key_can_be_used_where_another_stands_in() -> None:
     assert list(parse_pool(keyless + BETA + 'api_key_env = "ONE_API_KEY"\n').unusable) == ["alpha", "beta"]
 
 
-EXAMPLE = Path(__file__).parents[4] / "pool.example.toml"
+ROOT = Path(__file__).parents[4]
+EXAMPLE = ROOT / "pool.example.toml"
 SEVEN = {
     "gemini-2.5-pro",
     "claude-sonnet-4",
-    "gpt-5-openrouter",
+    "gpt-5",
     "deepseek-r1-distill-qwen-32b",
     "gemma-3-27b-it",
     "qwen3-32b-reasoning",
@@ -353,7 +362,35 @@ def test_the_example_shows_every_kind_of_endpoint(monkeypatch: pytest.MonkeyPatc
         "localhost:1234",
         "localhost:8080",
     }
-    assert set(pool.names) >= SEVEN
+
+
+@pytest.mark.parametrize(
+    ("file", "limits", "gemini", "claude", "effort"),
+    [
+        ("pool.paper.toml", {4096}, {"max_tokens": 128}, {"enabled": False}, "minimal"),
+        (
+            "pool.paper-evaluation.toml",
+            {32_768, 64_000, 65_535, 128_000},
+            {"max_tokens": 32_768},
+            {"max_tokens": 32_768},
+            "high",
+        ),
+    ],
+)
+def test_the_papers_pools_have_its_thinking_limits(
+    file: str, limits: set[int], gemini: dict[str, Any], claude: dict[str, Any], effort: str
+) -> None:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    tables = {entry["name"]: entry for entry in tomllib.loads(text)["worker"]}
+    pool = parse_pool(text)
+    assert set(pool.names) == SEVEN
+    cards = [pool[name].card for name in pool.names]
+    assert {card.sampling.max_tokens for card in cards} == limits
+    assert all(card.price is not None for card in cards)
+    assert tables["gemini-2.5-pro"]["extra"]["reasoning"] == gemini
+    assert tables["claude-sonnet-4"]["extra"]["reasoning"] == claude
+    assert tables["gpt-5"]["reasoning_effort"] == effort
+    assert tables["qwen3-32b-direct"]["extra"]["top_k"] == 20
 
 
 def test_the_example_shows_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,7 +429,7 @@ def test_a_local_conductor_is_read_from_a_folder_beside_the_file(tmp_path: Path)
     [
         (LOCAL, r"line 3: \[conductor\], model: .*models/small is no folder"),
         ('[conductor]\nkind = "local"\n', "model: Field required"),
-        ('[conductor]\nkind = "remote"\nmodel = "x"\n', 'only kind = "local" is known here'),
+        ('[conductor]\nkind = "remote"\nmodel = "x"\n', 'needs kind = "local" or kind = "embedded"'),
         (LOCAL + 'base_url = "http://localhost:1/v1"\n', "base_url: unknown key"),
         (LOCAL + "temperature = 3\n", "temperature: Input should be less than or equal to 2"),
     ],

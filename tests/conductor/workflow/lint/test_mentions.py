@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.workflow.lint.wording import mentions
+from conductor.workflow.lint.mentions import mentions
 
 SPEAKING = [
     "Improve the previous answer.",
@@ -68,8 +68,8 @@ def test_phrases_that_only_sound_like_it(instruction):
     ],
 )
 def test_how_many_are_meant_and_which(instruction, steps, plural):
-    found = mentions(instruction)[0]
-    assert (found.steps, found.plural) == (steps, plural)
+    mention = mentions(instruction)[0]
+    assert (mention.steps, mention.plural) == (steps, plural)
 
 
 def test_of_a_long_instruction_both_ends_are_read():

@@ -1,4 +1,4 @@
-"""The plan check: nothing on plans that are fine, one finding a fault, and fixes that mend."""
+"""The plan check: nothing on plans that are fine, one finding a fault, and fixes that remove it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
 
-from conductor.planner.prompt.examples import examples
+from conductor.planner.prompt.examples import example_instructions, examples
 from conductor.planner.rule_planner import rule_for
 from conductor.values.output import HandEdit, Output
 from conductor.workflow.lint import RULES, Finding, check
@@ -18,7 +18,7 @@ from conductor.workflow.model import Step, Workflow
 
 LIMIT = 5
 
-SAID = "The bridge was opened in 1874 after seven years of work on both of its piers."
+CLAIM = "The bridge was opened in 1874 after seven years of work on both of its piers."
 
 
 def output(text: str, step: int = 0) -> Output:
@@ -37,8 +37,8 @@ def rules(findings: Sequence[Finding]) -> list[tuple[str, int | None]]:
     return [(finding.rule, finding.step) for finding in findings]
 
 
-def found(lines: Lines, **given: object) -> list[tuple[str, int | None]]:
-    return rules(check(workflow_of(lines), **{"max_steps": LIMIT, **given}))
+def problems_of(lines: Lines, **options: object) -> list[tuple[str, int | None]]:
+    return rules(check(workflow_of(lines), **{"max_steps": LIMIT, **options}))
 
 
 # -- precision ---------------------------------------------------------------------------------------
@@ -48,8 +48,8 @@ def found(lines: Lines, **given: object) -> list[tuple[str, int | None]]:
 def test_nothing_is_found_in_a_fine_plan_before_and_after_its_run(workflow):
     assert check(workflow, max_steps=LIMIT) == ()
     assert check(workflow, max_steps=LIMIT, later_round=True, workers=["alpha", "beta"]) == ()
-    outputs = {at: output(f"Answer {at}: {SAID}", at) for at in range(len(workflow))}
-    assert check(workflow, max_steps=LIMIT, outputs=outputs, query=SAID) == ()
+    outputs = {at: output(f"Answer {at}: {CLAIM}", at) for at in range(len(workflow))}
+    assert check(workflow, max_steps=LIMIT, outputs=outputs, query=CLAIM) == ()
 
 
 @pytest.mark.parametrize("pool", [2, 3, 7])
@@ -57,7 +57,7 @@ def test_nothing_is_found_in_a_fine_plan_before_and_after_its_run(workflow):
 def test_nothing_is_found_in_the_examples_that_a_conductor_is_shown(pool, max_steps):
     for example in examples(pool, max_steps=max_steps):
         lines = [(f"worker {step.worker}", step.instruction, step.sees) for step in example.steps]
-        assert found(lines) == [], example.question
+        assert problems_of(lines) == [], example.question
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_nothing_is_found_in_the_examples_that_a_conductor_is_shown(pool, max_st
 )
 def test_nothing_is_found_in_what_the_offline_conductor_plans(query):
     drafts = rule_for(query, max_steps=LIMIT).drafts
-    assert found([(draft.expert, draft.instruction, draft.access) for draft in drafts]) == []
+    assert problems_of([(f"w{at}", draft.instruction, draft.access) for at, draft in enumerate(drafts)]) == []
 
 
 # -- every fault ---------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def test_nothing_is_found_in_what_the_offline_conductor_plans(query):
 SOLVE, OTHER, END = "Solve the problem.", "Solve it another way.", "Decide which is right and answer."
 
 BROKEN: Mapping[str, tuple[Lines, list[tuple[str, int | None]]]] = {
-    "an attempt that nobody reads": (
+    "an attempt that no step reads": (
         [("a", SOLVE, ()), ("b", OTHER, ()), ("c", END, (0,))],
         [("unread-output", 1)],
     ),
@@ -144,7 +144,7 @@ BROKEN: Mapping[str, tuple[Lines, list[tuple[str, int | None]]]] = {
 
 @pytest.mark.parametrize(("lines", "expected"), BROKEN.values(), ids=BROKEN)
 def test_every_fault_is_found_and_each_of_its_fixes_takes_it_away(lines, expected):
-    assert found(lines) == expected
+    assert problems_of(lines) == expected
     workflow = workflow_of(lines)
     before = check(workflow, max_steps=LIMIT, workers=["a", "b", "c", "d"])
     assert before
@@ -153,12 +153,12 @@ def test_every_fault_is_found_and_each_of_its_fixes_takes_it_away(lines, expecte
         assert_mended(finding, before, max_steps=LIMIT, workers=["a", "b", "c", "d"])
 
 
-def assert_mended(finding: Finding, before: Sequence[Finding], **given: object) -> None:
+def assert_mended(finding: Finding, before: Sequence[Finding], **options: object) -> None:
     """Each fix is legal and takes the finding away; where steps were renumbered, one of its rule fewer."""
     count = len([other for other in before if other.rule == finding.rule])
     for fix in finding.fixes:
         assert Workflow.of(fix.workflow.steps) == fix.workflow
-        left = [other for other in check(fix.workflow, **given) if other.rule == finding.rule]
+        left = [other for other in check(fix.workflow, **options) if other.rule == finding.rule]
         assert len(left) < count, fix.label
 
 
@@ -182,8 +182,8 @@ def test_the_labels_say_what_a_fix_does():
 
 def test_what_the_query_calls_by_the_same_words_is_the_querys():
     lines: Lines = [("a", SOLVE, ()), ("b", "Check the previous answer.", ()), ("c", END, (0, 1))]
-    assert found(lines, query="Is the  previous answer right? 17 * 23 = 391") == []
-    assert found(lines, query="What is 17 * 23?") == [("speaks-of-unseen", 1)]
+    assert problems_of(lines, query="Is the  previous answer right? 17 * 23 = 391") == []
+    assert problems_of(lines, query="What is 17 * 23?") == [("speaks-of-unseen", 1)]
 
 
 # -- what else is known ----------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_what_the_query_calls_by_the_same_words_is_the_querys():
 
 def test_in_a_pool_of_one_nobody_else_can_check_or_vary():
     lines: Lines = [("a", SOLVE, ()), ("a", "Check the solution and answer.", (0,))]
-    assert found(lines, workers=["a"]) == []
+    assert problems_of(lines, workers=["a"]) == []
     (finding,) = check(workflow_of(lines), max_steps=LIMIT, workers=["a", "b", "c", "d"])
     assert [fix.label for fix in finding.fixes] == ["Give step 2 to b", "Give step 2 to c"]
     (finding,) = check(workflow_of(lines), max_steps=LIMIT)
@@ -200,8 +200,8 @@ def test_in_a_pool_of_one_nobody_else_can_check_or_vary():
 
 def test_in_a_later_round_the_previous_answer_may_be_that_of_the_round_before():
     lines: Lines = [("a", "Improve the previous answer.", ()), ("b", "Check the text for errors.", (0,))]
-    assert found(lines) == [], "in a first round it is the question's"
-    assert found(lines, later_round=True) == [("speaks-of-unseen", 0)]
+    assert problems_of(lines) == [], "in a first round it is the question's"
+    assert problems_of(lines, later_round=True) == [("speaks-of-unseen", 0)]
     (finding,) = check(workflow_of(lines), max_steps=LIMIT, later_round=True)
     assert [fix.label for fix in finding.fixes] == ["Let step 1 see the round before"]
     mended = finding.fixes[0].workflow
@@ -215,19 +215,19 @@ def test_in_a_later_round_the_previous_answer_may_be_that_of_the_round_before():
 def test_a_pinned_step_is_never_called_so_its_words_do_not_matter():
     lines: Lines = [("a", SOLVE, ()), ("a", "Check the previous answer.", ()), ("b", END, (0, 1))]
     workflow = workflow_of(lines).with_pin(1, output("fine", 1))
-    assert found(lines) == [("speaks-of-unseen", 1)]
+    assert problems_of(lines) == [("speaks-of-unseen", 1)]
     assert check(workflow, max_steps=LIMIT) == ()
 
 
 HIDDEN: Lines = [
     ("a", "When was the bridge opened?", ()),
-    ("b", f"Work on your own. {SAID} Is that so?", ()),
+    ("b", f"Work on your own. {CLAIM} Is that so?", ()),
     ("c", END, (0, 1)),
 ]
 
 
 def test_a_hidden_output_that_an_instruction_repeats_is_a_leak():
-    outputs = {0: output(f"I looked it up. {SAID}")}
+    outputs = {0: output(f"I looked it up. {CLAIM}")}
     (finding,) = check(workflow_of(HIDDEN), max_steps=LIMIT, outputs=outputs)
     assert (finding.rule, finding.step) == ("leaked-output", 1)
     assert "Step 2 may not read step 1" in finding.sentence
@@ -238,25 +238,28 @@ def test_a_hidden_output_that_an_instruction_repeats_is_a_leak():
 
 
 @pytest.mark.parametrize(
-    ("case", "given"),
+    ("case", "options"),
     [
         ("no output is known", {}),
-        ("the words are the question's", {"outputs": {0: output(SAID)}, "query": f"Is it true? {SAID}"}),
+        (
+            "the words are the question's",
+            {"outputs": {0: output(CLAIM)}, "query": f"Is it true? {CLAIM}"},
+        ),
         ("they are few", {"outputs": {0: output("opened in 1874")}}),
-        ("it is another text", {"outputs": {0: output("Nobody knows when, as all of the papers burnt.")}}),
-        ("it is what the step itself said", {"outputs": {1: output(SAID, 1)}}),
-        ("it is the output of no step", {"outputs": {9: output(SAID, 9)}}),
+        ("it is another text", {"outputs": {0: output("No one knows when, as all of the papers burnt.")}}),
+        ("it is what the step itself said", {"outputs": {1: output(CLAIM, 1)}}),
+        ("it is the output of no step", {"outputs": {9: output(CLAIM, 9)}}),
     ],
 )
-def test_what_is_no_leak(case, given):
-    assert found(HIDDEN, **given) == []
+def test_what_is_no_leak(case, options):
+    assert problems_of(HIDDEN, **options) == []
 
 
 def test_what_is_read_or_asked_elsewhere_is_no_leak():
     read = [HIDDEN[0], ("b", HIDDEN[1][1], (0,)), HIDDEN[2]]
-    assert found(read, outputs={0: output(SAID)}) == []
-    asked = [("a", f"Is this so? {SAID}", ()), HIDDEN[1], HIDDEN[2]]
-    assert found(asked, outputs={0: output(SAID)}) == []
+    assert problems_of(read, outputs={0: output(CLAIM)}) == []
+    lines = [("a", f"Is this so? {CLAIM}", ()), HIDDEN[1], HIDDEN[2]]
+    assert problems_of(lines, outputs={0: output(CLAIM)}) == []
 
 
 def test_a_whole_short_output_and_a_later_steps_output_are_leaks_too():
@@ -265,30 +268,59 @@ def test_a_whole_short_output_and_a_later_steps_output_are_leaks_too():
         ("b", "Show that it was Ada King of Lovelace.", ()),
         ("c", END, (0, 1)),
     ]
-    assert found(short, outputs={0: output("Ada King of Lovelace")}) == [("leaked-output", 1)]
-    later = [("a", f"Find out. {SAID}", ()), ("b", "Answer.", (0,))]
-    (finding,) = check(workflow_of(later), max_steps=LIMIT, outputs={1: output(SAID, 1)})
+    assert problems_of(short, outputs={0: output("Ada King of Lovelace")}) == [("leaked-output", 1)]
+    later = [("a", f"Find out. {CLAIM}", ()), ("b", "Answer.", (0,))]
+    (finding,) = check(workflow_of(later), max_steps=LIMIT, outputs={1: output(CLAIM, 1)})
     assert [fix.label for fix in finding.fixes] == ["Take the words out of step 1"]
 
 
 def test_an_instruction_that_is_nothing_but_the_leak_can_only_be_given_access():
-    lines: Lines = [("a", "When?", ()), ("b", SAID, ()), ("c", END, (0, 1))]
-    (finding,) = check(workflow_of(lines), max_steps=LIMIT, outputs={0: output(SAID)})
+    lines: Lines = [("a", "When?", ()), ("b", CLAIM, ()), ("c", END, (0, 1))]
+    (finding,) = check(workflow_of(lines), max_steps=LIMIT, outputs={0: output(CLAIM)})
     assert [fix.label for fix in finding.fixes] == ["Let step 2 read step 1"]
 
 
 def test_an_output_that_holds_another_one_makes_reading_both_redundant():
     lines: Lines = [("a", "When?", ()), ("b", "Say more.", (0,)), ("c", END, (0, 1))]
-    outputs = {0: output(SAID), 1: output(f"As was said: {SAID} It stands.", 1)}
-    assert found(lines, outputs=outputs) == [("redundant-access", 2)]
-    assert found(lines, outputs={**outputs, 1: output("It stands.", 1)}) == []
+    outputs = {0: output(CLAIM), 1: output(f"As was said: {CLAIM} It stands.", 1)}
+    assert problems_of(lines, outputs=outputs) == [("redundant-access", 2)]
+    assert problems_of(lines, outputs={**outputs, 1: output("It stands.", 1)}) == []
     apart: Lines = [("a", "When?", ()), ("b", "When was it?", ()), ("c", END, (0, 1))]
-    assert found(apart, outputs=outputs) == [], "two who agree are no repetition"
+    assert problems_of(apart, outputs=outputs) == [], "two who agree are no repetition"
 
 
 def test_every_rule_can_find_something():
     seen = {rule for _, expected in BROKEN.values() for rule, _ in expected}
-    assert seen | {"leaked-output", "redundant-access", "pinned-before"} == set(RULES)
+    assert seen | {"leaked-output", "redundant-access", "pinned-before", "copied-example"} == set(RULES)
+
+
+@pytest.mark.parametrize(
+    ("query", "instruction", "copied"),
+    [
+        ("What is 2 + 2?", "Verify plan and count on small boards, correct what is wrong.", True),
+        ("What is 2 + 2?", "Plan how to count the coverings, such as by a recurrence; do not.", True),
+        ("What is 2 + 2?", "name the capital of mongolia in one sentence", True),
+        ("How can dominoes cover a board?", "Verify plan and count on small boards, correct it.", False),
+        ("Lead or lithium for the hut?", "Work independently: argue which of the two suits a mountain hut, "
+         "from the cold and the upkeep.", False),
+        ("Which flat suits us?", "Work independently: argue which of the two suits a family "
+         "with a dog, from the rent.", False),
+        ("What is 2 + 2?", "Check the working by another way and state the final number.", False),
+        ("What is 2 + 2?", "Name the capital.", False),
+    ],
+)  # fmt: skip
+def test_an_instruction_of_the_prompts_examples_is_named_for_another_question(query, instruction, copied):
+    lines: Lines = [("a", instruction, ())]
+    rule = [("copied-example", 0)] if copied else []
+    assert problems_of(lines, query=query, examples=example_instructions()) == rule
+
+
+def test_an_example_is_no_copy_for_its_own_question():
+    for example in (*examples(3, max_steps=5), *examples(3, max_steps=2)):
+        for step in example.steps:
+            lines: Lines = [("a", step.instruction, ())]
+            problems = problems_of(lines, query=example.question, examples=example_instructions())
+            assert ("copied-example", 0) not in problems
 
 
 # -- any workflow --------------------------------------------------------------------------------------------
@@ -304,13 +336,13 @@ _SAYINGS = (
     "Follow the plan and count.",
     "Merge what is there.",
     "Translate it into German.",
-    f"Work alone. {SAID}",
+    f"Work alone. {CLAIM}",
 )
 
 
 @st.composite
 def plans(draw: st.DrawFn) -> tuple[Workflow, Mapping[int, Output]]:
-    """Workflows of up to eight steps out of a few sayings, some of which have run."""
+    """Workflows of up to eight steps out of a few sayings; some steps have run."""
     count = draw(st.integers(1, 8))
     workflow = Workflow.of(
         Step(
@@ -322,7 +354,7 @@ def plans(draw: st.DrawFn) -> tuple[Workflow, Mapping[int, Output]]:
         for at in range(count)
     )
     ran = draw(st.sets(st.integers(0, count - 1)))
-    return workflow, {at: output(draw(st.sampled_from((SAID, "No.", f"Yes: {SAID}"))), at) for at in ran}
+    return workflow, {at: output(draw(st.sampled_from((CLAIM, "No.", f"Yes: {CLAIM}"))), at) for at in ran}
 
 
 @pytest.mark.slow
@@ -330,8 +362,8 @@ def plans(draw: st.DrawFn) -> tuple[Workflow, Mapping[int, Output]]:
 @given(plans(), st.integers(1, 8), st.booleans())
 def test_every_fix_of_any_workflow_is_legal_and_mends_what_was_found(plan, limit, later):
     workflow, outputs = plan
-    given = {"max_steps": limit, "later_round": later, "workers": ["a", "b", "c"]}
-    before = check(workflow, outputs=outputs, **given)
+    options = {"max_steps": limit, "later_round": later, "workers": ["a", "b", "c"]}
+    before = check(workflow, outputs=outputs, **options)
     steps = [-1 if finding.step is None else finding.step for finding in before]
     assert steps == sorted(steps)
     for finding in before:
@@ -339,10 +371,10 @@ def test_every_fix_of_any_workflow_is_legal_and_mends_what_was_found(plan, limit
             assert fix.workflow != workflow
             Workflow.of(fix.workflow.steps)
             if len(fix.workflow) == len(workflow):
-                after = check(fix.workflow, outputs=outputs, **given)
+                after = check(fix.workflow, outputs=outputs, **options)
                 assert (finding.rule, finding.step) not in rules(after), fix.label
             else:
-                after = check(fix.workflow, **given)
+                after = check(fix.workflow, **options)
                 of_rule = [other for other in before if other.rule == finding.rule]
                 assert len([other for other in after if other.rule == finding.rule]) < len(of_rule), fix.label
 
@@ -351,16 +383,16 @@ def test_every_fix_of_any_workflow_is_legal_and_mends_what_was_found(plan, limit
 
 
 @pytest.mark.parametrize(
-    ("hand", "severity", "made"),
+    ("hand", "severity", "origin"),
     [(None, "warning", "made"), (HandEdit(at=1.0), "note", "written by hand")],
     ids=["a worker's", "a person's"],
 )
-def test_a_pinned_output_whose_inputs_changed_is_found_and_can_be_unpinned(hand, severity, made):
+def test_a_pinned_output_whose_inputs_changed_is_found_and_can_be_unpinned(hand, severity, origin):
     lines: Lines = [("alpha", "Find the year.", ()), ("beta", "Say it in a sentence.", (0,))]
-    workflow = workflow_of(lines).with_pin(1, output(SAID, 1).model_copy(update={"hand": hand}))
+    workflow = workflow_of(lines).with_pin(1, output(CLAIM, 1).model_copy(update={"hand": hand}))
     assert check(workflow, max_steps=LIMIT) == ()
     (finding,) = check(workflow, max_steps=LIMIT, changed_pins={1})
     assert (finding.rule, finding.step, finding.severity) == ("pinned-before", 1, severity)
-    assert finding.sentence == f"Step 2 is pinned, and its inputs changed since its output was {made}."
+    assert finding.sentence == f"Step 2 is pinned, and its inputs changed since its output was {origin}."
     (fix,) = finding.fixes
     assert (fix.label, fix.workflow) == ("Unpin step 2", workflow_of(lines))

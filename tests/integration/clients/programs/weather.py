@@ -31,11 +31,11 @@ def get_weather(city: str) -> str:
 
 def tried(**capabilities: Callable[[], object]) -> None:
     """Tries each by itself and prints what it returned, or why it failed, as one JSON object."""
-    found = {}
+    results = {}
     for name, capability in capabilities.items():
         try:
             result = capability()
-            found[name] = {"result": asyncio.run(result) if inspect.iscoroutine(result) else result}
+            results[name] = {"result": asyncio.run(result) if inspect.iscoroutine(result) else result}
         except Exception as error:  # noqa: BLE001 - whatever a client raises is its result
-            found[name] = {"error": f"{type(error).__name__}: {error}"}
-    json.dump(found, sys.stdout)
+            results[name] = {"error": f"{type(error).__name__}: {error}"}
+    json.dump(results, sys.stdout)

@@ -5,7 +5,7 @@ from openai import OpenAI
 from pydantic import BaseModel
 from weather import BASE_URL, KEY, MODEL, QUESTION, tried
 
-ASKED = [{"role": "user", "content": QUESTION}]
+CHAT = [{"role": "user", "content": QUESTION}]
 
 
 class Report(BaseModel):
@@ -13,14 +13,14 @@ class Report(BaseModel):
     degrees: int
 
 
-def asked(mode: instructor.Mode) -> dict:
+def report_by(mode: instructor.Mode) -> dict:
     client = instructor.from_openai(OpenAI(base_url=BASE_URL, api_key=KEY, max_retries=0), mode=mode)
-    answer = client.chat.completions.create(model=MODEL, messages=ASKED, response_model=Report, max_retries=0)
+    answer = client.chat.completions.create(model=MODEL, messages=CHAT, response_model=Report, max_retries=0)
     return answer.model_dump()
 
 
 tried(
-    schema=lambda: asked(instructor.Mode.JSON_SCHEMA),
-    schema_by_tool=lambda: asked(instructor.Mode.TOOLS),
-    schema_by_prompt=lambda: asked(instructor.Mode.JSON),
+    schema=lambda: report_by(instructor.Mode.JSON_SCHEMA),
+    schema_by_tool=lambda: report_by(instructor.Mode.TOOLS),
+    schema_by_prompt=lambda: report_by(instructor.Mode.JSON),
 )

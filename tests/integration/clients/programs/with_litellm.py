@@ -5,22 +5,22 @@ import json
 import litellm
 from weather import BASE_URL, KEY, MODEL, QUESTION, REPORT, TOOL, get_weather, tried
 
-ASKED = [{"role": "user", "content": QUESTION}]
+MESSAGES = [{"role": "user", "content": QUESTION}]
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": TOOL}}]
 SERVED = {"model": f"openai/{MODEL}", "api_base": BASE_URL, "api_key": KEY, "num_retries": 0}
 
 
 def plain() -> str:
-    return litellm.completion(messages=ASKED, **SERVED).choices[0].message.content
+    return litellm.completion(messages=MESSAGES, **SERVED).choices[0].message.content
 
 
 def stream() -> str:
-    pieces = litellm.completion(messages=ASKED, stream=True, **SERVED)
+    pieces = litellm.completion(messages=MESSAGES, stream=True, **SERVED)
     return "".join(piece.choices[0].delta.content or "" for piece in pieces)
 
 
 def tools() -> str:
-    messages = list(ASKED)
+    messages = list(MESSAGES)
     answer = litellm.completion(messages=messages, tools=TOOLS, **SERVED).choices[0].message
     messages.append(answer)
     for call in answer.tool_calls:
@@ -31,13 +31,13 @@ def tools() -> str:
 
 def schema() -> dict:
     form = {"type": "json_schema", "json_schema": {"name": "report", "schema": REPORT, "strict": True}}
-    answer = litellm.completion(messages=ASKED, response_format=form, **SERVED)
+    answer = litellm.completion(messages=MESSAGES, response_format=form, **SERVED)
     return json.loads(answer.choices[0].message.content)
 
 
 def refused() -> int:
     try:
-        litellm.completion(messages=ASKED, **{**SERVED, "api_key": "wrong"})
+        litellm.completion(messages=MESSAGES, **{**SERVED, "api_key": "wrong"})
     except litellm.AuthenticationError as error:
         return error.status_code
     return 0

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from weather import BASE_URL, KEY, MODEL, QUESTION, REPORT, TOOL, get_weather, tried
 
 client = OpenAI(base_url=BASE_URL, api_key=KEY, max_retries=0)
-ASKED = [{"role": "user", "content": QUESTION}]
+MESSAGES = [{"role": "user", "content": QUESTION}]
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": TOOL}}]
 
 
@@ -18,7 +18,7 @@ class Report(BaseModel):
 
 def plain() -> str:
     return (
-        client.chat.completions.create(model=MODEL, messages=ASKED, seed=7, top_p=0.9)
+        client.chat.completions.create(model=MODEL, messages=MESSAGES, seed=7, top_p=0.9)
         .choices[0]
         .message.content
     )
@@ -26,13 +26,13 @@ def plain() -> str:
 
 def stream() -> str:
     pieces = client.chat.completions.create(
-        model=MODEL, messages=ASKED, stream=True, stream_options={"include_usage": True}
+        model=MODEL, messages=MESSAGES, stream=True, stream_options={"include_usage": True}
     )
     return "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
 
 
 def tools() -> str:
-    messages = list(ASKED)
+    messages = list(MESSAGES)
     answer = client.chat.completions.create(model=MODEL, messages=messages, tools=TOOLS).choices[0].message
     messages.append(answer)
     for call in answer.tool_calls:
@@ -44,7 +44,7 @@ def tools() -> str:
 
 
 def schema() -> dict:
-    parsed = client.chat.completions.parse(model=MODEL, messages=ASKED, response_format=Report)
+    parsed = client.chat.completions.parse(model=MODEL, messages=MESSAGES, response_format=Report)
     return parsed.choices[0].message.parsed.model_dump()
 
 

@@ -31,11 +31,11 @@ def test_the_figures_of_two_runs_stand_side_by_side(bench, session):
     bench.editing.edit(
         session, head.workflow.with_instruction(0, "Find it quickly."), note="Quicker", head=head
     )
-    found = {figure.name: figure for figure in figures(one, ran(bench, session))}
-    assert (found["Calls"].left, found["Calls"].right, found["Calls"].difference) == ("3", "2", "−1 (−33%)")
-    assert (found["Reused or kept"].left, found["Reused or kept"].right) == ("0", "1")
-    assert found["Steps"].difference == "="
-    assert found["State"].left == "finished"
+    table = {figure.name: figure for figure in figures(one, ran(bench, session))}
+    assert (table["Calls"].left, table["Calls"].right, table["Calls"].difference) == ("3", "2", "−1 (−33%)")
+    assert (table["Reused or kept"].left, table["Reused or kept"].right) == ("0", "1")
+    assert table["Steps"].difference == "="
+    assert table["State"].left == "finished"
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def run_of(*, at=0.0, seconds=2.0, cost=None, tokens=None, status="finished", an
 
 
 def sides(session, left, right):
-    side = Side("run:1", "Run 1", session, ONE, made="planned")
+    side = Side("run:1", "Run 1", session, ONE, origin="planned")
     return named_apart(replace(side, state=left), replace(side, state=right))
 
 
@@ -111,8 +111,8 @@ def sides(session, left, right):
     ],
 )
 def test_the_verdict_says_who_was_first_and_who_took_less(bench, session, left, right, words):
-    found = sides(bench.store.sessions.find(session), run_of(**left), run_of(**right))
-    assert verdict(*found) == words
+    pair = sides(bench.store.sessions.find(session), run_of(**left), run_of(**right))
+    assert verdict(*pair) == words
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def fan(steps):
     return plan([()] * (steps - 1) + [tuple(range(steps - 1))])
 
 
-def shown(pictures, widths, width):
+def choose(pictures, widths, width):
     """What the browser shows."""
     return next(
         (picture for picture, least in zip(pictures, widths, strict=True) if least <= width), pictures[-1]
@@ -32,7 +32,7 @@ def shown(pictures, widths, width):
 
 def alone(workflow, width):
     pictures = layouts(workflow)
-    return shown(pictures, [picture.least_width for picture in pictures], width)
+    return choose(pictures, [picture.least_width for picture in pictures], width)
 
 
 PAIRS = [
@@ -49,7 +49,7 @@ PAIRS = [
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_both_sides_show_the_poorer_cards_of_the_two(left, right):
     for width in WIDTHS:
-        kinds = {shown(*side, width).kind for side in pictures_alike(left, right)}
+        kinds = {choose(*side, width).kind for side in pictures_alike(left, right)}
         poorer = max((alone(left, width).kind, alone(right, width).kind), key=KINDS.index)
         assert kinds == {poorer}, f"at {width} pixels"
 
@@ -58,4 +58,4 @@ def test_both_sides_show_the_poorer_cards_of_the_two(left, right):
 def test_sides_that_are_alike_anyway_are_shown_as_each_is_alone():
     for width in WIDTHS:
         for side in pictures_alike(fan(5), fan(5)):
-            assert shown(*side, width) == alone(fan(5), width)
+            assert choose(*side, width) == alone(fan(5), width)

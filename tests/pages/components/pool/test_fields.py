@@ -9,7 +9,7 @@ import pytest
 
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.pool.pool import parse_pool
-from conductor.workers.pool.schema import ConductorTable, ModelTable, OfflineTable, SimulatedTable
+from conductor.workers.pool.schema import CalculatorTable, ConductorTable, ModelTable, SimulatedTable
 from pages.components.pool.fields import SERVICES, entry_of, fields, first_value, kind_of, missing
 
 ROOT = Path(__file__).parents[4]
@@ -20,7 +20,7 @@ of_each_kind = pytest.mark.parametrize(
     [
         ("model", ModelTable),
         ("conductor", ConductorTable),
-        ("offline", OfflineTable),
+        ("calculator", CalculatorTable),
         ("simulated", SimulatedTable),
     ],
 )
@@ -34,7 +34,7 @@ def test_every_key_of_a_table_has_a_field(kind, table):
 
 @of_each_kind
 def test_every_key_that_must_be_there_is_asked_for_where_it_is_not(kind, table):
-    required = {key for key, known in table.model_fields.items() if known.is_required()} - {"kind"}
+    required = {key for key, field in table.model_fields.items() if field.is_required()} - {"kind"}
     assert required <= set(missing(kind, {}))
     assert missing(kind, dict.fromkeys(required | {"name"}, "x")) == {}
 
@@ -51,7 +51,7 @@ def test_every_key_that_must_be_there_is_asked_for_where_it_is_not(kind, table):
         (
             "conductor",
             "constrain",
-            ("Constrained decoding", "choice", "auto", ("auto", "regex", "json", "none")),
+            ("Constrained decoding", "choice", "auto", ("auto", "regex", "grammar", "json", "none")),
         ),
         ("conductor", "as_worker", ("Also a worker, which may plan a step of its own", "flag", "", ())),
         ("simulated", "answer", ("Answer", "long", "made-up words", ())),
@@ -62,7 +62,7 @@ def test_a_field_follows_from_the_type_the_label_and_the_default_of_its_key(kind
     assert (field.label, field.kind, field.hint, field.options) == expected
 
 
-def shown(kind, entry):
+def first_values(kind, entry):
     """What the form shows at first."""
     return {field.key: first_value(field, entry) for group in fields(kind) for field in group}
 
@@ -70,17 +70,17 @@ def shown(kind, entry):
 @pytest.mark.parametrize("entry", EXAMPLE["worker"], ids=lambda entry: entry["name"])
 def test_a_table_that_is_opened_and_saved_says_the_same(entry):
     kind = kind_of(entry)
-    assert entry_of(kind, shown(kind, entry), old=entry) == (entry, {})
-    assert list(entry_of(kind, shown(kind, entry), old=entry)[0]) == list(entry)
+    assert entry_of(kind, first_values(kind, entry), old=entry) == (entry, {})
+    assert list(entry_of(kind, first_values(kind, entry), old=entry)[0]) == list(entry)
 
 
 def test_the_same_holds_for_the_conductor():
     entry = EXAMPLE["conductor"] | {"as_worker": False, "extra": {"top_k": 40, "deep": {"a": [1, 2]}}}
-    assert entry_of("conductor", shown("conductor", entry), old=entry) == (entry, {})
+    assert entry_of("conductor", first_values("conductor", entry), old=entry) == (entry, {})
 
 
 def test_what_is_typed_becomes_the_shortest_table():
-    typed = shown("model", {}) | {
+    typed = first_values("model", {}) | {
         "name": " gpt ",
         "model": "m",
         "base_url": "http://h/v1",
@@ -88,6 +88,7 @@ def test_what_is_typed_becomes_the_shortest_table():
         "price_prompt": 0.15,
         "extra": "top_k = 40\nstop = ['x']",
         "strengths": "",
+        "leave_out": ["stream", "seed"],
     }
     entry, faults = entry_of("model", typed, old={})
     assert faults == {}
@@ -98,13 +99,11 @@ def test_what_is_typed_becomes_the_shortest_table():
         "temperature": 1,
         "price_prompt": 0.15,
         "extra": {"top_k": 40, "stop": ["x"]},
+        "leave_out": ["stream", "seed"],
     }
+    assert first_values("model", entry)["leave_out"] == ["stream", "seed"]
     assert isinstance(entry["temperature"], int)
-    assert entry_of("offline", {"name": "f", "expert": "facts"}, old={})[0] == {
-        "kind": "offline",
-        "name": "f",
-        "expert": "facts",
-    }
+    assert entry_of("calculator", {"name": "f"}, old={})[0] == {"kind": "calculator", "name": "f"}
     assert "as_worker" not in entry_of("conductor", {"as_worker": False}, old={})[0]
 
 
@@ -117,7 +116,7 @@ def test_what_is_emptied_goes_from_the_table():
         "extra": {"a": 1},
         "context": 9,
     }
-    typed = shown("model", old) | {"extra": " ", "context": None}
+    typed = first_values("model", old) | {"extra": " ", "context": None}
     assert entry_of("model", typed, old=old)[0] == {
         "kind": "model",
         "name": "a",

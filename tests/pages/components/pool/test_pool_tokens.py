@@ -27,8 +27,8 @@ def store(page):
 
 def page_text(page) -> str:
     """All texts of the page, as they are read."""
-    shown = (*page.markdown, *page.caption, *page.error, *page.info)
-    texts = [re.sub(r"\\(.)", r"\1", str(element.value)).replace("\u2060", "") for element in shown]
+    elements = (*page.markdown, *page.caption, *page.error, *page.info)
+    texts = [re.sub(r"\\(.)", r"\1", str(element.value)).replace("\u2060", "") for element in elements]
     return "\n".join(texts)
 
 
@@ -50,10 +50,10 @@ def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
     page.segmented_control(key="token-1-period").set_value("day")
     page.number_input(key="token-1-requests").set_value(60)
     press(page, "token-create-now")
-    [made] = store.tokens.listed()
-    assert made.limits == TokenLimits(workers=("alpha",), tokens=5000, period="day", requests_per_minute=60)
+    [token] = store.tokens.listed()
+    assert token.limits == TokenLimits(workers=("alpha",), tokens=5000, period="day", requests_per_minute=60)
     text = page.code[0].value
-    assert (read_token(text) or ("",))[0] == made.id
+    assert (read_token(text) or ("",))[0] == token.id
     press(page, "token-done")
     assert text not in page_text(page) + "".join(code.value for code in page.code)
     assert page.session_state["token-dialog"] is None

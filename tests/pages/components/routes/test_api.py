@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from pages.components.routes.api import api_route, routes_beside
 from pages.components.tab import services
 
-ASKED = {"model": "worker:alpha", "messages": [{"role": "user", "content": "What is 17*23?"}]}
+REQUEST = {"model": "worker:alpha", "messages": [{"role": "user", "content": "What is 17*23?"}]}
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[TestClie
 
 @pytest.mark.slow
 def test_an_answer_is_a_session_of_the_app(client: TestClient) -> None:
-    answer = client.post("/v1/chat/completions", json=ASKED).json()
+    answer = client.post("/v1/chat/completions", json=REQUEST).json()
     session = services.workbench().store.sessions.find(answer["conductor"]["session"])
     assert (session.query, session.origin) == ("What is 17*23?", "api")
     assert answer["conductor"]["url"] == f"http://localhost/?session={session.id}"
@@ -42,7 +42,7 @@ def test_an_answer_is_a_session_of_the_app(client: TestClient) -> None:
 @pytest.mark.slow
 def test_the_app_is_ready_and_counts_what_its_api_does(client: TestClient) -> None:
     assert client.get("/readyz").json() == {"status": "ok", "store": "ok", "pool": "ok"}
-    client.post("/v1/chat/completions", json=ASKED).raise_for_status()
+    client.post("/v1/chat/completions", json=REQUEST).raise_for_status()
     metrics = client.get("/metrics").text
     assert 'conductor_steps_total{outcome="finished",worker="alpha"}' in metrics
     assert client.get("/metrics", headers={"authorization": ""}).status_code == 401

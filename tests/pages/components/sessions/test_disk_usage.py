@@ -23,9 +23,9 @@ def opened(page):
 def test_the_foot_says_what_the_store_takes_and_what_is_deleted(app, bench, session):
     assert "kB in 1 session" in foot(app("sessions"))
     bench.store.sessions.delete(session)
-    shown = foot(app("sessions"))
-    assert "kB in 0 sessions · 1 deleted · about " in shown
-    assert shown.endswith("can be freed")
+    text = foot(app("sessions"))
+    assert "kB in 0 sessions · 1 deleted · about " in text
+    assert text.endswith("can be freed")
 
 
 def test_what_goes_is_said_and_goes_when_that_is_confirmed(app, bench, session):
@@ -91,12 +91,12 @@ def test_a_removed_session_is_open_no_more_and_its_undo_is_gone(app, bench, sess
     assert "undelete" not in [button.key for button in page.button]
 
 
-@pytest.mark.parametrize(("days", "shown"), [("0", False), ("7", True)])
+@pytest.mark.parametrize(("days", "is_offered"), [("0", False), ("7", True)])
 @pytest.mark.usefixtures("session")
-def test_a_store_without_retention_keeps_nothing_back(app, monkeypatch, days, shown):
+def test_a_store_without_retention_keeps_nothing_back(app, monkeypatch, days, is_offered):
     monkeypatch.setenv("CONDUCTOR_RETENTION_DAYS", days)
     page = opened(app("sessions"))
-    assert ("cleaning-keeps" in [box.key for box in page.checkbox]) == shown
+    assert ("cleaning-keeps" in [box.key for box in page.checkbox]) == is_offered
 
 
 def test_what_was_deleted_long_ago_goes_when_the_app_starts(app, bench, url):
@@ -106,5 +106,5 @@ def test_what_was_deleted_long_ago_goes_when_the_app_starts(app, bench, url):
     lately = bench.ask("Lately?").id
     bench.store.sessions.delete(lately)
     assert not app("sessions").exception
-    services.services().tidying.join(timeout=20)
+    services.services().tidying.join(timeout=60)
     assert bench.store.sessions.named("") == (lately,)

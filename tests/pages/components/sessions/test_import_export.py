@@ -1,14 +1,14 @@
-"""Sessions in and out by the pages: shown first, then imported; exported whole, or as a report."""
+"""Sessions in and out by the pages: shown first, then imported; exported whole, or with a run in one file."""
 
 from __future__ import annotations
 
 import pytest
-from session_files import exported, lines_of, previewed
+from session_files import exported, previewed
 
 from conductor.errors import FormatError
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
-from pages.components.sessions.import_export import report_download, session_download
+from pages.components.sessions.import_export import file_name, run_download, session_download
 
 TITLE = "**b** <i>i</i> [l](http://a.b)"
 
@@ -20,13 +20,13 @@ def file(bench, session):
     return exported(bench.store, session)
 
 
-def chosen(app, data):
+def chosen(app, data, *, name="file.jsonl"):
     """The sessions page with this file chosen in its dialog."""
     page = app("sessions")
     page.button(key="import-sessions").click().run()
     assert "import-now" not in [button.key for button in page.button]
     content = data if isinstance(data, bytes) else data.encode()
-    page.file_uploader[0].set_value(("file.jsonl", content, "application/jsonl")).run()
+    page.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
     assert not page.exception
     return page
 
@@ -44,9 +44,9 @@ def test_a_session_is_shown_before_it_is_imported_and_then_opened(app, bench, se
     assert page.warning[-1].value.startswith("This pool does not have alpha, beta\\.")
     page.button(key="import-now").click().run()
     assert not page.exception
-    made = page.query_params["session"]
-    assert made != session
-    assert bench.store.sessions.find(made).title == f"{TITLE} (2)"
+    copy = page.query_params["session"]
+    assert copy != session
+    assert bench.store.sessions.find(copy).title == f"{TITLE} (2)"
 
 
 def test_several_sessions_are_imported_together(app, bench, session):
@@ -70,7 +70,7 @@ def test_several_sessions_are_imported_together(app, bench, session):
             "no session",
         ),
         (b'{"format": "other"}', "neither a session nor a workflow"),
-        (b'{"format": "conductor-sessions", "version": 1, "sessions": []}', "holds no session"),
+        (b'{"format": "conductor-session", "version": 1}', "has version 1"),
         (b"\xff\xfe", "neither a session nor a workflow"),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_file_that_cannot_be_imported_is_refused_where_it_was_chosen(app, benc
 
 
 def test_a_workflow_file_is_told_as_one_and_imported(app, bench):
-    workflow = Workflow.of([Step(instruction="Solve it.", worker="mathematics")])
+    workflow = Workflow.of([Step(instruction="Solve it.", worker="calculator")])
     plan = write_plan(workflow, query="What is 2 + 2?", origin="human", workers=(), label=None)
     page = chosen(app, plan)
     assert page.markdown[-1].value == "**A workflow of 1 step**"
@@ -90,15 +90,13 @@ def test_a_workflow_file_is_told_as_one_and_imported(app, bench):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("older", [False, True])
-def test_a_session_file_among_workflows_is_refused_with_the_place_for_it(bench, file, older):
-    data = b'{"format": "conductor-sessions", "version": 1, "sessions": []}' if older else file
+def test_a_session_file_among_workflows_is_refused_with_the_place_for_it(bench, file):
     with pytest.raises(FormatError, match="Sessions page"):
-        bench.editing.import_plan(data)
+        bench.editing.import_plan(file)
 
 
 @pytest.mark.parametrize(
-    ("query", "worker", "why"), [(None, "mathematics", "names no query"), ("q", "gone", "does not have gone")]
+    ("query", "worker", "why"), [(None, "calculator", "names no query"), ("q", "gone", "does not have gone")]
 )
 def test_a_workflow_that_cannot_be_a_session_here_is_held_back(app, bench, query, worker, why):
     workflow = Workflow.of([Step(instruction="Solve it.", worker=worker)])
@@ -111,29 +109,46 @@ def test_a_workflow_that_cannot_be_a_session_here_is_held_back(app, bench, query
 def test_what_is_taken_along_is_whole(bench, session):
     bench.running.start(session)
     bench.activities.wait(session)
-    kept = bench.store.sessions.find(session)
-    file = session_download(bench.store, kept)
+    entry = bench.store.sessions.find(session)
+    file = session_download(bench.store, entry)
     assert (file.name, file.mime) == ("which-one.session.jsonl", "application/jsonl")
     assert previewed(file.text.encode()).sessions[0].runs == 1
-    report = report_download(bench.store, kept)
-    assert (report.name, report.mime) == ("which-one.html", "text/html")
-    assert "Which one?" in report.text
+    page = run_download(bench.store, entry)
+    assert (page.name, page.mime) == ("which-one.html", "text/html")
+    assert previewed(page.text.encode()) == previewed(file.text.encode()).model_copy(
+        update={"size": len(page.text.encode())}
+    )
 
 
-@pytest.mark.parametrize(("what", "given"), [("session", "which-one.session.jsonl"), ("report", None)])
-def test_the_workbench_gives_out_what_was_asked_for(app, bench, session, what, given):
-    page = app(session=session)
-    page.session_state["file-wanted"] = (session, what)
-    page.run()
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Compare France, Japan and Brazil: merge batch jobs", "compare-france-japan-and-brazil-merge"),
+        ("x" * 60, "x" * 40),
+        ("日本", "session"),
+    ],
+)
+def test_a_files_name_is_cut_between_words(title, expected):
+    assert file_name(title) == expected
+
+
+@pytest.mark.slow
+def test_a_run_in_one_file_is_shown_before_it_is_imported_and_then_opened(app, bench, session):
+    bench.running.start(session)
+    bench.activities.wait(session)
+    file = run_download(bench.store, bench.store.sessions.find(session))
+    page = chosen(app, file.text, name=file.name)
+    assert "1 revision · 1 run" in page_text(page)
+    page.button(key="import-now").click().run()
     assert not page.exception
-    if given is None:
-        assert "has no run to report" in page.error[0].value
-        return
-    file = page.session_state["download"]
-    assert file.name == given
-    assert lines_of(file.text.encode())[1]["session"]["id"] == session
-    page.run()
-    assert page.session_state["download"] is file
+    copy = page.query_params["session"]
+    assert copy != session
+    assert len(bench.store.runs.of_session(copy)) == 1
+
+
+def test_a_page_of_others_is_refused_with_one_sentence(app):
+    page = chosen(app, "<!doctype html><p>Hello.", name="hello.html")
+    assert page.error[0].value.startswith("The page holds no session")
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ from pages.components.streamlit_patches.dialog_theme import dialog_theme
 
 @pytest.mark.parametrize(("theme", "scheme"), [("dark", "dark"), ("light", "light"), (None, "normal")])
 def test_the_page_sets_the_colour_scheme_of_the_theme_on_dialogs(theme, scheme, monkeypatch):
-    drawn = []
+    styles = []
     monkeypatch.setattr(type(st.context.theme), "type", theme, raising=False)
-    monkeypatch.setattr(st, "html", drawn.append)
+    monkeypatch.setattr(st, "html", styles.append)
     dialog_theme()
-    assert drawn == [f"<style>[data-testid=stDialog] {{ color-scheme: {scheme} }}</style>"]
+    assert styles == [f"<style>[data-testid=stDialog] {{ color-scheme: {scheme} }}</style>"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import streamlit
 
-from pages.components.streamlit_patches import component, connection
+from pages.components.streamlit_patches import connection
 from pages.components.streamlit_patches.connection import ELEMENTS, scripts
 from pages.components.streamlit_patches.index_page import SIDEBAR_KEPT
 
@@ -35,9 +35,10 @@ def names() -> list[str]:
     texts = [
         file.read_text(encoding="utf-8") for kind in ("css", "js", "py") for file in PAGES.rglob(f"*.{kind}")
     ]
-    return sorted({name for text in texts for found in NAME.findall(text) for name in found if name})
+    return sorted({name for text in texts for groups in NAME.findall(text) for name in groups if name})
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_names_that_styles_and_scripts_use_are_in_the_frontend():
     assert set(names()) <= set(re.findall(r"\w+", frontend()))
@@ -51,7 +52,7 @@ def test_the_search_for_names_finds_the_outermost_element_and_a_styled_one():
 def test_the_frontend_writes_its_connection_and_its_script_state_to_the_attributes_that_are_read():
     assert "data-test-connection-state" in frontend()
     assert "data-test-script-state" in frontend()
-    assert "testConnectionState" in component.SHARED
+    assert "testConnectionState" in (PATCHES / "shared.js").read_text(encoding="utf-8")
 
 
 def test_the_script_of_every_element_is_a_file_of_the_frontend():
@@ -71,17 +72,18 @@ def test_the_frontend_still_opens_the_dialog_that_the_connection_closes():
 
 def _imported(module: Path) -> list[str]:
     tree = ast.parse(module.read_text(encoding="utf-8"))
-    found: list[str] = []
+    modules: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             base = node.module
             submodules = [f"{base}.{alias.name}" for alias in node.names] if base == "streamlit" else [base]
-            found += submodules
+            modules += submodules
         elif isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-    return [name for name in found if name.split(".")[0] == "streamlit"]
+            modules += [alias.name for alias in node.names]
+    return [name for name in modules if name.split(".")[0] == "streamlit"]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_no_module_outside_the_patches_imports_streamlits_internals():
     outside = [file for file in (ROOT / "app.py", *PAGES.rglob("*.py")) if PATCHES not in file.parents]

@@ -15,7 +15,7 @@ STYLES = ".stApp > p { margin: 0; }"
 
 
 @pytest.fixture(params=["", "studio", "/studio/"], ids=["alone", "below", "below with slashes"])
-def asked(request, monkeypatch):
+def fetch(request, monkeypatch):
     """Asks for the frame at an address, wherever the server has its own."""
     monkeypatch.setattr("streamlit.get_option", {"server.baseUrlPath": request.param}.__getitem__)
     app = Starlette(routes=index_pages(["sessions"], title="Plans & runs", icon=ICON, styles=STYLES))
@@ -31,8 +31,8 @@ def test_streamlits_own_document_has_its_own_name_and_icon_and_no_address_of_the
 
 
 @pytest.mark.parametrize("address", ["/", "/sessions"])
-def test_a_frame_has_our_name_and_icon_and_is_asked_for_each_time(asked, address):
-    frame = asked(address)
+def test_a_frame_has_our_name_and_icon_and_is_asked_for_each_time(fetch, address):
+    frame = fetch(address)
     assert "<title>Plans &amp; runs</title>" in frame.text
     assert "favicon.png" not in frame.text
     assert 'rel="shortcut icon" href="data:image/svg+xml;base64,' in frame.text
@@ -41,19 +41,19 @@ def test_a_frame_has_our_name_and_icon_and_is_asked_for_each_time(asked, address
 
 
 @pytest.mark.parametrize("address", ["/", "/sessions"])
-def test_a_frame_has_our_styles_after_streamlits_and_before_what_is_drawn(asked, address):
-    head, styled, drawn = asked(address).text.partition(f"<style>{STYLES}</style>")
+def test_a_frame_has_our_styles_after_streamlits_and_before_what_is_drawn(fetch, address):
+    head, styled, body = fetch(address).text.partition(f"<style>{STYLES}</style>")
     assert "</head>" in head
     assert styled
-    assert '<div id="root">' in drawn
+    assert '<div id="root">' in body
 
 
-def test_only_another_page_than_the_first_must_be_told_where_the_server_is(asked):
-    assert "BACKEND_BASE_URL" not in asked("/").text
-    before, program = asked("/sessions").text.split("BACKEND_BASE_URL")
+def test_only_another_page_than_the_first_must_be_told_where_the_server_is(fetch):
+    assert "BACKEND_BASE_URL" not in fetch("/").text
+    before, program = fetch("/sessions").text.split("BACKEND_BASE_URL")
     assert '<script type="module"' not in before
     assert '<script type="module"' in program
 
 
-def test_what_is_no_page_is_left_to_streamlit(asked):
-    assert asked("/nowhere").status_code == 404
+def test_what_is_no_page_is_left_to_streamlit(fetch):
+    assert fetch("/nowhere").status_code == 404

@@ -9,7 +9,12 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.streamlit_patches import initial_values
-from pages.components.streamlit_patches.initial_values import drawn_to_the_end, show_first
+from pages.components.streamlit_patches.initial_values import (
+    drawn_to_the_end,
+    on_choice,
+    show_first,
+    show_stored,
+)
 
 POOL = """\
 [[worker]]
@@ -24,13 +29,13 @@ context = 8192
 def redrawn(monkeypatch):
     """Draws a page as if its last run had been broken off by this one, as by a click that comes too soon."""
 
-    def drawn(run, again=None):
+    def draw(run, again=None):
         with monkeypatch.context() as patch:
             patch.setattr(initial_values, "drawn_to_the_end", lambda: None)
             page = run()
         return (again or page.run)()
 
-    return drawn
+    return draw
 
 
 def plain_field():
@@ -59,13 +64,51 @@ def test_a_value_is_told_until_a_page_was_drawn_to_its_end(tab):
     assert show_first("f", "newer") == "newer", "a field that was gone is new again"
 
 
+def stored_field():
+    """A field with a value that is stored elsewhere, on a page that is drawn to its end."""
+    import streamlit as st  # noqa: PLC0415 - the script of another process's page
+
+    from pages.components.streamlit_patches.initial_values import drawn_to_the_end, show_stored  # noqa: PLC0415
+
+    st.text_input("Field", key=show_stored("field", st.session_state["stored"]))
+    drawn_to_the_end()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("before", "after"), [("one", "two"), ("", "one"), ("one", "")])
+def test_what_is_stored_elsewhere_is_sent_once_to_a_field_that_no_message_under_way_names(before, after):
+    page = AppTest.from_function(stored_field)
+    page.session_state["stored"] = before
+    assert page.run().text_input(key="field").proto.set_value
+    assert not page.run().text_input(key="field").proto.set_value
+    page.session_state["stored"] = after
+    [field] = page.run().text_input
+    assert (field.key, field.proto.set_value, field.value) == ("field-1", True, after)
+    [field] = page.run().text_input
+    assert (field.key, field.proto.set_value, field.value) == ("field-1", False, after)
+    page.session_state["stored"] = "three"
+    [field] = field.set_value("three").run().text_input
+    assert (field.key, field.proto.set_value, field.value) == ("field-1", False, "three")
+
+
+def test_a_value_that_comes_again_after_streamlit_forgot_it_is_no_choice(tab):
+    del tab
+    choices = []
+    key = show_stored("field", "stored")
+    changed = on_choice(key, choices.append)
+    for value in ("stored", "other", "other", "stored"):
+        st.session_state[key] = value
+        changed()
+    assert choices == ["other", "stored"]
+
+
 def test_the_settings_come_with_their_values(app, redrawn):
     page = app("workbench")
     page.session_state["settings-pool"] = True
     redrawn(page.run)
-    shown = {box.key: (box.proto.set_value, box.value) for box in page.checkbox if box.key.startswith("use-")}
-    assert shown
-    assert set(shown.values()) == {(True, True)}
+    boxes = {box.key: (box.proto.set_value, box.value) for box in page.checkbox if box.key.startswith("use-")}
+    assert boxes
+    assert set(boxes.values()) == {(True, True)}
     page.run()
     assert not any(box.proto.set_value for box in page.checkbox), "nothing more is told than has changed"
 
@@ -77,10 +120,10 @@ def test_the_form_of_a_worker_comes_with_what_the_file_says(app, redrawn, tmp_pa
     page = app("pool")
     redrawn(page.button(key="pool-icon-change-0").click().run)
     fields = {field.label: field for field in (*page.text_input, *page.number_input)}
-    shown = {label: (field.proto.set_value, field.value) for label, field in fields.items() if field.value}
-    assert {made for made, _ in shown.values()} == {True}
-    assert shown["Name"] == (True, "alpha")
-    assert shown["Model"] == (True, "m-1")
+    values = {label: (field.proto.set_value, field.value) for label, field in fields.items() if field.value}
+    assert {is_set for is_set, _ in values.values()} == {True}
+    assert values["Name"] == (True, "alpha")
+    assert values["Model"] == (True, "m-1")
 
 
 def test_the_fields_of_the_sessions_page_come_with_what_the_address_says(app, redrawn, bench, session):
@@ -96,8 +139,8 @@ def test_the_fields_of_the_sessions_page_come_with_what_the_address_says(app, re
 
     page = redrawn(filters, filters)
     fields = (*page.multiselect, *page.number_input, *page.date_input)
-    shown = {field.key: field.value for field in fields if field.proto.set_value}
-    assert shown == {
+    values = {field.key: field.value for field in fields if field.proto.set_value}
+    assert values == {
         "find-tags": ["kept"],
         "find-least_tokens": 0,
         "find-since": date(2026, 1, 1),

@@ -8,8 +8,10 @@ import sys
 
 import pytest
 import streamlit as st
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pages.components.streamlit_patches.startup import LOGGER, in_session, without_session
+from pages.components.streamlit_patches.startup import LOGGER, close_malformed, in_session, without_session
+from studio.api.serving.server import PunctualConnection
 
 
 def warned(caplog, draw):
@@ -28,6 +30,12 @@ def test_streamlit_warns_about_a_call_outside_a_session_unless_the_patch_is_in_f
     assert not in_session()
 
 
+def test_the_apps_connections_end_where_a_body_is_malformed_as_those_of_the_api(monkeypatch):
+    monkeypatch.setattr(H11Protocol, "send_400_response", H11Protocol.send_400_response)
+    close_malformed()
+    assert H11Protocol.send_400_response is PunctualConnection.send_400_response
+
+
 SCRIPT = """
 import sys
 import streamlit
@@ -38,6 +46,7 @@ assert "pandas" in sys.modules and "pyarrow" in sys.modules
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_streamlit_alone_imports_pandas_and_pyarrow_later():
     subprocess.run([sys.executable, "-c", SCRIPT], check=True, timeout=60)

@@ -20,7 +20,7 @@ class Session:
 
     def __init__(self):
         self.values = {"instruction": "Typed."}
-        self.kept = None
+        self.instruction = None
         self.callback = self.look
 
     def __getitem__(self, key):
@@ -30,7 +30,7 @@ class Session:
         self.callback()
 
     def look(self):
-        self.kept = self.safe["instruction"]
+        self.instruction = self.safe["instruction"]
 
 
 @pytest.fixture
@@ -49,19 +49,19 @@ def pressed(monkeypatch):
 def test_a_press_that_comes_meanwhile_waits_for_the_end_of_a_callback(pressed):
     with pytest.raises(Left):
         pressed.safe.on_script_will_rerun(None)
-    assert pressed.kept is None
+    assert pressed.instruction is None
     finish_callbacks()
     pressed.safe.on_script_will_rerun(None)
-    assert pressed.kept == "Typed."
+    assert pressed.instruction == "Typed."
 
 
 @pytest.mark.slow
 def test_the_next_callbacks_wait_for_the_end_of_the_last_ones_in_whatever_thread(pressed):
     finish_callbacks()
-    order, begun = [], threading.Event()
+    order, start = [], threading.Event()
 
     def text():
-        begun.set()
+        start.set()
         time.sleep(0.05)
         order.append("text")
 
@@ -70,10 +70,10 @@ def test_the_next_callbacks_wait_for_the_end_of_the_last_ones_in_whatever_thread
     states = [SafeSessionState(pressed, lambda: None) for _ in range(2)]
     first = threading.Thread(target=states[0].on_script_will_rerun, args=(None,))
     first.start()
-    begun.wait()
+    assert start.wait(60)
     pressed.callback = lambda: order.append("press")
     states[1].on_script_will_rerun(None)
-    first.join()
+    first.join(60)
     assert order == ["text", "press"]
 
 

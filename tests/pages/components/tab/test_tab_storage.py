@@ -11,7 +11,7 @@ from pages.components.tab.tab_storage import OutputDrafts, restore, written
 
 
 @pytest.fixture
-def kept(bench, session, three):
+def tab_text(bench, session, three):
     """The text of a tab with one undecided edit and one draft."""
     head = bench.store.revisions.head(session)
     drafts = OutputDrafts(bench, head)
@@ -33,16 +33,16 @@ def test_nothing_is_written_where_nothing_waits():
     assert written((), ()) == ""
 
 
-def test_an_undecided_edit_and_a_draft_come_back_once(bench, tab, session, three, kept):
+def test_an_undecided_edit_and_a_draft_come_back_once(bench, tab, session, three, tab_text):
     for _ in range(2):
-        assert taken_over(bench, tab, session, kept) == (["Mine"], ["Half of it"])
+        assert taken_over(bench, tab, session, tab_text) == (["Mine"], ["Half of it"])
     (edit,) = tab.edits_aside(session)
     assert (edit.edited, edit.workflow) == (bench.store.revisions.head(session), three.with_worker(0, "beta"))
 
 
-def test_what_belongs_to_another_session_is_left_out(bench, tab, three, kept):
+def test_what_belongs_to_another_session_is_left_out(bench, tab, three, tab_text):
     other = bench.store.revisions.import_workflow("Another?", three, pool_label=None).id
-    assert taken_over(bench, tab, other, kept) == ([], [])
+    assert taken_over(bench, tab, other, tab_text) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def test_what_belongs_to_another_session_is_left_out(bench, tab, three, kept):
         lambda content: json.dumps(content | {"drafts": [content["drafts"][0] | {"step": -1}]}),
     ],
 )
-def test_what_is_malformed_is_left_out(bench, tab, session, kept, broken):
-    assert taken_over(bench, tab, session, broken(json.loads(kept))) == ([], [])
+def test_what_is_malformed_is_left_out(bench, tab, session, tab_text, broken):
+    assert taken_over(bench, tab, session, broken(json.loads(tab_text))) == ([], [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", [{"revision": "unknown"}, {"step": 9}])
-def test_a_draft_of_no_known_step_is_left_out(bench, tab, session, kept, change):
-    content = json.loads(kept)
+def test_a_draft_of_no_known_step_is_left_out(bench, tab, session, tab_text, change):
+    content = json.loads(tab_text)
     content["drafts"][0] |= change
     assert taken_over(bench, tab, session, json.dumps(content)) == (["Mine"], [])
 

@@ -113,12 +113,12 @@ def test_the_address_of_a_comparison_names_both_sides():
 def compared(bench, session):
     """The three-way table: each row's name, and of its cells mark, notes and the foot's first line."""
     sides = three_sides(bench, session)
-    known = three_way(sides.first.workflow, sides.edited.workflow, sides.run and sides.run.workflow)
+    comparison = three_way(sides.first.workflow, sides.edited.workflow, sides.run and sides.run.workflow)
     rows = [
         (row.name, *((cell.mark, cell.notes, cell.foot.split("\n")[0]) for cell in row.cells))
-        for row in table(sides, known)
+        for row in table(sides, comparison)
     ]
-    return heads(sides), summary(sides, known), rows
+    return heads(sides), summary(sides, comparison), rows
 
 
 @pytest.mark.slow
@@ -126,8 +126,8 @@ def test_three_columns_tell_what_was_planned_what_was_edited_and_what_was_run(be
     session = bench.ask("Which one?").id
     planned = bench.store.revisions.add(session, three, origin="conductor", note="Planned")
     ran(bench, session)
-    drawn = Step(instruction="Sketch two trains from above", worker="beta")
-    more = planned.workflow.with_worker(1, "alpha").add_step(drawn, at=0)
+    step = Step(instruction="Sketch two trains from above", worker="beta")
+    more = planned.workflow.with_worker(1, "alpha").add_step(step, at=0)
     bench.editing.edit(session, more.remove_step(1), note="Other", head=planned)
     names, words, rows = compared(bench, session)
     assert names == ["Planned: Revision 1", "Edited: Revision 2", "Run: Run 1, finished"]

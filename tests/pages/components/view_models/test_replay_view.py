@@ -7,13 +7,13 @@ import math
 import pytest
 
 from conductor.runs.replay import Replay
-from pages.components.view_models.replay import asked, moment_text, unit_of
+from pages.components.view_models.replay import moment_text, read_replay, unit_of
 
 WISH = {"position": 1.5, "playing": True, "speed": 2, "mark": "1"}
 
 
 def ask(wish):
-    return asked(wish, run="r", revision="v", seconds=5.0, now=100.0)
+    return read_replay(wish, run="r", revision="v", seconds=5.0, now=100.0)
 
 
 def test_a_wish_is_carried_out_from_now_on():

@@ -130,8 +130,8 @@ ICONS = Path(__file__).parents[4] / "pages/components/graph/icons.js"
 
 
 def test_a_stopped_run_or_step_is_called_so_wherever_it_is_read_or_heard():
-    drawn = ICONS.read_text(encoding="utf-8").partition("STATUS_SHAPES")[0]
-    spoken = dict(re.findall(r'(\w+): "([^"]*)"', drawn))
+    code = ICONS.read_text(encoding="utf-8").partition("STATUS_SHAPES")[0]
+    spoken = dict(re.findall(r'(\w+): "([^"]*)"', code))
     steps = {status for part in get_args(CardStatus) for status in get_args(part) or (part,)}
     assert steps <= spoken.keys()
     assert set(get_args(StepStatus)) == STATUSES.keys() <= _STATUS.keys()

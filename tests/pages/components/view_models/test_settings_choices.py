@@ -86,7 +86,7 @@ def test_unused_workers_keep_their_place_while_the_order_is_the_pools(chosen, ro
 
 
 @pytest.mark.parametrize(
-    ("settings", "shown"),
+    ("settings", "texts"),
     [
         (Settings(), ["Standard", "Up to 5 steps", "No budget", "4 workers"]),
         (MODES["mini"], ["Mini", "1 step", "No budget", "4 workers"]),
@@ -104,13 +104,13 @@ def test_unused_workers_keep_their_place_while_the_order_is_the_pools(chosen, ro
         (Settings(budget=Budget(cost=0.1)), ["Standard", "Up to 5 steps", "$0.10", "4 workers"]),
     ],
 )
-def test_each_chip_shows_what_is_chosen(settings, shown):
-    assert [chip(settings, NAMES) for chip in CHIPS.values()] == shown
+def test_each_chip_shows_what_is_chosen(settings, texts):
+    assert [chip(settings, NAMES) for chip in CHIPS.values()] == texts
 
 
 def card(name: str, price: float | None, *, nested: bool = False) -> WorkerCard:
-    known = None if price is None else Price(prompt=price, completion=price)
-    return WorkerCard(name=name, kind="model", strengths="", model="m", price=known, nested=nested)
+    rates = None if price is None else Price(prompt=price, completion=price)
+    return WorkerCard(name=name, kind="model", strengths="", model="m", price=rates, nested=nested)
 
 
 @pytest.mark.parametrize(

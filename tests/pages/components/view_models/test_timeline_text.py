@@ -57,7 +57,7 @@ def test_a_step_off_the_critical_path_does_not_claim_it():
     assert "Waited for no other step" in words(timed_events(DIAMOND, SECONDS))[0].details
 
 
-def known(*steps):
+def outputs(*steps):
     return {
         mark: output
         for mark, output in outputs_of(fold(timed_events(DIAMOND, SECONDS))).items()
@@ -71,7 +71,7 @@ PINNED = DIAMOND.with_pin(1, fold(timed_events(DIAMOND, SECONDS)).steps[1].outpu
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        (timed_events(DIAMOND, SECONDS, outputs=known(0, 2)), ["reused", "2.0 s", "reused", "1.0 s"]),
+        (timed_events(DIAMOND, SECONDS, outputs=outputs(0, 2)), ["reused", "2.0 s", "reused", "1.0 s"]),
         (timed_events(PINNED, SECONDS), ["1.0 s", "pinned", "3.0 s", "1.0 s"]),
         (
             timed_events(DIAMOND, SECONDS, scope=RunScope(kind="to", step=1)),
@@ -97,7 +97,7 @@ def test_what_took_no_time_or_came_to_no_end_says_so(events, expected):
 
 
 def test_without_a_call_there_is_no_time_to_tell():
-    reused = words(timed_events(DIAMOND, SECONDS, outputs=known(0)))[0]
+    reused = words(timed_events(DIAMOND, SECONDS, outputs=outputs(0)))[0]
     assert reused.details == ("Its output was known: no call, no time",)
     assert words(timed_events(PINNED, SECONDS))[1].details == ("Its output is pinned: no call, no time",)
     blocked = words(timed_events(DIAMOND, SECONDS, fail=[1]))[3]
@@ -156,7 +156,7 @@ def test_where_no_edge_costs_anything_one_sentence_says_so():
 
 
 def test_every_edge_stands_in_the_list_with_what_it_saves_or_why_that_is_not_known():
-    edges, _ = edges_of(timed_events(DIAMOND, SECONDS, outputs=known(0, 1)))
+    edges, _ = edges_of(timed_events(DIAMOND, SECONDS, outputs=outputs(0, 1)))
     assert edge_table(edges) == {
         "Edge": ["3 → 4", "1 → 3", "2 → 4", "1 → 2"],
         "Run without it": [
@@ -200,5 +200,5 @@ def test_where_nothing_is_calculated_the_reason_is_said(events, expected):
     ],
 )
 def test_what_takes_no_time_is_counted(steps, expected):
-    _, timeline = measured(timed_events(DIAMOND, SECONDS, outputs=known(*steps)))
+    _, timeline = measured(timed_events(DIAMOND, SECONDS, outputs=outputs(*steps)))
     assert takes_no_time(timeline) == expected

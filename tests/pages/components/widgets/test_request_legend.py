@@ -8,7 +8,7 @@ from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.values.messages import Message, Part, Request, Usage
 from conductor.values.output import Output
-from conductor.values.provenance import counted, estimated, measured
+from conductor.values.provenance import estimated, exact_shares, measured
 from conductor.workers.protocol import WorkerCard
 from pages.components.widgets.request_legend import (
     UNREPORTED,
@@ -54,9 +54,9 @@ def test_estimated_amounts_are_marked_each():
 def test_the_text_is_the_request_to_the_letter_and_each_stretch_points_to_its_entry():
     sent = request((1, 1), (0, None))
     shares = measured(sent)
-    entries, shown = legend(shares, {}), stretches(sent, shares)
-    assert "".join(stretch.text for stretch in shown) == sent.messages[0].content
-    assert [(entries[stretch.source].name, stretch.chip) for stretch in shown] == [
+    entries, pieces = legend(shares, {}), stretches(sent, shares)
+    assert "".join(stretch.text for stretch in pieces) == sent.messages[0].content
+    assert [(entries[stretch.source].name, stretch.chip) for stretch in pieces] == [
         ("App's wording", ""),
         ("Query", "Query"),
         ("App's wording", ""),
@@ -66,7 +66,7 @@ def test_the_text_is_the_request_to_the_letter_and_each_stretch_points_to_its_en
         ("Step 1", "Step 1 · response"),
         ("Own task", "Own task"),
     ]
-    assert all(stretch.tone == entries[stretch.source].tone for stretch in shown)
+    assert all(stretch.tone == entries[stretch.source].tone for stretch in pieces)
 
 
 def test_eight_steps_are_tinted_apart_and_more_of_them_are_named_apart_by_their_marks():
@@ -86,8 +86,8 @@ def test_what_must_be_said_of_a_steps_output_stands_at_its_entry():
     )
     sent = Request(messages=(Message(role="user", parts=parts),))
     notes = {(None, 0): ("pinned",), (None, 1): ("reused", "offline")}
-    found = {entry.name: entry.notes for entry in legend(measured(sent), notes)}
-    assert found == {
+    notes_by_name = {entry.name: entry.notes for entry in legend(measured(sent), notes)}
+    assert notes_by_name == {
         "Query": (),
         "Step 1": ("edited by hand", "pinned"),
         "Step 2": ("reused", "offline"),
@@ -114,8 +114,8 @@ CUT = Output(
         (StepState(worker_kind="model"), ()),
         (StepState(worker_kind="simulated", reused=True), ("reused", "simulated")),
         (StepState(worker_kind="offline"), ("offline",)),
-        (StepState(worker_kind="model", kept="pinned"), ("pinned",)),
-        (StepState(worker_kind="model", kept="preloaded"), ("preloaded",)),
+        (StepState(worker_kind="model", kept_because="pinned"), ("pinned",)),
+        (StepState(worker_kind="model", kept_because="preloaded"), ("preloaded",)),
         (StepState(worker_kind="model", stand_in="second", output=CUT), ("from second", "cut off")),
     ],
 )
@@ -130,7 +130,7 @@ def tokens(number):
 @pytest.mark.parametrize(
     ("shares", "kind", "expected"),
     [
-        (measured(request()), "offline", "17 characters. A built-in expert reads text, not tokens."),
+        (measured(request()), "offline", "17 characters. A worker that computes reads text, not tokens."),
         (estimated(request()), "model", "~5 tokens, estimated by length; the endpoint reported no number."),
         (
             estimated(request(), reported=1250),
@@ -138,24 +138,24 @@ def tokens(number):
             "1,250 tokens, as the endpoint counted; how they are shared is estimated by length.",
         ),
         (
-            counted(request(), tokens(7), reported=7),
+            exact_shares(request(), tokens(7), reported=7),
             "simulated",
             "7 tokens, by the simulated worker's own rule: stretches between spaces.",
         ),
-        (counted(request(), tokens(7)), "model", "7 tokens of text, by the model's tokenizer."),
+        (exact_shares(request(), tokens(7)), "model", "7 tokens of text, by the model's tokenizer."),
         (
-            counted(request(), tokens(7), reported=16),
+            exact_shares(request(), tokens(7), reported=16),
             "model",
             "7 tokens of text, by the model's tokenizer. The endpoint counted 16, 9 more for its chat "
             "format.",
         ),
         (
-            counted(request(), tokens(7), reported=7),
+            exact_shares(request(), tokens(7), reported=7),
             "model",
             "7 tokens of text, by the model's tokenizer. The endpoint counted the same.",
         ),
         (
-            counted(request(), tokens(7), reported=3),
+            exact_shares(request(), tokens(7), reported=3),
             "model",
             "7 tokens of text, by the model's tokenizer. The endpoint counted only 3: is it the tokenizer of "
             "this model?",
@@ -195,9 +195,9 @@ CARD = WorkerCard(name="w", kind="model", strengths="", model="m")
     ],
 )
 def test_what_an_endpoint_counted_is_its_own_count_of_this_request(card, state, reported, unreported):
-    found = reader({} if card is None else {"w": card}, "w", state)
-    assert (found.worker, found.kind) == ("w", "model")
-    assert (found.reported, found.unreported) == (reported, unreported)
+    count = reader({} if card is None else {"w": card}, "w", state)
+    assert (count.worker, count.kind) == ("w", "model")
+    assert (count.reported, count.unreported) == (reported, unreported)
 
 
 def test_who_stood_in_is_who_read_it():

@@ -12,7 +12,7 @@ from pages.components.widgets.text_diff import diff_notes, stretches
 SAME = "word " * 100
 
 
-def shown(old, new, **options):
+def tones(old, new, **options):
     return [(stretch.text, stretch.tone) for stretch in stretches(compare_texts(old, new).pieces, **options)]
 
 
@@ -27,7 +27,7 @@ def test_what_went_and_what_came_have_a_tone_and_are_told_to_a_pointer():
 
 
 def test_without_a_context_nothing_is_left_out():
-    assert shown(f"{SAME}old {SAME}", f"{SAME}new {SAME}")[0] == (SAME, "")
+    assert tones(f"{SAME}old {SAME}", f"{SAME}new {SAME}")[0] == (SAME, "")
 
 
 def test_with_a_context_only_what_stands_beside_a_change_is_shown():
@@ -35,7 +35,7 @@ def test_with_a_context_only_what_stands_beside_a_change_is_shown():
     gap = " [… 480 characters the same …] "
     middle = " [… 460 characters the same …] "
     edge = "word word word word "
-    assert shown(old, new, context=20) == [
+    assert tones(old, new, context=20) == [
         (gap, "quiet"),
         (edge, ""),
         ("old ", "removed"),
@@ -51,7 +51,7 @@ def test_with_a_context_only_what_stands_beside_a_change_is_shown():
 
 
 def test_texts_that_are_the_same_are_shown_whole_and_said_to_be_so():
-    assert shown(SAME, SAME, context=20) == [(SAME, "")]
+    assert tones(SAME, SAME, context=20) == [(SAME, "")]
     assert diff_notes(compare_texts(SAME, SAME)) == ["the same"]
 
 

@@ -33,18 +33,18 @@ def pool_file(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def drawn(bench, session):
+def base(bench, session):
     """The revision that this tab was drawn with."""
     return bench.store.revisions.head(session)
 
 
 @pytest.fixture
-def met(app, bench, session, drawn, three):
+def met(app, bench, session, base, three):
     """Opens the app in a tab whose edit, another worker for step 1, met the workflow `theirs`."""
 
     def opened(theirs):
         bench.editing.edit(session, theirs, note="Theirs", author="Grace")
-        mine = EditAside(session, drawn, three.with_worker(0, "beta"), "Step 1: alpha to beta")
+        mine = EditAside(session, base, three.with_worker(0, "beta"), "Step 1: alpha to beta")
         page = app(session=session)
         page.query_params["aside"] = ASIDE.lay(None, mine)
         return page.run()
@@ -67,11 +67,11 @@ def test_an_edit_made_in_the_meantime_is_offered_with_who_changed_what(app, benc
     bench.editing.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha", author="Grace")
     page.selectbox(key=f"worker-{session}-0").set_value("beta").run()
     assert not page.exception
-    shown = texts(page)
-    assert any("the workflow was changed meanwhile" in text for text in shown)
-    assert "**Yours:** Step 1: alpha to beta" in shown
-    assert "**Meanwhile:** Step 2: beta to alpha" in shown
-    assert any(text.startswith("Revision 2, by Grace, ") for text in shown)
+    lines = texts(page)
+    assert any("the workflow was changed meanwhile" in text for text in lines)
+    assert "**Yours:** Step 1: alpha to beta" in lines
+    assert "**Meanwhile:** Step 2: beta to alpha" in lines
+    assert any(text.startswith("Revision 2, by Grace, ") for text in lines)
     assert bench.store.revisions.head(session).note == "Step 2: beta to alpha"
     assert page.selectbox(key=f"worker-{session}-0").value == "alpha"
 
@@ -96,12 +96,12 @@ def test_what_cannot_be_applied_on_top_says_why(met, bench, session, three):
 @pytest.mark.parametrize(
     ("key", "leads"), [("conflict-branch", False), ("conflict-switch", True)], ids=["stays", "moves"]
 )
-def test_a_branch_is_a_revision_under_what_was_edited(met, bench, drawn, key, leads):
-    session, three = drawn.session, drawn.workflow
+def test_a_branch_is_a_revision_under_what_was_edited(met, bench, base, key, leads):
+    session, three = base.session, base.workflow
     page = met(three.with_worker(0, "slow"))
     page.button(key=key).click().run()
     branch = bench.store.revisions.of_session(session)[-1]
-    assert (branch.parent, branch.workflow) == (drawn.id, three.with_worker(0, "beta"))
+    assert (branch.parent, branch.workflow) == (base.id, three.with_worker(0, "beta"))
     assert (bench.store.revisions.head(session) == branch) == leads
     assert len(bench.store.revisions.of_session(session)) == 3
     assert not has(page, key)
@@ -114,6 +114,7 @@ def test_a_discarded_edit_is_gone(met, bench, session, three):
     assert len(bench.store.revisions.of_session(session)) == 2
 
 
+@pytest.mark.thorough
 def test_a_decision_about_an_older_state_is_asked_for_once_more(met, bench, session, three):
     page = met(three.with_worker(1, "alpha"))
     bench.editing.edit(session, three.with_worker(1, "slow"), note="Once more")
@@ -130,7 +131,7 @@ def test_an_edit_that_somebody_else_made_as_well_can_only_be_dropped(met, bench,
     assert any("The same was changed meanwhile" in text for text in texts(page))
 
 
-def test_an_undone_revision_is_told_as_undone(app, bench, session, drawn, three):
+def test_an_undone_revision_is_told_as_undone(app, bench, session, base, three):
     edited = bench.editing.edit(session, three.with_worker(1, "alpha"), note="Theirs")
     page = app(session=session)
     bench.store.revisions.undo(session)
@@ -142,6 +143,7 @@ def test_an_undone_revision_is_told_as_undone(app, bench, session, drawn, three)
     assert any("Revision 1 is the current one again" in toast.value.replace("\\", "") for toast in page.toast)
 
 
+@pytest.mark.thorough
 def test_an_edit_aside_waits_in_its_own_tab_and_session_only(met, app, bench, session, three):
     met(three.with_worker(1, "alpha"))
     other = app(session=session)

@@ -6,9 +6,10 @@ import pytest
 import streamlit as st
 
 from pages.components.tab.account import AUTHOR
-from pages.components.tab.fields import Shown
+from pages.components.tab.page_part import PagePart
 from pages.components.workbench import editor as editing
 from pages.components.workbench.editor import NEW_INSTRUCTION, Editor
+from studio.workbench.editing import EditEnd
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_an_edit_is_one_revision_with_a_note(editor, edit, note, access, selecte
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("asked", "access"),
+    ("message", "access"),
     [
         ({"op": "add_access", "from": 1, "to": 2}, [(), (), (0, 1)]),
         ({"op": "remove_access", "from": 0, "to": 2}, [(), (), ()]),
@@ -50,8 +51,8 @@ def test_an_edit_is_one_revision_with_a_note(editor, edit, note, access, selecte
         ({"op": "add_step", "step": None}, [(), (), (0,), (2,)]),
     ],
 )
-def test_what_the_graph_asks_for_is_done(editor, asked, access):
-    editor.from_graph(asked)
+def test_what_the_graph_asks_for_is_done(editor, message, access):
+    editor.from_graph(message)
     assert [
         step.access for step in editor.bench.store.revisions.head(editor.session).workflow.steps
     ] == access
@@ -94,7 +95,7 @@ def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_says_why(bench, sessi
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "asked",
+    "message",
     [
         {},
         {"op": "add_access", "from": 0, "to": 9},
@@ -107,8 +108,8 @@ def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_says_why(bench, sessi
         {"op": "drop_everything"},
     ],
 )
-def test_a_wish_from_the_browser_that_means_nothing_changes_nothing(bench, tab, session, editor, asked):
-    editor.from_graph(asked)
+def test_a_wish_from_the_browser_that_means_nothing_changes_nothing(bench, tab, session, editor, message):
+    editor.from_graph(message)
     assert bench.store.revisions.head(session).number == 1
     assert "notice" not in st.session_state
 
@@ -150,7 +151,7 @@ def test_after_a_renumbering_an_edit_of_the_same_drawing_is_refused_not_misplace
 ):
     button, field = widgets(editor)
     button.remove(0)
-    assert field.instruction(1, "Typed.") is False
+    assert field.instruction(1, "Typed.") is EditEnd.REFUSED
     assert "renumbered" in st.session_state["notice"].text
     assert bench.store.revisions.head(session).note == "Step 1 removed"
 
@@ -159,13 +160,13 @@ def test_after_a_renumbering_an_edit_of_the_same_drawing_is_refused_not_misplace
 def test_an_edit_that_met_somebody_elses_is_laid_aside_and_nothing_is_overwritten(
     bench, session, editor, three
 ):
-    drawn = editor.head
+    base = editor.head
     bench.editing.edit(session, three.with_instruction(0, "Theirs."), note="Theirs")
     assert editor.worker(0, "beta") is None
     assert bench.store.revisions.head(session).workflow == three.with_instruction(0, "Theirs.")
     (aside,) = editor.tab.edits_aside(session)
     assert (aside.edited, aside.workflow, aside.note) == (
-        drawn,
+        base,
         three.with_worker(0, "beta"),
         "Step 1: alpha to beta",
     )
@@ -178,7 +179,7 @@ def test_an_edit_of_an_older_drawing_goes_on_top_of_what_the_same_tab_changed_si
 ):
     old = Editor(bench=bench, tab=tab, session=session, head=bench.store.revisions.head(session))
     Editor(bench=bench, tab=tab, session=session, head=old.head).worker(0, "beta")
-    tab.drawn()
+    tab.begin_page()
     old.worker(1, "alpha")
     assert bench.store.revisions.head(session).workflow == three.with_worker(0, "beta").with_worker(
         1, "alpha"
@@ -190,7 +191,7 @@ def test_an_edit_of_an_older_drawing_goes_on_top_of_what_the_same_tab_changed_si
 def test_what_the_same_tab_changed_otherwise_since_is_not_overwritten_either(bench, tab, session, three):
     old = Editor(bench=bench, tab=tab, session=session, head=bench.store.revisions.head(session))
     Editor(bench=bench, tab=tab, session=session, head=old.head).worker(0, "beta")
-    tab.drawn()
+    tab.begin_page()
     old.worker(0, "slow")
     assert bench.store.revisions.head(session).workflow == three.with_worker(0, "beta")
     assert [edit.note for edit in tab.edits_aside(session)] == ["Step 1: alpha to slow"]
@@ -218,9 +219,9 @@ def test_restoring_makes_a_revision_under_the_head_once(bench, tab, session, edi
 @pytest.mark.slow
 def test_undo_leaves_alone_what_somebody_else_made_since(bench, tab, session, editor, three):
     editor.worker(0, "beta")
-    drawn = bench.store.revisions.head(session)
+    base = bench.store.revisions.head(session)
     bench.editing.edit(session, three, note="Theirs")
-    editing.undo(bench, tab, session, Shown(tab, drawn, place="page"))
+    editing.undo(bench, tab, session, PagePart(tab, base, place="page"))
     assert bench.store.revisions.head(session).note == "Theirs"
     assert "nothing was undone" in st.session_state["notice"].text
 
@@ -230,8 +231,8 @@ def test_undo_twice_goes_back_twice_also_where_the_page_was_not_drawn_between(be
     first = editor.head
     editor.worker(0, "beta")
     editor.worker(1, "alpha")
-    drawn = bench.store.revisions.head(session)
-    tab.drawn()
+    base = bench.store.revisions.head(session)
+    tab.begin_page()
     for _ in range(2):
-        editing.undo(bench, tab, session, Shown(tab, drawn, place="page"))
+        editing.undo(bench, tab, session, PagePart(tab, base, place="page"))
     assert bench.store.revisions.head(session) == first

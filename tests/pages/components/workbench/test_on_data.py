@@ -16,7 +16,7 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.on_data import trials_of_session, variants
-from studio.evaluation.trials import Wanted
+from studio.evaluation.trials import VariantKinds
 from studio.workbench import Workbench
 
 POOL = """
@@ -84,6 +84,7 @@ def shown_to_its_end(app, evaluation):
     raise AssertionError("it does not end")
 
 
+@pytest.mark.thorough
 def test_an_edited_workflow_is_evaluated_against_the_plan_it_came_from_in_two_clicks(app, bench, session):
     assert "evaluate-start" not in keys(opened(app, session, evaluate=True))
     bench.editing.edit(session, PLANNED.with_access(1, ()), note="Step 2: access")
@@ -104,6 +105,7 @@ def test_an_edited_workflow_is_evaluated_against_the_plan_it_came_from_in_two_cl
     assert sum(cell.result is not None for cell in bench.store.evaluations.cells(record.id)) == 6
 
 
+@pytest.mark.thorough
 def test_a_workflow_is_tried_on_data_from_the_trials_that_are_there(app, bench, session):
     bench.running.start(session)
     bench.activities.wait(session)
@@ -118,6 +120,7 @@ def test_a_workflow_is_tried_on_data_from_the_trials_that_are_there(app, bench, 
     assert any("On sevens, 3 questions" in text for text in texts(page))
 
 
+@pytest.mark.thorough
 def test_a_trial_on_data_ends_where_its_budget_is_spent_and_says_so(app, bench, session):
     bench.running.start(session)
     bench.activities.wait(session)
@@ -135,11 +138,12 @@ def test_a_trial_on_data_ends_where_its_budget_is_spent_and_says_so(app, bench, 
     assert "The budget is spent" in bench.store.evaluations.find(record.id).reason
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", ["evaluation", "workbench"])
 def test_the_cheapest_workflow_is_taken_with_one_click_and_undone(app, bench, session, where):
-    plans = variants(bench, bench.required_head(session), Wanted(workers=False))
+    plans = variants(bench, bench.required_head(session), VariantKinds(workers=False))
     spec = SPEC.model_copy(update={"margin": 0.9})
-    record = Evaluations(bench).add(DATA, [plan.name for plan in plans], spec, given=plans)
+    record = Evaluations(bench).add(DATA, [plan.name for plan in plans], spec, given_plans=plans)
     assert Evaluations(bench).run(record.id).failure is None
     if where == "evaluation":
         page, key = shown_to_its_end(app, record.id), "trial-take"

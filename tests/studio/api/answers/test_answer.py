@@ -187,9 +187,9 @@ def test_tokens_are_given_out_as_far_as_the_text_has_them_as_a_whole(
     tokens = [TokenLogprob(piece, -0.5) for piece in pieces]
     given_out = GivenTokens(stops)
     given_out.add(tokens[:cut])
-    taken = given_out.take()
+    start = given_out.take()
     given_out.end(tokens)
-    assert taken + given_out.take() == given_out.whole
+    assert start + given_out.take() == given_out.whole
     text = "".join(fed(pieces, stops))
     whole = [at for at in range(len(pieces) + 1) if len("".join(pieces[:at])) <= len(text)]
     assert "".join(token.token for token in given_out.whole) == "".join(pieces[: whole[-1]])

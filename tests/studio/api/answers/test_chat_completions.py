@@ -19,12 +19,12 @@ from performers import SECONDS, Paced
 from stage import APP, Stage, model
 from worker_cases import Breaking, Declining, Raising, Silent
 
-from conductor.baselines.fitted import Row, write_fitted
+from conductor.baselines.fitted import WorkerResult, write_fitted
 from conductor.baselines.named import Baseline, planner_named
 from conductor.errors import PoolError, StorageError, WorkerError
 from conductor.values.budget import Budget
 from conductor.values.messages import Delta, Usage
-from conductor.workers.offline.experts import OfflineExpert
+from conductor.workers.calculator.calculator_worker import Calculator
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
@@ -47,19 +47,19 @@ def joined(stream: Any) -> str:
     return "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
 
 
-def ask(client: OpenAI, **given: Any) -> Any:
-    """A completion, or its chunks, of "Why?" to the Conductor, but for what is `given`; `conductor` is the
+def ask(client: OpenAI, **settings: Any) -> Any:
+    """A completion, or its chunks, of "Why?" to the Conductor, but for `settings`; `conductor` is the
     extension.
     """
-    extension = {"conductor": given.pop("conductor")} if "conductor" in given else None
-    asked = {"model": "conductor", "messages": WHY, "extra_body": extension, **given}
-    return client.chat.completions.create(**asked)
+    extension = {"conductor": settings.pop("conductor")} if "conductor" in settings else None
+    request = {"model": "conductor", "messages": WHY, "extra_body": extension, **settings}
+    return client.chat.completions.create(**request)
 
 
-def post(stage: Stage, **given: Any) -> httpx.Response:
+def post(stage: Stage, **settings: Any) -> httpx.Response:
     """The same without a client."""
-    asked = {"model": "conductor", "messages": WHY, **given}
-    return httpx.post(f"{stage.base_url}/chat/completions", json=asked, timeout=30)
+    request = {"model": "conductor", "messages": WHY, **settings}
+    return httpx.post(f"{stage.base_url}/chat/completions", json=request, timeout=60)
 
 
 # -- whole answers ---------------------------------------------------------------------------------
@@ -131,12 +131,12 @@ def test_unknown_usage_is_null(stage: Stage, client: OpenAI) -> None:
 def test_what_calls_no_model_adds_no_tokens_and_alone_is_counted_by_its_length(
     stage: Stage, client: OpenAI
 ) -> None:
-    stage.plays(OfflineExpert("mathematics"), simulated("beta", "It is 391."), plans=(TWO,))
+    stage.plays(Calculator(), simulated("beta", "It is 391."), plans=(TWO,))
     sum_of: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 17*23?"}]
     answer = ask(client, messages=sum_of)
     assert answer.usage.completion_tokens == 10 + 3
     assert answer.conductor["counted"] is False
-    alone = ask(client, model="worker:mathematics", messages=sum_of)
+    alone = ask(client, model="worker:calculator", messages=sum_of)
     text = alone.choices[0].message.content or ""
     assert "391" in text
     assert (alone.usage.prompt_tokens, alone.usage.completion_tokens) == (4, -(-len(text) // 4))
@@ -215,7 +215,7 @@ def test_an_answer_of_which_a_part_was_sent_is_not_asked_for_again(
     stage.plays(draft, polish, plans=(TWO,))
     if not live:
         answer = ask(client)
-        assert (answer.choices[0].message.content, polish.begun) == ("blue", 2)
+        assert (answer.choices[0].message.content, polish.calls) == ("blue", 2)
         assert answer.usage is None
         return
     stream = ask(client, stream=True)
@@ -224,7 +224,7 @@ def test_an_answer_of_which_a_part_was_sent_is_not_asked_for_again(
         pieces.extend(chunk.choices[0].delta.content or "" for chunk in stream)
     assert "".join(pieces) == "red"
     # A step before the final one is sent to nobody.
-    assert (draft.begun, polish.begun) == (2, 1)
+    assert (draft.calls, polish.calls) == (2, 1)
 
 
 def test_the_clients_own_helper_reads_the_stream(stage: Stage, client: OpenAI) -> None:
@@ -250,8 +250,8 @@ def test_a_silence_is_filled_with_comments(stage: Stage, monkeypatch: pytest.Mon
     monkeypatch.setattr(streaming, "PING_SECONDS", 0.02)
     gate = Event()
     stage.plays(Paced("alpha", ["So."], gates={0: gate}), plans=(ONE,))
-    asked = {"model": "conductor", "messages": WHY, "stream": True}
-    with httpx.stream("POST", f"{stage.base_url}/chat/completions", json=asked) as answer:
+    request = {"model": "conductor", "messages": WHY, "stream": True}
+    with httpx.stream("POST", f"{stage.base_url}/chat/completions", json=request) as answer:
         lines = answer.iter_lines()
         assert any(line == ": still working" for line in lines)
         gate.set()
@@ -318,8 +318,8 @@ def test_a_stream_joined_is_the_answer(
         texts = {"alpha": "draft", "beta": "polished", **workers}
         stage.plays(*(simulated(name, text) for name, text in texts.items()), plans=plans)
         with stage.client() as client:
-            found = ask(client, stream=streamed, conductor=settings)
-            assert (joined(found) if streamed else found.choices[0].message.content) == answer
+            reply = ask(client, stream=streamed, conductor=settings)
+            assert (joined(reply) if streamed else reply.choices[0].message.content) == answer
 
 
 def test_an_answer_ends_at_a_stop_text_and_at_its_limit(
@@ -327,8 +327,8 @@ def test_an_answer_ends_at_a_stop_text_and_at_its_limit(
 ) -> None:
     stage.plays(Paced("alpha", ["One, t", "wo, th", "ree, two"]), plans=(ONE,))
     for streamed in (False, True):
-        found = ask(client, stop=["four", "two"], stream=streamed)
-        assert (joined(found) if streamed else found.choices[0].message.content) == "One, "
+        reply = ask(client, stop=["four", "two"], stream=streamed)
+        assert (joined(reply) if streamed else reply.choices[0].message.content) == "One, "
     stage.plays(model("alpha", fake_openai.base_url), plans=(ONE,))
     short = ask(client, max_completion_tokens=3)
     assert short.choices[0].finish_reason == "length"
@@ -336,12 +336,23 @@ def test_an_answer_ends_at_a_stop_text_and_at_its_limit(
     assert last.choices[0].finish_reason == "length"
 
 
+def test_a_parameter_that_the_endpoint_refuses_is_without_effect(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    refusing = model("alpha", fake_openai.base_url, served="fault:unknown-parameter=top_p")
+    stage.plays(refusing, plans=(ONE, ONE))
+    for _ in range(2):
+        answer = ask(client, top_p=0.5, seed=1)
+        assert answer.conductor["without_effect"] == ["top_p"]
+    assert ["top_p" in (entry.body or {}) for entry in fake_openai.log.entries] == [True, False, False]
+
+
 # -- steering --------------------------------------------------------------------------------------
 
 
 def test_modes_are_models_and_efforts(stage: Stage, client: OpenAI) -> None:
     conductor = stage.plays(simulated("alpha", "So."), simulated("beta", "So."), plans=(ONE,))
-    asked: list[dict[str, Any]] = [
+    requests: list[dict[str, Any]] = [
         {"model": "conductor"},
         {"model": "conductor-mini"},
         {"model": "conductor-ultra"},
@@ -349,7 +360,7 @@ def test_modes_are_models_and_efforts(stage: Stage, client: OpenAI) -> None:
         {"model": "conductor", "reasoning_effort": "high"},
     ]
     limits = []
-    for parameters in asked:
+    for parameters in requests:
         how = ask(client, **parameters).conductor
         settings = stage.workbench.settings(how["session"])
         limits.append((settings.max_steps, settings.rounds, settings.economical))
@@ -527,8 +538,8 @@ def test_a_store_that_fails_under_a_run_gives_no_path_away_and_no_reason_to_pay_
 def test_half_a_character_is_told_as_it_came(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "so \ud83d"), plans=(ONE,))
     for streamed in (False, True):
-        found = ask(client, model="worker:alpha", stream=streamed)
-        text = joined(found) if streamed else found.choices[0].message.content
+        reply = ask(client, model="worker:alpha", stream=streamed)
+        text = joined(reply) if streamed else reply.choices[0].message.content
         assert text in ("so \ud83d", "so \ufffd")
 
 
@@ -625,7 +636,7 @@ def test_a_baseline_is_a_model(stage: Stage, client: OpenAI) -> None:
 def test_a_client_names_no_file_of_learnt_parameters(stage: Stage, client: OpenAI, tmp_path: Path) -> None:
     stage.plays(simulated("alpha", "So."), simulated("beta", "So."))
     file = tmp_path / "router.json"
-    file.write_text("{}")
+    file.write_text("{}", encoding="utf-8")
     for name, reason in (
         (f"baseline:routerdc:fitted={file}", "names a file"),
         ("baseline:routerdc:fitted=nowhere.json", "names a file"),
@@ -645,11 +656,12 @@ def test_a_client_names_no_file_of_learnt_parameters(stage: Stage, client: OpenA
         ask(client, model="baseline:routerdc")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_baseline_plans_by_what_the_pool_names(stage: Stage, client: OpenAI, tmp_path: Path) -> None:
     workers = (simulated("alpha", "alpha's"), simulated("beta", "beta's"))
     rows = [
-        Row(question=question, worker=name, right=name == "beta")
+        WorkerResult(question=question, worker=name, right=name == "beta")
         for question in ("What is 1 + 1?", "What is 2 + 2?")
         for name in ("alpha", "beta")
     ]
@@ -670,14 +682,14 @@ def test_a_workflow_that_cannot_be_read_keeps_no_other_from_being_listed(
     def head(session: str) -> Revision | None:
         if session == damaged:
             raise StorageError("The store holds an entry that this version cannot read.")
-        return found(session)
+        return read_head(session)
 
     stage.plays(simulated("alpha", "So."))
     workflow = Workflow.of([Step(instruction="answer", worker="alpha")])
     whole, damaged = (stage.workbench.ask(query).id for query in ("Whose?", "Which?"))
     for session in (whole, damaged):
         stage.workbench.store.revisions.add(session, workflow, origin="human")
-    found = stage.workbench.store.revisions.head
+    read_head = stage.workbench.store.revisions.head
     monkeypatch.setattr(stage.workbench.store.revisions, "head", head)
     listed = [model.id for model in client.models.list()]
     assert f"workflow:{whole}" in listed
@@ -709,16 +721,17 @@ def test_prices_become_costs(stage: Stage, client: OpenAI, fake_openai: Served) 
 # -- asynchronous ----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_many_are_answered_at_once(stage: Stage) -> None:
     stage.plays(simulated("alpha", "draft"), simulated("beta", "So."), plans=(TWO,))
     async with stage.async_client() as client:
 
         async def answer(streamed: bool) -> str:
-            found = await ask(client, stream=streamed)
+            reply = await ask(client, stream=streamed)
             if not streamed:
-                return found.choices[0].message.content or ""
-            return "".join([chunk.choices[0].delta.content or "" async for chunk in found])
+                return reply.choices[0].message.content or ""
+            return "".join([chunk.choices[0].delta.content or "" async for chunk in reply])
 
         answers = await asyncio.wait_for(
             asyncio.gather(*(answer(at % 2 == 0) for at in range(12))), timeout=SECONDS
@@ -732,14 +745,14 @@ def test_the_question_to_a_worker_has_the_limit_of_a_conversation(
 ) -> None:
     worker = Paced("alpha", ["So."])
     stage.plays(worker, plans=(ONE,))
-    asked = [{"role": "user", "content": "a" * (most - 1)}, {"role": "assistant", "content": "b"}]
+    history = [{"role": "user", "content": "a" * (most - 1)}, {"role": "assistant", "content": "b"}]
     long = {"role": "user", "content": "c" * most}
     whole = post(stage, model=model, messages=[long])
     assert whole.status_code == 200
     refused = post(stage, model=model, messages=[{**long, "content": "c" * (most + 1)}])
     assert refused.status_code == 400
     assert f"limit is {most:,}" in refused.json()["error"]["message"]
-    together = post(stage, model=model, messages=[*asked, {"role": "user", "content": "c"}])
+    together = post(stage, model=model, messages=[*history, {"role": "user", "content": "c"}])
     assert together.status_code == (400 if model == "worker:alpha" else 200)
 
 

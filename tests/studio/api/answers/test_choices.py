@@ -19,7 +19,7 @@ from conductor.workers.simulated import SimulatedWorker
 from studio.access.auth import Principal
 
 TWO = plan_text((0, "find", "[]"), (1, "answer", "[0]"))
-ASKED: Any = [{"role": "user", "content": "Who was Ada?"}]
+QUESTION: Any = [{"role": "user", "content": "Who was Ada?"}]
 
 
 def plays(stage: Stage, *, plans: int = 1) -> tuple[SimulatedWorker, SimulatedWorker]:
@@ -43,19 +43,19 @@ def test_the_final_step_alone_runs_again_for_each_further_answer(
     stage: Stage, client: OpenAI, *, streamed: bool
 ) -> None:
     finder, writer = plays(stage)
-    answer: Any = client.chat.completions.create(model="conductor", messages=ASKED, n=3, stream=streamed)
+    answer: Any = client.chat.completions.create(model="conductor", messages=QUESTION, n=3, stream=streamed)
     if streamed:
-        found = choices_of(answer)
+        choices = choices_of(answer)
     else:
-        found = {each.index: (each.message.content, each.finish_reason) for each in answer.choices}
-    assert found == {at: (f"Answer {at + 1}.", "stop") for at in range(3)}
+        choices = {each.index: (each.message.content, each.finish_reason) for each in answer.choices}
+    assert choices == {at: (f"Answer {at + 1}.", "stop") for at in range(3)}
     assert (len(finder.requests), len(writer.requests)) == (1, 3)
     stage.settle(requests=3)
 
 
 def test_usage_and_metadata_are_of_all_answers(stage: Stage, client: OpenAI) -> None:
     plays(stage)
-    whole: Any = client.chat.completions.create(model="conductor", messages=ASKED, n=2)
+    whole: Any = client.chat.completions.create(model="conductor", messages=QUESTION, n=2)
     stage.settle(requests=2)
     used = [usage.total for usage in stage.auth.used]
     assert whole.usage.total_tokens == sum(used) == whole.conductor["tokens"]
@@ -66,13 +66,13 @@ def test_usage_and_metadata_are_of_all_answers(stage: Stage, client: OpenAI) -> 
 
 def test_several_answers_are_stored_as_one_completion(stage: Stage, client: OpenAI) -> None:
     plays(stage)
-    whole = client.chat.completions.create(model="conductor", messages=ASKED, n=2, store=True)
+    whole = client.chat.completions.create(model="conductor", messages=QUESTION, n=2, store=True)
     assert client.chat.completions.retrieve(whole.id) == whole
 
 
 def test_nothing_is_left_of_several_answers_that_are_not_to_be_stored(stage: Stage, client: OpenAI) -> None:
     plays(stage)
-    whole: Any = client.chat.completions.create(model="conductor", messages=ASKED, n=2, store=False)
+    whole: Any = client.chat.completions.create(model="conductor", messages=QUESTION, n=2, store=False)
     stage.settle(requests=2)
     assert len(whole.choices) == 2
     assert stage.workbench.store.sessions.named(whole.conductor["session"]) == ()
@@ -90,12 +90,11 @@ def test_a_client_that_leaves_stops_the_answer_that_is_written(stage: Stage, *, 
 
     writer = StuckAfterwards("writer", ["So", "."])
     stage.plays(SimulatedWorker(name="finder", answer="A countess."), writer, plans=(TWO,))
-    asked = {"model": "conductor", "messages": ASKED, "n": 2, "stream": True, "store": stored}
-    with httpx.stream("POST", f"{stage.base_url}/chat/completions", json=asked) as answer:
+    body = {"model": "conductor", "messages": QUESTION, "n": 2, "stream": True, "store": stored}
+    with httpx.stream("POST", f"{stage.base_url}/chat/completions", json=body) as answer:
         session = answer.headers["x-request-id"]
         lines = answer.iter_lines()
-        while '"index": 1' not in next(lines):
-            pass
+        assert any('"index": 1' in line for line in lines)
     stage.settle(requests=2)
     runs = [run.status for run in stage.workbench.store.runs.of_session(session)] if stored else []
     assert sorted(runs) == (["cancelled", "finished"] if stored else [])
@@ -109,7 +108,7 @@ def test_the_budget_is_that_of_all_answers(stage: Stage, client: OpenAI, *, stre
     with pytest.raises(openai.APIError) as refused:
         choices_of(
             client.chat.completions.create(
-                model="conductor", messages=ASKED, n=2, stream=streamed, extra_body=steering
+                model="conductor", messages=QUESTION, n=2, stream=streamed, extra_body=steering
             )
         )
     assert refused.value.code == "budget_exceeded"
@@ -118,7 +117,7 @@ def test_the_budget_is_that_of_all_answers(stage: Stage, client: OpenAI, *, stre
 
 def test_a_worker_alone_answers_several_times(stage: Stage, client: OpenAI) -> None:
     _, writer = plays(stage)
-    whole = client.chat.completions.create(model="worker:writer", messages=ASKED, n=4)
+    whole = client.chat.completions.create(model="worker:writer", messages=QUESTION, n=4)
     assert [each.message.content for each in whole.choices] == [f"Answer {at}." for at in range(1, 5)]
     assert len({request.messages for request in writer.requests}) == 1, "each is sent the same"
 
@@ -128,7 +127,7 @@ def test_an_answer_that_fails_is_the_error_of_all(stage: Stage, client: OpenAI) 
     writer = SimulatedWorker(name="writer", answer="Fine.", fail_calls=frozenset({1}))
     stage.plays(finder, writer, plans=(TWO,))
     with pytest.raises(openai.APIStatusError, match="set to fail") as failed:
-        client.chat.completions.create(model="conductor", messages=ASKED, n=3)
+        client.chat.completions.create(model="conductor", messages=QUESTION, n=3)
     assert failed.value.code == "run_failed"
     assert len(writer.requests) == 2
 
@@ -149,7 +148,7 @@ def test_what_cannot_be_repeated_is_refused(
 ) -> None:
     _, writer = plays(stage)
     with pytest.raises(openai.BadRequestError, match=message) as refused:
-        client.chat.completions.create(model="conductor", messages=ASKED, **more)
+        client.chat.completions.create(model="conductor", messages=QUESTION, **more)
     assert refused.value.param == "n"
     assert writer.requests == []
 
@@ -158,5 +157,5 @@ def test_a_token_that_may_not_use_the_writer_gets_no_further_answer(stage: Stage
     _, writer = plays(stage)
     stage.auth.principal = Principal(workers=frozenset({"finder"}))
     with pytest.raises(openai.PermissionDeniedError):
-        client.chat.completions.create(model="worker:writer", messages=ASKED, n=2)
+        client.chat.completions.create(model="worker:writer", messages=QUESTION, n=2)
     assert writer.requests == []

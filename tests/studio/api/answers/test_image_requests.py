@@ -18,7 +18,7 @@ from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.values.conversation import Conversation
 from conductor.values.message_parts.images import MAX_IMAGE, Image
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Worker
 from conductor.workers.simulated import SimulatedWorker
@@ -46,7 +46,7 @@ def image(content: bytes = PNG, **more: Any) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": data_url(content), **more}}
 
 
-def shown(*parts: Any) -> list[Any]:
+def user(*parts: Any) -> list[Any]:
     return [{"role": "user", "content": list(parts)}]
 
 
@@ -61,7 +61,7 @@ def contents(served: Served) -> list[Any]:
 def test_a_worker_gets_images_where_they_stand(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     stage.plays(seeing("alpha", fake_openai))
     parts = (text("Left:"), image(detail="low"), text("Right:"), image(GIF), text("Which?"))
-    client.chat.completions.create(model="worker:alpha", messages=shown(text("\n "), *parts))
+    client.chat.completions.create(model="worker:alpha", messages=user(text("\n "), *parts))
     sent = contents(fake_openai)[0]
     gif = {"type": "image_url", "image_url": {"url": data_url(GIF, "image/gif")}}
     assert sent == [*parts[:3], gif, parts[4]]
@@ -72,8 +72,8 @@ def test_an_image_of_an_earlier_message_is_sent_again(
 ) -> None:
     stage.plays(seeing("alpha", fake_openai))
     part = {"type": "input_image", "image_url": data_url(), "detail": "auto"}
-    asked: Any = [{"role": "user", "content": [{"type": "input_text", "text": "What?"}, part]}]
-    first = client.responses.create(model="worker:alpha", input=asked)
+    question: Any = [{"role": "user", "content": [{"type": "input_text", "text": "What?"}, part]}]
+    first = client.responses.create(model="worker:alpha", input=question)
     client.responses.create(model="worker:alpha", input="And?", previous_response_id=first.id)
     messages = (fake_openai.log.entries[-1].body or {})["messages"]
     assert messages[0]["content"] == [text("What?"), image(detail="auto")]
@@ -86,7 +86,7 @@ def test_the_steps_whose_workers_see_get_the_images_and_the_planner_reads_of_the
     conductor = stage.plays(seeing("alpha", fake_openai), model("beta", fake_openai.base_url), plans=(TWO,))
     fake_openai.fake.texts += ["A cat.", "It is a cat."]
     answer: Any = client.chat.completions.create(
-        model="conductor", messages=shown(text("What is it?"), image())
+        model="conductor", messages=user(text("What is it?"), image())
     )
     look, last = contents(fake_openai)
     assert look[-1] == image()
@@ -102,7 +102,7 @@ def test_the_steps_whose_workers_see_get_the_images_and_the_planner_reads_of_the
 
 def test_an_image_is_stored_once(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     stage.plays(seeing("alpha", fake_openai), model("beta", fake_openai.base_url), plans=(TWO,))
-    answer: Any = client.chat.completions.create(model="conductor", messages=shown(text("What?"), image()))
+    answer: Any = client.chat.completions.create(model="conductor", messages=user(text("What?"), image()))
     stage.settle()
     session = answer.conductor["session"]
     store = stage.workbench.store
@@ -133,14 +133,14 @@ def test_what_is_no_image_is_refused(
     stage.plays(seeing("alpha", fake_openai))
     with pytest.raises(openai.BadRequestError) as refused:
         client.chat.completions.create(
-            model="worker:alpha", messages=shown({"type": "image_url", "image_url": {"url": url}})
+            model="worker:alpha", messages=user({"type": "image_url", "image_url": {"url": url}})
         )
     assert refused.value.param == "messages.0.content.0.image_url.url"
     assert fault in refused.value.message
     part = {"type": "input_image", "image_url": url, "detail": "auto"}
-    asked: Any = [{"role": "user", "content": [part]}]
+    messages: Any = [{"role": "user", "content": [part]}]
     with pytest.raises(openai.BadRequestError) as refused:
-        client.responses.create(model="worker:alpha", input=asked)
+        client.responses.create(model="worker:alpha", input=messages)
     assert refused.value.param == "input.0.content.0.image_url"
     assert not fake_openai.log.entries
 
@@ -150,7 +150,7 @@ def test_too_many_images_are_refused(stage: Stage, client: OpenAI, fake_openai: 
     large = image(PNG + b"\x00" * 3_600_000)
     for parts, fault in (([image()] * 21, "the limit is 20"), ([large, large], "the limit is 7.0 MB")):
         with pytest.raises(openai.BadRequestError, match=fault) as refused:
-            client.chat.completions.create(model="worker:alpha", messages=shown(*parts))
+            client.chat.completions.create(model="worker:alpha", messages=user(*parts))
         assert refused.value.param == "messages"
 
 
@@ -159,11 +159,11 @@ def test_images_that_nobody_sees_are_refused(stage: Stage, client: OpenAI, fake_
     stage.plays(blind)
     for name in ("worker:beta", "conductor"):
         with pytest.raises(openai.BadRequestError, match="the worker 'beta' does not see them") as refused:
-            client.chat.completions.create(model=name, messages=shown(image()))
+            client.chat.completions.create(model=name, messages=user(image()))
         assert refused.value.code == "no_vision"
     stage.plays(seeing("alpha", fake_openai), blind, plans=(plan_text((1, "answer", "[]")),))
     with pytest.raises(openai.BadRequestError, match="does not see them"):
-        client.chat.completions.create(model="conductor", messages=shown(text("What?"), image()))
+        client.chat.completions.create(model="conductor", messages=user(text("What?"), image()))
     assert not fake_openai.log.entries
 
 
@@ -173,22 +173,22 @@ def test_other_parts_than_texts_and_images_are_refused(
     stage.plays(seeing("alpha", fake_openai))
     sound: Any = {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}
     with pytest.raises(openai.BadRequestError, match="no sounds") as refused:
-        client.chat.completions.create(model="worker:alpha", messages=shown(sound))
+        client.chat.completions.create(model="worker:alpha", messages=user(sound))
     assert refused.value.param == "messages.0.content.0.type"
 
 
 def test_stored_messages_have_their_images(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     stage.plays(seeing("alpha", fake_openai))
     parts = (text("What?"), image(detail="low"))
-    made = client.chat.completions.create(model="worker:alpha", messages=shown(*parts), store=True)
+    completion = client.chat.completions.create(model="worker:alpha", messages=user(*parts), store=True)
     stage.settle()
-    stored = client.chat.completions.messages.list(made.id).data[0]
+    stored = client.chat.completions.messages.list(completion.id).data[0]
     assert stored.content == "What?"
     assert [part.model_dump(exclude_none=True) for part in stored.content_parts or ()] == list(parts)
     part = {"type": "input_image", "image_url": data_url(), "detail": "low"}
     words = {"type": "input_text", "text": "What?"}
-    asked: Any = [{"role": "user", "content": [words, part]}]
-    answer = client.responses.create(model="worker:alpha", input=asked)
+    messages: Any = [{"role": "user", "content": [words, part]}]
+    answer = client.responses.create(model="worker:alpha", input=messages)
     stage.settle(requests=2)
     item: Any = client.responses.input_items.list(answer.id).data[0]
     assert [part.model_dump(exclude_none=True) for part in item.content] == [words, part]
@@ -213,7 +213,7 @@ def test_a_session_keeps_its_images_when_it_is_copied(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     stage.plays(seeing("alpha", fake_openai))
-    answer: Any = client.chat.completions.create(model="worker:alpha", messages=shown(text("?"), image()))
+    answer: Any = client.chat.completions.create(model="worker:alpha", messages=user(text("?"), image()))
     stage.settle()
     store, session = stage.workbench.store, answer.conductor["session"]
     brought = imported(store, exported(store, session))

@@ -109,13 +109,13 @@ def test_an_answer_that_stays_wrong_or_is_cut_off_is_an_error(
 
 def test_a_stream_is_checked_at_its_end(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, RIGHT, "So it is.", RIGHT)
-    asked: Any = {"model": "worker:alpha", "messages": WHY, "response_format": CHAT, "stream": True}
+    request: Any = {"model": "worker:alpha", "messages": WHY, "response_format": CHAT, "stream": True}
     assert (
-        "".join(piece.choices[0].delta.content or "" for piece in client.chat.completions.create(**asked))
+        "".join(piece.choices[0].delta.content or "" for piece in client.chat.completions.create(**request))
         == RIGHT
     )
     with pytest.raises(openai.APIError, match="the answer is not JSON by the schema reason"):
-        list(client.chat.completions.create(**asked))
+        list(client.chat.completions.create(**request))
 
 
 def test_a_stream_of_events_that_is_wrong_ends_with_a_failure(
@@ -131,7 +131,7 @@ def test_a_stream_of_events_that_is_wrong_ends_with_a_failure(
 
 
 @pytest.mark.parametrize(
-    ("given", "param", "code"),
+    ("settings", "param", "code"),
     [
         ({"response_format": {"type": "json_object"}}, "response_format", "unsupported_parameter"),
         ({"response_format": CHAT, "stop": "x"}, "stop", "unsupported_parameter"),
@@ -148,12 +148,12 @@ def test_a_stream_of_events_that_is_wrong_ends_with_a_failure(
     ],
 )
 def test_what_no_answer_could_be_is_refused_before_any_call(
-    stage: Stage, client: OpenAI, given: Any, param: str, code: str
+    stage: Stage, client: OpenAI, settings: Any, param: str, code: str
 ) -> None:
     alpha = SimulatedWorker(name="alpha", answer=RIGHT)
     stage.plays(alpha)
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model="worker:alpha", messages=WHY, **given)
+        client.chat.completions.create(model="worker:alpha", messages=WHY, **settings)
     assert (refused.value.param, refused.value.code) == (param, code)
     assert not alpha.requests
 

@@ -13,7 +13,7 @@ from fake_openai import FakeOpenAI, serving
 from stage import Stage, staged
 
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.keys.hosts import HOSTS
 from storage import SessionStore
 
@@ -40,14 +40,14 @@ def test_no_key_comes_out(
         staged(SessionStore.open(f"sqlite:///{file}")) as stage,
     ):
         monkeypatch.setenv(HOSTS, f"UPSTREAM_API_KEY={upstream.base_url}")
-        everything += asked(stage, upstream.base_url, served=served)
+        everything += answers(stage, upstream.base_url, served=served)
     everything += caplog.text
     everything += "".join(path.read_bytes().decode("latin-1") for path in tmp_path.glob("conductor.db*"))
     assert UPSTREAM not in everything
     assert OWN not in everything
 
 
-def asked(stage: Stage, base_url: str, *, served: str) -> str:
+def answers(stage: Stage, base_url: str, *, served: str) -> str:
     endpoint = Endpoint(base_url=base_url, model=served, retries=0, api_key_env="UPSTREAM_API_KEY")
     stage.plays(OpenAIWorker(endpoint, name="alpha"), plans=(ONE,))
     headers = {"authorization": f"Bearer {OWN}"}

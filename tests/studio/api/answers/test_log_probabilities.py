@@ -36,7 +36,7 @@ def plays(stage: Stage, served: Served, *texts: Any, fault: str = "simulated") -
     served.fake.texts += texts
 
 
-def asked(client: OpenAI, **more: Any) -> Any:
+def ask(client: OpenAI, **more: Any) -> Any:
     return client.chat.completions.create(
         **{"model": "worker:alpha", "messages": WHY, "logprobs": True, **more}
     )
@@ -51,7 +51,7 @@ def spelled(tokens: Any) -> str:
 
 def test_a_whole_answer_has_those_of_each_token(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "It is № 7.")
-    answer = asked(client, top_logprobs=2)
+    answer = ask(client, top_logprobs=2)
     sent = fake_openai.settled().body or {}
     assert (sent["logprobs"], sent["top_logprobs"]) == (True, 2)
     (choice,) = answer.choices
@@ -71,8 +71,8 @@ def test_the_pieces_of_a_stream_have_those_of_their_text(
 ) -> None:
     monkeypatch.setattr(fake_openai.fake, "tokens_per_second", pace)
     plays(stage, fake_openai, "It is so.", "It is so.")
-    whole = asked(client, top_logprobs=1).choices[0].logprobs.content
-    chunks = list(asked(client, top_logprobs=1, stream=True))
+    whole = ask(client, top_logprobs=1).choices[0].logprobs.content
+    chunks = list(ask(client, top_logprobs=1, stream=True))
     with_text = [chunk.choices[0] for chunk in chunks if chunk.choices[0].delta.content]
     assert len(with_text) > 1 or pace is None
     assert all(spelled(choice.logprobs.content) == choice.delta.content for choice in with_text)
@@ -100,7 +100,7 @@ def test_what_a_stop_cuts_off_has_none(
     stage: Stage, client: OpenAI, fake_openai: Served, *, streamed: bool
 ) -> None:
     plays(stage, fake_openai, "It is so.\nIs it?")
-    answer = asked(client, stop=["s it"], stream=streamed)
+    answer = ask(client, stop=["s it"], stream=streamed)
     choices = [chunk.choices[0] for chunk in answer] if streamed else answer.choices
     texts = [choice.delta.content if streamed else choice.message.content for choice in choices]
     assert "".join(text or "" for text in texts) == "It is so.\nI"
@@ -110,17 +110,17 @@ def test_what_a_stop_cuts_off_has_none(
 
 def test_a_stop_in_the_first_token_leaves_none(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "It's so.")
-    answer = asked(client, stop="'")
+    answer = ask(client, stop="'")
     assert (answer.choices[0].message.content, answer.choices[0].logprobs) == ("It", None)
     assert answer.conductor["without_effect"] == [], "the endpoint gave them"
 
 
 def test_each_answer_has_its_own(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "First.", "Second one.", "First.", "Second one.")
-    answer = asked(client, n=2)
+    answer = ask(client, n=2)
     assert [spelled(choice.logprobs.content) for choice in answer.choices] == ["First.", "Second one."]
     pieces: dict[int, str] = {0: "", 1: ""}
-    for chunk in asked(client, n=2, stream=True):
+    for chunk in ask(client, n=2, stream=True):
         for choice in chunk.choices:
             pieces[choice.index] += spelled(choice.logprobs.content) if choice.logprobs else ""
     assert pieces == {0: "First.", 1: "Second one."}
@@ -131,7 +131,7 @@ def test_a_stored_completion_has_them(
     stage: Stage, client: OpenAI, fake_openai: Served, *, streamed: bool
 ) -> None:
     plays(stage, fake_openai, "It is so.")
-    answer = asked(client, store=True, top_logprobs=1, stream=streamed)
+    answer = ask(client, store=True, top_logprobs=1, stream=streamed)
     id = list(answer)[-1].id if streamed else answer.id
     tokens = client.chat.completions.retrieve(id).choices[0].logprobs
     assert tokens is not None
@@ -140,7 +140,7 @@ def test_a_stored_completion_has_them(
 
 def test_a_file_of_the_session_has_them(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "It is so.")
-    store, session = stage.workbench.store, asked(client, top_logprobs=1).conductor["session"]
+    store, session = stage.workbench.store, ask(client, top_logprobs=1).conductor["session"]
     outputs = [
         store.runs.state(store.runs.latest(id).id).steps[0].output
         for id in (session, imported(store, exported(store, session)).id)
@@ -155,15 +155,15 @@ def test_those_of_an_answer_that_was_asked_for_again_are_dropped_with_it(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "So it is.", "[1, 2]")
-    (choice,) = asked(client, response_format=PARTS).choices
+    (choice,) = ask(client, response_format=PARTS).choices
     assert (choice.message.content, spelled(choice.logprobs.content)) == ("[1, 2]", "[1, 2]")
 
 
 def test_calls_of_tools_have_none(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, BOTH, [{"content": "Let me see."}, *BOTH])
-    (alone,) = asked(client, tools=[TOOL]).choices
+    (alone,) = ask(client, tools=[TOOL]).choices
     assert (alone.logprobs, len(alone.message.tool_calls)) == (None, 2)
-    (beside,) = asked(client, tools=[TOOL]).choices
+    (beside,) = ask(client, tools=[TOOL]).choices
     assert (spelled(beside.logprobs.content), len(beside.message.tool_calls)) == ("Let me see.", 2)
 
 
@@ -172,7 +172,7 @@ def test_an_endpoint_that_gives_none_is_said_to(
     stage: Stage, client: OpenAI, fake_openai: Served, *, streamed: bool
 ) -> None:
     plays(stage, fake_openai, fault="fault:no-logprobs")
-    answer = asked(client, top_logprobs=2, stream=streamed)
+    answer = ask(client, top_logprobs=2, stream=streamed)
     chunks = list(answer) if streamed else [answer]
     assert [chunk.choices[0].logprobs for chunk in chunks] == [None] * len(chunks)
     assert chunks[-1].conductor["without_effect"] == ["logprobs", "top_logprobs"]
@@ -183,9 +183,9 @@ def test_an_endpoint_that_refuses_them_is_an_error_that_names_the_worker(
 ) -> None:
     plays(stage, fake_openai, fault="fault:unknown-parameter=top_logprobs")
     with pytest.raises(openai.InternalServerError, match=r"alpha: .*ask for fewer log prob") as failed:
-        asked(client, top_logprobs=9)
+        ask(client, top_logprobs=9)
     assert (failed.value.status_code, failed.value.code) == (502, "run_failed")
-    assert asked(client).choices[0].logprobs is not None, "it takes the other parameter"
+    assert ask(client).choices[0].logprobs is not None, "it takes the other parameter"
 
 
 def test_a_fallback_that_is_no_model_does_not_answer_without_them(
@@ -194,7 +194,7 @@ def test_a_fallback_that_is_no_model_does_not_answer_without_them(
     broken = model("alpha", fake_openai.base_url, served="fault:error-500")
     stage.plays(FallbackWorker(broken, SimulatedWorker(name="beta")))
     with pytest.raises(openai.InternalServerError, match=r"beta is simulated .* has no log probabilities"):
-        asked(client)
+        ask(client)
 
 
 @dataclass
@@ -221,15 +221,16 @@ class Broken:
 @pytest.mark.slow
 def test_those_of_a_stream_that_broke_are_dropped_with_its_text(stage: Stage, client: OpenAI) -> None:
     stage.plays(Broken(withdraws=True))
-    assert spelled(asked(client).choices[0].logprobs.content) == "So.<end>"
+    assert spelled(ask(client).choices[0].logprobs.content) == "So.<end>"
     with pytest.raises(openai.APIError, match="cannot be withdrawn"):
-        list(asked(client, stream=True))
+        list(ask(client, stream=True))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_last_token_without_text_is_passed_on_at_the_end(stage: Stage, client: OpenAI) -> None:
     stage.plays(Broken(withdraws=False))
-    choices = [chunk.choices[0] for chunk in asked(client, stream=True)]
+    choices = [chunk.choices[0] for chunk in ask(client, stream=True)]
     tokens = [token for choice in choices if choice.logprobs for token in choice.logprobs.content]
     assert (spelled(tokens), choices[-1].finish_reason) == ("So.<end>", "stop")
     assert spelled(choices[-1].logprobs.content) == "<end>"
@@ -247,8 +248,8 @@ def test_a_response_has_those_of_its_text(
     stage: Stage, client: OpenAI, fake_openai: Served, top: int | None
 ) -> None:
     plays(stage, fake_openai, "It is so.")
-    given: Any = {} if top is None else {"top_logprobs": top}
-    response: Any = client.responses.create(model="worker:alpha", input="Why?", include=LOGPROBS, **given)
+    settings: Any = {} if top is None else {"top_logprobs": top}
+    response: Any = client.responses.create(model="worker:alpha", input="Why?", include=LOGPROBS, **settings)
     tokens = response.output[0].content[0].logprobs
     assert (spelled(tokens), len(tokens[0].top_logprobs)) == ("It is so.", top or 0)
     assert response.top_logprobs == (top or 0)
@@ -262,7 +263,7 @@ def test_the_events_of_a_response_have_those_of_their_text_for_all_who_follow(
     monkeypatch.setattr(fake_openai.fake, "tokens_per_second", 40.0)
     plays(stage, fake_openai, "It is so.")
     body = {"model": "worker:alpha", "input": "Why?", "include": LOGPROBS, "top_logprobs": 1, "stream": True}
-    sent = httpx.post(f"{stage.base_url}/responses", json=body, timeout=20)
+    sent = httpx.post(f"{stage.base_url}/responses", json=body, timeout=60)
     lines = [line for line in sent.text.splitlines() if line.startswith("data: ")]
     events = [json.loads(line.removeprefix("data: ")) for line in lines]
     pieces = [event for event in events if event["type"] == "response.output_text.delta"]
@@ -273,7 +274,7 @@ def test_the_events_of_a_response_have_those_of_their_text_for_all_who_follow(
     whole = events[-1]["response"]["output"][0]["content"][0]["logprobs"]
     assert done["logprobs"] == whole == [token for piece in pieces for token in piece["logprobs"]]
     stage.settle()
-    again = httpx.get(f"{stage.base_url}/responses/{events[-1]['response']['id']}?stream=true", timeout=20)
+    again = httpx.get(f"{stage.base_url}/responses/{events[-1]['response']['id']}?stream=true", timeout=60)
     assert [line for line in again.text.splitlines() if line.startswith("data: ")] == lines
 
 
@@ -282,8 +283,8 @@ def test_an_answer_is_sent_back_with_those_that_it_came_with(
 ) -> None:
     plays(stage, fake_openai, "It is so.", "Because.")
     first: Any = client.responses.create(model="worker:alpha", input="Why?", include=LOGPROBS)
-    said = first.output[0].model_dump()
-    again = client.responses.create(model="worker:alpha", input=[*WHY, said, *WHY])
+    message = first.output[0].model_dump()
+    again = client.responses.create(model="worker:alpha", input=[*WHY, message, *WHY])
     assert again.output_text == "Because."
     assert (fake_openai.settled().body or {})["messages"][1] == {"role": "assistant", "content": "It is so."}
 
@@ -292,9 +293,9 @@ def test_what_no_response_has_is_included_without_effect(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, fault="fault:no-logprobs")
-    given: Any = ["reasoning.encrypted_content", "file_search_call.results", *LOGPROBS]
+    fields: Any = ["reasoning.encrypted_content", "file_search_call.results", *LOGPROBS]
     response: Any = client.responses.create(
-        model="worker:alpha", input="Why?", include=given, store=False, top_logprobs=3
+        model="worker:alpha", input="Why?", include=fields, store=False, top_logprobs=3
     )
     assert response.conductor["without_effect"] == [
         "include.reasoning.encrypted_content",
@@ -311,23 +312,23 @@ def test_what_no_response_has_is_included_without_effect(
 def test_a_plan_has_none(stage: Stage, client: OpenAI, fake_openai: Served, name: str) -> None:
     plays(stage, fake_openai)
     with pytest.raises(openai.BadRequestError, match=r"several models .* worker:NAME") as refused:
-        asked(client, model=name)
+        ask(client, model=name)
     assert (refused.value.param, refused.value.code) == ("logprobs", "unsupported_parameter")
     with pytest.raises(openai.BadRequestError, match=r"several models .* worker:NAME") as refused:
         client.responses.create(model=name, input="Why?", include=LOGPROBS)
     assert refused.value.param == "include.message.output_text.logprobs"
     assert not fake_openai.log.entries
-    assert asked(client, model="conductor", logprobs=False, top_logprobs=0).choices[0].logprobs is None
+    assert ask(client, model="conductor", logprobs=False, top_logprobs=0).choices[0].logprobs is None
 
 
 def test_a_stored_workflow_has_none_and_is_not_asked_for_those_of_an_earlier_request(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "It is so.", "It is.")
-    session = asked(client).conductor["session"]
+    session = ask(client).conductor["session"]
     with pytest.raises(openai.BadRequestError, match="several models"):
-        asked(client, model=f"workflow:{session}")
-    answer = asked(client, model=f"workflow:{session}", logprobs=None)
+        ask(client, model=f"workflow:{session}")
+    answer = ask(client, model=f"workflow:{session}", logprobs=None)
     assert (answer.choices[0].message.content, answer.choices[0].logprobs) == ("It is.", None)
     assert "logprobs" not in (fake_openai.settled().body or {})
 
@@ -336,7 +337,7 @@ def test_a_worker_that_calls_no_model_has_none(stage: Stage, client: OpenAI) -> 
     alpha = SimulatedWorker(name="alpha", answer="Yes.")
     stage.plays(alpha)
     with pytest.raises(openai.BadRequestError, match="alpha is simulated and calls no model") as refused:
-        asked(client)
+        ask(client)
     assert (refused.value.param, alpha.requests) == ("logprobs", [])
     with pytest.raises(openai.BadRequestError, match="its answer has no log probabilities"):
         client.responses.create(model="worker:alpha", input="Why?", include=LOGPROBS)
@@ -346,9 +347,9 @@ def test_the_likely_tokens_are_asked_for_with_the_log_probabilities(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai)
-    for given in ({"logprobs": None}, {"logprobs": False}):
+    for settings in ({"logprobs": None}, {"logprobs": False}):
         with pytest.raises(openai.BadRequestError, match="logprobs: true") as refused:
-            asked(client, top_logprobs=2, **given)
+            ask(client, top_logprobs=2, **settings)
         assert refused.value.param == "top_logprobs"
     with pytest.raises(openai.BadRequestError, match=r"include: message\.output_text\.logprobs") as refused:
         client.responses.create(model="worker:alpha", input="Why?", top_logprobs=2)

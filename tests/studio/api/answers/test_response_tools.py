@@ -30,7 +30,7 @@ def plays(stage: Stage, served: Served, *texts: Any) -> Any:
     return stage.plays(model("alpha", served.base_url), model("beta", served.base_url), plans=(TWO, TWO, TWO))
 
 
-def asked(client: OpenAI, input: Any = WHERE, *, name: str = "conductor", **more: Any) -> Any:
+def ask(client: OpenAI, input: Any = WHERE, *, name: str = "conductor", **more: Any) -> Any:
     return client.responses.create(model=name, input=input, tools=[FLAT], **more)
 
 
@@ -39,10 +39,10 @@ def called(response: Any) -> list[tuple[str, str]]:
 
 
 def results(response: Any, *texts: str) -> list[Any]:
-    made = [item for item in response.output if item.type == "function_call"]
+    calls = [item for item in response.output if item.type == "function_call"]
     return [
         {"type": "function_call_output", "call_id": call.call_id, "output": text}
-        for call, text in zip(made, texts, strict=True)
+        for call, text in zip(calls, texts, strict=True)
     ]
 
 
@@ -51,7 +51,7 @@ def test_a_worker_alone_is_offered_them_as_they_came(
 ) -> None:
     plays(stage, fake_openai, BOTH, "In Rome only.")
     choice: Any = {"type": "function", "name": "weather"}
-    first = asked(client, name="worker:alpha", tool_choice=choice, parallel_tool_calls=True)
+    first = ask(client, name="worker:alpha", tool_choice=choice, parallel_tool_calls=True)
     sent = fake_openai.settled().body or {}
     assert (sent["tools"], sent["parallel_tool_calls"]) == ([TOOL], True)
     assert sent["tool_choice"] == {"type": "function", "function": {"name": "weather"}}
@@ -59,10 +59,10 @@ def test_a_worker_alone_is_offered_them_as_they_came(
     assert [item.call_id for item in first.output] == ["up-1", "up-2"], "the worker's own ids, and no message"
     assert (first.status, first.output_text, first.tools[0].name) == ("completed", "", "weather")
     assert first.tool_choice.name == "weather"
-    second = asked(client, results(first, "2", "20"), name="worker:alpha", previous_response_id=first.id)
+    second = ask(client, results(first, "2", "20"), name="worker:alpha", previous_response_id=first.id)
     assert second.output_text == "In Rome only."
-    said = (fake_openai.settled().body or {})["messages"]
-    assert [(message["role"], message.get("tool_call_id")) for message in said] == [
+    messages = (fake_openai.settled().body or {})["messages"]
+    assert [(message["role"], message.get("tool_call_id")) for message in messages] == [
         ("user", None), ("assistant", None), ("tool", "up-1"), ("tool", "up-2"),
     ]  # fmt: skip
 
@@ -97,7 +97,7 @@ def test_a_stream_of_events_has_the_pieces_of_the_calls(
 ) -> None:
     answer = [{"content": "Let me see."}, *BOTH]
     plays(stage, fake_openai, *(["a look"] if name == "conductor" else []), answer)
-    events = list(asked(client, name=name, stream=True))
+    events = list(ask(client, name=name, stream=True))
     assert [event.sequence_number for event in events] == list(range(len(events)))
     kinds = list(dict.fromkeys(event.type for event in events))
     assert kinds == [
@@ -141,15 +141,15 @@ def test_the_final_step_alone_goes_on_with_the_results(
     stage: Stage, client: OpenAI, fake_openai: Served, way: str
 ) -> None:
     conductor = plays(stage, fake_openai, "a look", BOTH, THERE, "In Rome.")
-    first = asked(client, instructions="Be brief.")
+    first = ask(client, instructions="Be brief.")
     items: list[Any] = [{"role": "user", "content": WHERE}]
 
     def go_on(response: Any, *texts: str) -> Any:
         new = results(response, *texts)
         if way == "previous_response_id":
-            return asked(client, new, previous_response_id=response.id)
+            return ask(client, new, previous_response_id=response.id)
         items.extend([item.model_dump(exclude_none=True) for item in response.output] + new)
-        return asked(client, items, instructions="Be brief.")
+        return ask(client, items, instructions="Be brief.")
 
     second = go_on(first, "2", "20")
     third = go_on(second, "21")
@@ -162,8 +162,8 @@ def test_the_final_step_alone_goes_on_with_the_results(
     assert len(bodies) == 4, "the first step keeps its output"
     roles = [message["role"] for message in bodies[3]["messages"]]
     assert roles == ["user", "assistant", "tool", "tool", "assistant", "tool"]
-    made = [call["id"] for message in bodies[3]["messages"] for call in message.get("tool_calls") or ()]
-    assert made == ["up-1", "up-2", "up-3"], "the worker's own ids"
+    call_ids = [call["id"] for message in bodies[3]["messages"] for call in message.get("tool_calls") or ()]
+    assert call_ids == ["up-1", "up-2", "up-3"], "the worker's own ids"
     for response in (first, second, third):
         assert client.responses.retrieve(response.id).output == response.output, "each is stored"
 
@@ -172,8 +172,8 @@ def test_a_stream_that_goes_on_is_followed_from_its_own_beginning(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "a look", BOTH, "In Rome it is.")
-    first = list(asked(client, stream=True))[-1].response
-    events = list(asked(client, results(first, "2", "20"), previous_response_id=first.id, stream=True))
+    first = list(ask(client, stream=True))[-1].response
+    events = list(ask(client, results(first, "2", "20"), previous_response_id=first.id, stream=True))
     for response, kind in ((first, "function_call"), (events[-1].response, "message")):
         again: Any = list(client.responses.retrieve(response.id, stream=True))
         assert {event.item.type for event in again if event.type == "response.output_item.done"} == {kind}
@@ -182,9 +182,9 @@ def test_a_stream_that_goes_on_is_followed_from_its_own_beginning(
 
 def test_a_later_question_has_the_calls_as_text(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     conductor = plays(stage, fake_openai, "a look", BOTH, "In Rome.", "a look", "Yes.")
-    first = asked(client)
-    second = asked(client, results(first, "2", "20"), previous_response_id=first.id)
-    third = asked(client, "Sure?", previous_response_id=second.id)
+    first = ask(client)
+    second = ask(client, results(first, "2", "20"), previous_response_id=first.id)
+    third = ask(client, "Sure?", previous_response_id=second.id)
     assert (third.output_text, third.conductor["continued"]) == ("Yes.", False)
     assert len(conductor.requests) == 2
     text = fake_openai.settled().body["messages"][0]["content"]  # type: ignore[index]
@@ -196,9 +196,9 @@ def test_an_earlier_response_is_gone_on_from_as_it_was(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "a look", BOTH, "In Rome.", "In Oslo.", "a look", "Yes.")
-    first = asked(client)
+    first = ask(client)
     one, other = (
-        asked(client, results(first, *texts), previous_response_id=first.id)
+        ask(client, results(first, *texts), previous_response_id=first.id)
         for texts in (("2", "20"), ("20", "2"))
     )
     assert (one.output_text, other.output_text) == ("In Rome.", "In Oslo.")
@@ -207,7 +207,7 @@ def test_an_earlier_response_is_gone_on_from_as_it_was(
     assert client.responses.retrieve(one.id).output_text == "In Rome."
     items: list[Any] = list(client.responses.input_items.list(one.id, order="asc"))
     assert [item.output for item in items if item.type == "function_call_output"] == ["2", "20"]
-    asked(client, "Sure?", previous_response_id=one.id)
+    ask(client, "Sure?", previous_response_id=one.id)
     text = fake_openai.settled().body["messages"][0]["content"]  # type: ignore[index]
     assert "In Rome." in text
     assert text.index("\n2\n") < text.index("\n20\n"), "its own results"
@@ -219,7 +219,7 @@ def test_an_earlier_response_is_gone_on_from_as_it_was(
         ({"input": [QUESTION, RESULT]}, "input.1.call_id"),
         ({"input": [CALL, QUESTION]}, "input.1"),
         ({"input": [CALL, RESULT]}, "input"),
-        ({"input": [QUESTION, {"type": "reasoning", "summary": []}]}, "input.1.type"),
+        ({"input": [QUESTION, {"type": "computer_call"}]}, "input.1.type"),
         ({"tools": [{"type": "web_search"}]}, "tools.0.type"),
         ({"tools": [FLAT, FLAT]}, "tools.1"),
         ({"tool_choice": {"type": "function", "name": "other"}}, "tool_choice"),
@@ -239,14 +239,14 @@ def test_calls_of_an_earlier_response_need_their_results(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "a look", BOTH)
-    first = asked(client)
+    first = ask(client)
     for input, code in (
         ("And now?", "missing_tool_result"),
         (results(first, "2", "20")[:1], "missing_tool_result"),
         ([RESULT], "unknown_tool_call"),
     ):
         with pytest.raises(openai.BadRequestError) as refused:
-            asked(client, input, previous_response_id=first.id)
+            ask(client, input, previous_response_id=first.id)
         assert refused.value.code == code
 
 
@@ -256,7 +256,7 @@ def test_ids_of_calls_made_elsewhere_are_short_for_the_worker_of_a_plan(
     plays(stage, fake_openai, "a look", "In Rome.")
     id = "toolu_" + "0" * 60
     result = {**RESULT, "call_id": id, "output": [{"type": "input_text", "text": "2"}]}
-    assert asked(client, [QUESTION, {**CALL, "call_id": id}, result]).conductor["continued"] is False
-    *_, made, sent = (fake_openai.settled().body or {})["messages"]
-    assert made["tool_calls"][0]["id"] == sent["tool_call_id"]
+    assert ask(client, [QUESTION, {**CALL, "call_id": id}, result]).conductor["continued"] is False
+    *_, call, sent = (fake_openai.settled().body or {})["messages"]
+    assert call["tool_calls"][0]["id"] == sent["tool_call_id"]
     assert (len(sent["tool_call_id"]), sent["tool_call_id"].isalnum()) == (9, True)

@@ -41,10 +41,10 @@ def test_a_response_has_the_answer_its_usage_and_how_it_came_about(stage: Stage,
 
 
 def test_all_of_the_usage_is_integers_as_openais_schema_has_them(stage: Stage) -> None:
-    asked = {"model": "conductor", "input": "Why?"}
+    request = {"model": "conductor", "input": "Why?"}
     stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished answer"), plans=(TWO, TWO))
-    whole = httpx.post(f"{stage.base_url}/responses", json=asked).json()
-    streamed = httpx.post(f"{stage.base_url}/responses", json={**asked, "stream": True}).text
+    whole = httpx.post(f"{stage.base_url}/responses", json=request).json()
+    streamed = httpx.post(f"{stage.base_url}/responses", json={**request, "stream": True}).text
     last = json.loads(streamed.rsplit("data: ", 1)[1])
     assert last["type"] == "response.completed"
     for usage in (whole["usage"], last["response"]["usage"]):
@@ -95,11 +95,11 @@ def test_the_runs_events_are_told_where_that_is_asked_for(stage: Stage, client: 
 
 def test_a_response_goes_on_from_an_earlier_one(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     stage.plays(model("alpha", fake_openai.base_url), plans=(ONE,))
-    asked: ResponseInputParam = [
+    messages: ResponseInputParam = [
         {"role": "developer", "content": "Answer in French."},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Who was Ada?"}]},
     ]
-    first = client.responses.create(model="worker:alpha", input=asked, instructions="Be brief.")
+    first = client.responses.create(model="worker:alpha", input=messages, instructions="Be brief.")
     stage.settle()
     client.responses.create(model="worker:alpha", input="When?", previous_response_id=first.id)
     body = fake_openai.settled().body

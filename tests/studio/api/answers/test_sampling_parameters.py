@@ -19,10 +19,10 @@ NAMED: list[Any] = [
     {"role": "system", "content": "Be brief.", "name": "rules"},
     {"role": "user", "content": "Why?", "name": "ann"},
 ]
-BEGUN: list[Any] = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because"}]
+PREFILL: list[Any] = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because"}]
 
 
-def asked(client: OpenAI, name: str, messages: Any = "Why?", **more: Any) -> Any:
+def ask(client: OpenAI, name: str, messages: Any = "Why?", **more: Any) -> Any:
     spoken = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
     return client.chat.completions.create(model=name, messages=spoken, **more)
 
@@ -38,7 +38,7 @@ def bodies(served: Served) -> list[dict[str, Any]]:
 
 def test_the_final_step_alone_is_sampled_as_asked(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "a draft", "So.")
-    answer = asked(client, "conductor", **FINE)
+    answer = ask(client, "conductor", **FINE)
     first, last = bodies(fake_openai)
     assert not FINE.keys() & first.keys()
     assert {name: last[name] for name in FINE} == FINE
@@ -60,7 +60,7 @@ def test_a_response_has_its_share_of_likely_tokens_as_well(
 def test_what_a_computing_worker_cannot_take_is_listed_and_not_refused(stage: Stage, client: OpenAI) -> None:
     stage.plays(SimulatedWorker(name="alpha", answer="So."), plans=(plan_text((0, "answer", "[]")),))
     for name in ("conductor", "worker:alpha"):
-        answer = asked(client, name, **FINE)
+        answer = ask(client, name, **FINE)
         assert answer.choices[0].message.content == "So."
         assert answer.conductor["without_effect"] == list(FINE)
 
@@ -74,16 +74,16 @@ def test_what_litellm_sends_back_with_an_answer_is_read_by_nobody(
         {"role": "assistant", "content": "So.", "provider_specific_fields": {"refusal": None}},
         {"role": "user", "content": "And then?"},
     ]
-    ignored = asked(client, "worker:alpha", added).conductor["without_effect"]
+    ignored = ask(client, "worker:alpha", added).conductor["without_effect"]
     assert ignored == ["messages.provider_specific_fields"]
     assert all("provider_specific_fields" not in message for message in bodies(fake_openai)[0]["messages"])
 
 
 def test_names_go_to_a_worker_alone(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "So.", "a draft", "So.")
-    assert asked(client, "worker:alpha", NAMED).conductor["without_effect"] == []
+    assert ask(client, "worker:alpha", NAMED).conductor["without_effect"] == []
     assert bodies(fake_openai)[0]["messages"] == NAMED
-    assert asked(client, "conductor", NAMED).conductor["without_effect"] == ["messages.name"]
+    assert ask(client, "conductor", NAMED).conductor["without_effect"] == ["messages.name"]
     assert all("name" not in message for body in bodies(fake_openai)[1:] for message in body["messages"])
 
 
@@ -92,13 +92,13 @@ def test_the_beginning_of_an_answer_is_the_last_message_of_the_final_step(
     stage: Stage, client: OpenAI, fake_openai: Served, name: str
 ) -> None:
     plays(stage, fake_openai, *(["a draft"] if name == "conductor" else []), " it is so.")
-    assert asked(client, name, BEGUN).choices[0].message.content == " it is so."
+    assert ask(client, name, PREFILL).choices[0].message.content == " it is so."
     sent = bodies(fake_openai)
-    assert sent[-1]["messages"][-1] == BEGUN[-1]
+    assert sent[-1]["messages"][-1] == PREFILL[-1]
     assert all(body["messages"][-1]["role"] == "user" for body in sent[:-1])
 
 
 def test_a_begun_answer_takes_no_form(stage: Stage, client: OpenAI) -> None:
     stage.plays(SimulatedWorker(name="alpha", answer="So."))
     with pytest.raises(openai.BadRequestError, match="the beginning of the answer is given"):
-        asked(client, "worker:alpha", BEGUN, response_format={"type": "json_object"})
+        ask(client, "worker:alpha", PREFILL, response_format={"type": "json_object"})

@@ -35,11 +35,11 @@ async def test_streams_that_follow_one_another_never_have_two_timers(monkeypatch
     loop, timers = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
     begin = loop.call_later
 
-    def begun(*given: Any) -> asyncio.TimerHandle:
-        timers.append(begin(*given))
+    def schedule(*arguments: Any) -> asyncio.TimerHandle:
+        timers.append(begin(*arguments))
         return timers[-1]
 
-    monkeypatch.setattr(loop, "call_later", begun)
+    monkeypatch.setattr(loop, "call_later", schedule)
 
     def on() -> int:
         return sum(not timer.cancelled() for timer in timers)
@@ -109,6 +109,6 @@ async def test_a_piece_is_not_held_back_by_an_event_that_adds_nothing() -> None:
         return {"type": "http.disconnect"}
 
     stream = EventStream(pieces(), headers={}, on_end=lambda: None, more=lambda: announced.pop(0))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await stream(POST, receive, send)
     assert sent == [None, b"one", b"twothree", b""]

@@ -15,7 +15,7 @@ from tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
 
 from conductor.values.message_parts.tools import ToolCall
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.simulated import SimulatedWorker
 
@@ -76,17 +76,17 @@ def test_the_final_step_is_offered_the_tools_alone_that_are_allowed(
     stage: Stage, client: OpenAI, fake_openai: Served, mode: str
 ) -> None:
     conductor = plays(stage, fake_openai, "a look", BOTH, "In Rome.")
-    given: Any = {"model": "conductor", "tools": [OTHER, TOOL], "tool_choice": allowed("weather", mode=mode)}
-    made: Any = client.chat.completions.create(**given, messages=WHERE).choices[0].message
+    body: Any = {"model": "conductor", "tools": [OTHER, TOOL], "tool_choice": allowed("weather", mode=mode)}
+    message: Any = client.chat.completions.create(**body, messages=WHERE).choices[0].message
     sent = fake_openai.settled().body or {}
     assert (sent["tools"], sent["tool_choice"]) == ([TOOL], mode), "which every endpoint understands"
     (planning,) = conductor.requests
     assert planning.tools is not None
     assert [tool.name for tool in planning.tools.tools] == ["weather"]
-    results = [{"role": "tool", "tool_call_id": call.id, "content": "2"} for call in made.tool_calls]
-    given["tool_choice"] = allowed("other")
-    said = [*WHERE, {"role": "assistant", "tool_calls": made.model_dump()["tool_calls"]}, *results]
-    answer: Any = client.chat.completions.create(**given, messages=said)
+    results = [{"role": "tool", "tool_call_id": call.id, "content": "2"} for call in message.tool_calls]
+    body["tool_choice"] = allowed("other")
+    history = [*WHERE, {"role": "assistant", "tool_calls": message.model_dump()["tool_calls"]}, *results]
+    answer: Any = client.chat.completions.create(**body, messages=history)
     assert (answer.choices[0].message.content, answer.conductor["continued"]) == ("In Rome.", True)
     sent = fake_openai.settled().body or {}
     assert (sent["tools"], sent["tool_choice"]) == ([OTHER], "auto"), "another choice than before"
@@ -97,14 +97,14 @@ def test_a_worker_alone_gets_the_results_as_they_came(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, BOTH, "In Rome only.")
-    asked: Any = {"model": "worker:alpha", "tools": [TOOL]}
-    made: Any = client.chat.completions.create(**asked, messages=WHERE).choices[0].message
+    settings: Any = {"model": "worker:alpha", "tools": [TOOL]}
+    reply: Any = client.chat.completions.create(**settings, messages=WHERE).choices[0].message
     results = [
         {"role": "tool", "tool_call_id": call.id, "content": text}
-        for call, text in zip(made.tool_calls, ("2", "20 " * 1000), strict=True)
+        for call, text in zip(reply.tool_calls, ("2", "20 " * 1000), strict=True)
     ]
-    spoken = [*WHERE, made.model_dump(exclude_none=True, exclude={"annotations"}), *results]
-    answer: Any = client.chat.completions.create(**asked, messages=spoken)
+    spoken = [*WHERE, reply.model_dump(exclude_none=True, exclude={"annotations"}), *results]
+    answer: Any = client.chat.completions.create(**settings, messages=spoken)
     assert answer.choices[0].message.content == "In Rome only."
     sent = (fake_openai.settled().body or {})["messages"]
     assert sent == [
@@ -173,15 +173,15 @@ def test_arguments_are_passed_on_whatever_they_are(
     stage: Stage, client: OpenAI, fake_openai: Served, arguments: str
 ) -> None:
     plays(stage, fake_openai, calls(("up-1", "weather", arguments)))
-    asked: Any = {"model": "worker:alpha", "messages": WHERE, "tools": [TOOL], "stream": True}
-    deltas = [piece.choices[0].delta for piece in client.chat.completions.create(**asked) if piece.choices]
+    request: Any = {"model": "worker:alpha", "messages": WHERE, "tools": [TOOL], "stream": True}
+    deltas = [piece.choices[0].delta for piece in client.chat.completions.create(**request) if piece.choices]
     pieces = [call for delta in deltas for call in delta.tool_calls or ()]
     assert "".join(call.function.arguments or "" for call in pieces) == arguments
     assert (pieces[0].id, pieces[0].function.name) == ("up-1", "weather")
 
 
 @pytest.mark.parametrize(
-    ("deltas", "said"),
+    ("deltas", "reason"),
     [
         ([{"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "{}"}}]}], "has no name"),
         ([{"tool_calls": ["weather"]}], "is no object"),
@@ -189,10 +189,10 @@ def test_arguments_are_passed_on_whatever_they_are(
     ],
 )
 def test_what_is_no_call_is_an_error(
-    stage: Stage, client: OpenAI, fake_openai: Served, deltas: Any, said: str
+    stage: Stage, client: OpenAI, fake_openai: Served, deltas: Any, reason: str
 ) -> None:
     plays(stage, fake_openai, deltas)
-    with pytest.raises(openai.InternalServerError, match=said):
+    with pytest.raises(openai.InternalServerError, match=reason):
         client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])
 
 
@@ -225,7 +225,7 @@ def test_a_worker_that_calls_no_model_says_so(stage: Stage, client: OpenAI, name
 
 
 CALL = {"id": "a", "type": "function", "function": {"name": "weather", "arguments": OSLO}}
-MADE = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+TURN = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 RESULT = {"role": "tool", "tool_call_id": "a", "content": "2"}
 
 
@@ -233,13 +233,13 @@ RESULT = {"role": "tool", "tool_call_id": "a", "content": "2"}
     ("spoken", "param", "code"),
     [
         ([RESULT], "messages.1.tool_call_id", "unknown_tool_call"),
-        ([MADE, {**RESULT, "tool_call_id": "b"}], "messages.2.tool_call_id", "unknown_tool_call"),
-        ([MADE, RESULT, RESULT], "messages.3.tool_call_id", "unknown_tool_call"),
-        ([MADE], "messages.1", "missing_tool_result"),
-        ([MADE, *WHERE], "messages.2", "missing_tool_result"),
-        ([{**MADE, "tool_calls": [CALL, CALL]}, RESULT], "messages.1.tool_calls", "invalid_value"),
-        ([{**MADE, "tool_calls": [{**CALL, "type": "custom"}]}], "messages.1.tool_calls.0.type", None),
-        ([MADE, {**RESULT, "tool_call_id": ""}], "messages.2.tool_call_id", "invalid_value"),
+        ([TURN, {**RESULT, "tool_call_id": "b"}], "messages.2.tool_call_id", "unknown_tool_call"),
+        ([TURN, RESULT, RESULT], "messages.3.tool_call_id", "unknown_tool_call"),
+        ([TURN], "messages.1", "missing_tool_result"),
+        ([TURN, *WHERE], "messages.2", "missing_tool_result"),
+        ([{**TURN, "tool_calls": [CALL, CALL]}, RESULT], "messages.1.tool_calls", "invalid_value"),
+        ([{**TURN, "tool_calls": [{**CALL, "type": "custom"}]}], "messages.1.tool_calls.0.type", None),
+        ([TURN, {**RESULT, "tool_call_id": ""}], "messages.2.tool_call_id", "invalid_value"),
         ([{"role": "system", "content": "So."}], "messages.1.role", "invalid_value"),
     ],
 )
@@ -254,7 +254,7 @@ def test_results_belong_to_calls(
 
 
 @pytest.mark.parametrize(
-    ("given", "param"),
+    ("settings", "param"),
     [
         ({"tools": [TOOL, TOOL]}, "tools.1"),
         ({"tools": [{"type": "custom", "custom": {"name": "x"}}]}, "tools.0.type"),
@@ -273,10 +273,10 @@ def test_results_belong_to_calls(
         ({"functions": [TOOL["function"]]}, "functions"),
     ],
 )
-def test_what_cannot_be_offered_is_refused(stage: Stage, client: OpenAI, given: Any, param: str) -> None:
+def test_what_cannot_be_offered_is_refused(stage: Stage, client: OpenAI, settings: Any, param: str) -> None:
     stage.plays(SimulatedWorker(name="alpha", answer="Yes."))
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model="worker:alpha", messages=WHERE, **given)
+        client.chat.completions.create(model="worker:alpha", messages=WHERE, **settings)
     assert refused.value.param == param
 
 

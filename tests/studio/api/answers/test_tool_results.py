@@ -25,7 +25,7 @@ def plays(stage: Stage, served: Served, *texts: Any) -> Any:
     return stage.plays(model("alpha", served.base_url), model("beta", served.base_url), plans=(TWO, TWO, TWO))
 
 
-def asked(client: OpenAI, messages: Any = WHERE, **more: Any) -> Any:
+def ask(client: OpenAI, messages: Any = WHERE, **more: Any) -> Any:
     return client.chat.completions.create(model="conductor", messages=messages, tools=[TOOL], **more)
 
 
@@ -36,17 +36,17 @@ def answered(answer: Any, *texts: str, messages: Any = WHERE) -> list[Any]:
         {"role": "tool", "tool_call_id": call.id, "content": text}
         for call, text in zip(message.tool_calls, texts, strict=True)
     ]
-    made = message.model_dump(exclude_none=True, exclude={"annotations"})
-    return [*messages, made, *results]
+    reply = message.model_dump(exclude_none=True, exclude={"annotations"})
+    return [*messages, reply, *results]
 
 
 def test_the_final_step_alone_is_run_again_in_the_same_session(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     conductor = plays(stage, fake_openai, "a look", BOTH, "In Rome.")
-    first = asked(client)
+    first = ask(client)
     spoken = answered(first, "2", "20")
-    second = asked(client, spoken)
+    second = ask(client, spoken)
     assert second.choices[0].message.content == "In Rome."
     assert (first.conductor["continued"], second.conductor["continued"]) == (False, True)
     assert second.conductor["session"] == first.conductor["session"]
@@ -55,9 +55,9 @@ def test_the_final_step_alone_is_run_again_in_the_same_session(
     assert len(bodies) == 3, "the first step keeps its output"
     assert [message["role"] for message in bodies[2]["messages"]] == ["user", "assistant", "tool", "tool"]
     assert "a look" in bodies[2]["messages"][0]["content"]
-    made = [call["id"] for call in bodies[2]["messages"][1]["tool_calls"]]
+    call_ids = [call["id"] for call in bodies[2]["messages"][1]["tool_calls"]]
     results = [(message["tool_call_id"], message["content"]) for message in bodies[2]["messages"][2:]]
-    assert (made, results) == (["up-1", "up-2"], [("up-1", "2"), ("up-2", "20")]), "the worker's own ids"
+    assert (call_ids, results) == (["up-1", "up-2"], [("up-1", "2"), ("up-2", "20")]), "the worker's own ids"
     assert [step["reused"] for step in second.conductor["steps"]] == [True, False]
     assert second.conductor["calls"] == 1
     session = stage.workbench.store.sessions.find(second.conductor["session"])
@@ -66,11 +66,11 @@ def test_the_final_step_alone_is_run_again_in_the_same_session(
 
 def test_it_goes_on_as_often_as_tools_are_called(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "a look", BOTH, THERE, "In Rome.")
-    first = asked(client)
+    first = ask(client)
     spoken = answered(first, "2", "20")
-    second = asked(client, spoken)
+    second = ask(client, spoken)
     assert second.choices[0].finish_reason == "tool_calls"
-    third = asked(client, answered(second, "21", messages=spoken))
+    third = ask(client, answered(second, "21", messages=spoken))
     assert third.choices[0].message.content == "In Rome."
     assert third.conductor["session"] == first.conductor["session"]
     assert len(fake_openai.log.entries) == 4
@@ -79,8 +79,8 @@ def test_it_goes_on_as_often_as_tools_are_called(stage: Stage, client: OpenAI, f
 
 def test_a_stream_goes_on_as_well(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "a look", BOTH, "In Rome it is.")
-    spoken = answered(asked(client), "2", "20")
-    pieces = list(asked(client, spoken, stream=True))
+    spoken = answered(ask(client), "2", "20")
+    pieces = list(ask(client, spoken, stream=True))
     assert (
         "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices) == "In Rome it is."
     )
@@ -91,10 +91,10 @@ def test_another_question_behind_it_is_planned_with_the_calls_as_text(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     conductor = plays(stage, fake_openai, "a look", BOTH, "In Rome.", "a look", "Yes.")
-    spoken = answered(asked(client), "2", "20")
-    answer = asked(client, spoken)
-    said = {"role": "assistant", "content": answer.choices[0].message.content}
-    later = asked(client, [*spoken, said, {"role": "user", "content": "Sure?"}])
+    spoken = answered(ask(client), "2", "20")
+    answer = ask(client, spoken)
+    reply = {"role": "assistant", "content": answer.choices[0].message.content}
+    later = ask(client, [*spoken, reply, {"role": "user", "content": "Sure?"}])
     assert (later.choices[0].message.content, later.conductor["continued"]) == ("Yes.", False)
     assert len(conductor.requests) == 2
     text = fake_openai.settled().body["messages"][0]["content"]  # type: ignore[index]
@@ -110,7 +110,7 @@ def test_results_of_no_run_here_are_planned_for(
     tokens = stage.workbench.store.tokens
     begun_with, other = (tokens.create(f"{case} {name}")[0].id for name in ("ann", "bob"))
     stage.auth.principal = Principal(token=begun_with)
-    first = asked(client)
+    first = ask(client)
     spoken = answered(first, "2", "20")
     more: dict[str, Any] = {}
     match case:
@@ -124,7 +124,7 @@ def test_results_of_no_run_here_are_planned_for(
             stage.auth.principal = Principal(token=other)
         case _:
             stage.workbench.store.sessions.delete(first.conductor["session"])
-    answer = asked(client, spoken, **more)
+    answer = ask(client, spoken, **more)
     assert (answer.choices[0].message.content, answer.conductor["continued"]) == ("In Rome.", False)
     assert len(conductor.requests) == 2
     last = fake_openai.settled().body or {}
@@ -135,7 +135,7 @@ def test_a_continued_session_can_be_run_again_in_the_app(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "a look", BOTH, "In Rome.", "In Rome, again.")
-    answer = asked(client, answered(asked(client), "2", "20"))
+    answer = ask(client, answered(ask(client), "2", "20"))
     bench, session = stage.workbench, answer.conductor["session"]
     outlook = bench.running.outlook(session)
     assert outlook.radius.runs == frozenset(), "both outputs are known"
@@ -147,7 +147,7 @@ def test_a_client_that_offers_no_tools_any_more_gets_no_calls(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "a look", BOTH, "In Rome.")
-    first = asked(client)
+    first = ask(client)
     answer: Any = client.chat.completions.create(
         model="conductor", messages=answered(first, "2", "20"), response_format={"type": "text"}
     )
@@ -160,9 +160,9 @@ def test_a_client_that_offers_no_tools_any_more_gets_no_calls(
 
 def test_limits_of_the_token_hold_for_what_goes_on(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     plays(stage, fake_openai, "a look", BOTH)
-    spoken = answered(asked(client), "2", "20")
+    spoken = answered(ask(client), "2", "20")
     with pytest.raises(openai.PermissionDeniedError, match="needs the worker 'beta'"):
-        asked(client, spoken, extra_body={"conductor": {"exclude": ["beta"]}})
+        ask(client, spoken, extra_body={"conductor": {"exclude": ["beta"]}})
     assert len(fake_openai.log.entries) == 2
 
 
@@ -170,12 +170,12 @@ def test_results_that_come_while_the_session_runs_are_refused(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "a look", BOTH, "In Rome it is warm, and in Oslo it is not.")
-    spoken = answered(asked(client), "2", "20")
+    spoken = answered(ask(client), "2", "20")
     stalling = model("beta", fake_openai.base_url, served="fault:stall")
     stage.plays(model("alpha", fake_openai.base_url), stalling)
-    with asked(client, spoken, stream=True) as stream:
+    with ask(client, spoken, stream=True) as stream:
         next(piece for piece in stream if piece.choices and piece.choices[0].delta.content)
         with pytest.raises(openai.ConflictError) as refused:
-            asked(client, spoken)
+            ask(client, spoken)
         assert refused.value.code == "session_busy"
     stage.settle()

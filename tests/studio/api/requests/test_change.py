@@ -80,7 +80,7 @@ def test_the_offline_rules_refuse_with_their_reason(stage: Stage, client: OpenAI
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason"),
+    ("settings", "reason"),
     [
         ({}, "there is no workflow to change"),
         ({"model": "worker:alpha"}, "there is no workflow to change"),
@@ -90,9 +90,9 @@ def test_the_offline_rules_refuse_with_their_reason(stage: Stage, client: OpenAI
     ],
 )
 def test_what_cannot_be_changed_is_refused_by_name(
-    client: OpenAI, written: Any, asked: dict[str, Any], reason: str
+    client: OpenAI, written: Any, settings: dict[str, Any], reason: str
 ) -> None:
-    workflow = {"workflow": written["workflow"]} if asked.pop("given", False) else {}
+    workflow = {"workflow": written["workflow"]} if settings.pop("given", False) else {}
     with pytest.raises(openai.BadRequestError, match=reason) as refused:
-        ask(client, **{"change": WISH, **workflow, **asked})
+        ask(client, **{"change": WISH, **workflow, **settings})
     assert refused.value.param == "conductor.change"

@@ -16,13 +16,13 @@ from conductor.workflow.file import write_plan
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
 from studio.access.errors import ApiError
 from studio.api.requests.body import MAX_VALUES
-from studio.api.requests.chat import ChatRequest
+from studio.api.requests.chat_request import ChatRequest
 from studio.api.requests.request import MAX_MEMBERS, MAX_MESSAGES, MAX_PARTS
-from studio.api.requests.responses import ResponsesRequest
+from studio.api.requests.responses_request import ResponsesRequest
 
 PIECE = 65_536
 HELLO = {"role": "user", "content": "a"}
-ASKED: dict[str, Any] = {"model": "worker:alpha", "messages": [HELLO]}
+REQUEST: dict[str, Any] = {"model": "worker:alpha", "messages": [HELLO]}
 MANY: dict[str, Callable[[], dict[str, Any]]] = {
     "messages": lambda: {"messages": [HELLO] * 150_000},
     "members": lambda: {f"k{at}": 1 for at in range(700_000)},
@@ -76,14 +76,14 @@ def scope(path: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("many", MANY)
 async def test_a_request_of_very_many_values_is_refused_before_it_is_read_whole(
     stage: Stage, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed: list[int] = []
     monkeypatch.setattr(ChatRequest, "read", lambda content: parsed.append(len(content)))
-    client = Client(json.dumps({**ASKED, **MANY[many]()}).encode())
+    client = Client(json.dumps({**REQUEST, **MANY[many]()}).encode())
     stream = asyncio.create_task(client.stream())
     await stage.api(scope("/chat/completions"), client.receive, client.send)
     await stream
@@ -113,12 +113,12 @@ def test_the_most_messages_with_all_that_clients_send_back_have_room_beside_the_
         write_plan(Workflow.of(steps), query="?", origin="import", workers=("alpha",), label=None)
     )
     turns = [HELLO, answered] * (MAX_MESSAGES // 2 - 1)
-    asked = {
+    request = {
         "model": "conductor",
         "input": [*turns, HELLO],
         "conductor": {"workflow": workflow, "budget": {"calls": 1}},
     }
-    answer = httpx.post(f"{stage.base_url}/responses", json=asked, timeout=30)
+    answer = httpx.post(f"{stage.base_url}/responses", json=request, timeout=60)
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "budget_exceeded", "it was taken, and its run begun"
 
@@ -137,7 +137,7 @@ def test_the_most_messages_with_all_that_clients_send_back_have_room_beside_the_
 )
 def test_a_list_that_is_too_long_is_refused_with_its_limit(name: str, value: Any, most: int) -> None:
     with pytest.raises(ApiError) as refused:
-        ChatRequest.read(json.dumps({**ASKED, "messages": value}).encode())
+        ChatRequest.read(json.dumps({**REQUEST, "messages": value}).encode())
     assert refused.value.param == name
     assert f"array should have at most {most} items, not {most + 1}" in str(refused.value)
     with pytest.raises(ApiError) as of_responses:
@@ -147,19 +147,20 @@ def test_a_list_that_is_too_long_is_refused_with_its_limit(name: str, value: Any
 
 def test_an_object_of_too_many_members_is_refused_before_each_of_them_is_an_error() -> None:
     for inside in ({}, {"conductor": {"workflow": dict.fromkeys(map(str, range(MAX_MEMBERS + 1)))}}):
-        asked = {**ASKED, **inside, **({} if inside else {str(at): 1 for at in range(MAX_MEMBERS)})}
+        request = {**REQUEST, **inside, **({} if inside else {str(at): 1 for at in range(MAX_MEMBERS)})}
         with pytest.raises(ApiError, match=rf"the limit is {MAX_MEMBERS}\."):
-            ChatRequest.read(json.dumps(asked).encode())
+            ChatRequest.read(json.dumps(request).encode())
 
 
 def test_only_the_first_wrong_message_is_described() -> None:
     with pytest.raises(ApiError) as refused:
         ChatRequest.read(
-            json.dumps({**ASKED, "messages": [1, HELLO, {"role": "tool", "content": []}]}).encode()
+            json.dumps({**REQUEST, "messages": [1, HELLO, {"role": "tool", "content": []}]}).encode()
         )
     assert refused.value.param == "messages.0"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_conversation_that_earlier_responses_make_too_long_is_refused(stage: Stage) -> None:
     stage.plays(Paced("alpha", ["So."]))

@@ -15,8 +15,8 @@ from openai.types.responses.response_create_params import ResponseCreateParamsBa
 from stage import Stage
 
 from studio.access.errors import ApiError
-from studio.api.requests.chat import ChatRequest
-from studio.api.requests.responses import ResponsesRequest
+from studio.api.requests.chat_request import ChatRequest
+from studio.api.requests.responses_request import ResponsesRequest
 
 DOCS = (Path(__file__).parents[4] / "docs" / "api.md").read_text(encoding="utf-8")
 HELLO = [{"role": "user", "content": "Why?"}]
@@ -40,7 +40,7 @@ COMMON: dict[str, Row] = {
     "moderation": ([], [{}, True]),
     "prompt_cache_key": (["k"], [1]),
     "prompt_cache_retention": (["24h"], [1]),
-    "prompt_cache_options": ([], [{}]),
+    "prompt_cache_options": ([{}, {"ttl": "30m"}], [1]),
 }
 CHAT: dict[str, Row] = {
     **COMMON,
@@ -179,7 +179,7 @@ def rows(which: int) -> list[tuple[str, str, Any]]:
     ]
 
 
-def asked(endpoint: str, name: str, value: Any) -> Any:
+def parse(endpoint: str, name: str, value: Any) -> Any:
     _, read, body = READERS[endpoint]
     streams = {"stream": True} if name == "stream_options" else {}
     return read(json.dumps({**body, **streams, name: value}).encode())
@@ -187,13 +187,13 @@ def asked(endpoint: str, name: str, value: Any) -> Any:
 
 @pytest.mark.parametrize(("endpoint", "name", "value"), rows(0))
 def test_what_is_honoured_is_taken(endpoint: str, name: str, value: Any) -> None:
-    assert getattr(asked(endpoint, name, value), name) is not None
+    assert getattr(parse(endpoint, name, value), name) is not None
 
 
 @pytest.mark.parametrize(("endpoint", "name", "value"), rows(1))
 def test_what_cannot_be_honoured_is_refused_by_its_name(endpoint: str, name: str, value: Any) -> None:
     with pytest.raises(ApiError) as refused:
-        asked(endpoint, name, value)
+        parse(endpoint, name, value)
     error = refused.value.shape["error"]
     assert refused.value.status == 400
     assert error["param"].split(".")[0] == name
@@ -220,7 +220,7 @@ def test_no_parameter_of_openais_schema_is_forgotten(endpoint: str, params: type
 @pytest.mark.parametrize("name", ["temprature", "constructor", "Model", "x" * 5_000])
 def test_an_unknown_parameter_is_refused(endpoint: str, name: str) -> None:
     with pytest.raises(ApiError) as refused:
-        asked(endpoint, name, 1)
+        parse(endpoint, name, 1)
     assert refused.value.code == "unknown_parameter"
     assert refused.value.param == name[:200]
 
@@ -271,7 +271,7 @@ def test_what_is_said_twice_is_refused_by_its_name(content: bytes, name: str) ->
 )
 def test_a_value_that_is_wrong_is_told_in_the_words_of_json(value: Any, reason: str) -> None:
     with pytest.raises(ApiError) as refused:
-        asked("chat", "messages", value)
+        parse("chat", "messages", value)
     assert str(refused.value) == f"Invalid value for 'messages': {reason}."
 
 
@@ -281,8 +281,8 @@ def test_options_of_a_stream_are_refused_where_nothing_is_streamed() -> None:
             read(json.dumps({**body, "stream_options": {}}).encode())
 
 
-def test_the_same_limit_by_two_names_is_refused() -> None:
-    body = {"model": "conductor", "messages": HELLO, "max_tokens": 1, "max_completion_tokens": 1}
+def test_two_limits_that_differ_are_refused() -> None:
+    body = {"model": "conductor", "messages": HELLO, "max_tokens": 1, "max_completion_tokens": 2}
     with pytest.raises(ApiError) as refused:
         ChatRequest.read(json.dumps(body).encode())
     assert refused.value.param == "max_tokens"
@@ -297,7 +297,7 @@ def test_the_document_describes_the_same_parameters(stage: Stage) -> None:
 
 @pytest.mark.parametrize("endpoint", READERS)
 def test_an_extension_that_is_null_is_as_if_it_were_left_out(endpoint: str) -> None:
-    assert asked(endpoint, "conductor", None).steering == asked(endpoint, "conductor", {}).steering
+    assert parse(endpoint, "conductor", None).steering == parse(endpoint, "conductor", {}).steering
 
 
 @pytest.mark.parametrize("endpoint", READERS)
@@ -312,5 +312,5 @@ def test_a_byte_order_mark_before_the_body_is_passed_over(endpoint: str) -> None
 def test_a_schema_with_what_is_no_json_is_refused() -> None:
     schema = {"name": "n", "schema": {"const": float("nan")}}
     with pytest.raises(ApiError, match="The schema is no JSON, or has more") as refused:
-        _ = asked("chat", "response_format", {"type": "json_schema", "json_schema": schema}).question
+        _ = parse("chat", "response_format", {"type": "json_schema", "json_schema": schema}).question
     assert refused.value.param == "response_format.json_schema.schema"

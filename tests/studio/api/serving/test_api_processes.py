@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
-from api_processes import SECONDS, ApiProcesses, owners, serving_processes, two_steps
+from api_processes import SECONDS, ApiProcesses, durable_outputs, owners, serving_processes, two_steps
 from fake_openai import FakeOpenAI, Served, serving
+from waiting import until
 
 from storage import SessionStore
 from storage.database.database import several_may_write
@@ -39,17 +39,10 @@ def three(database: str, tmp_path: Path, upstream: Served) -> Iterator[ApiProces
         yield served
 
 
-def eventually(holds: Callable[[], object]) -> None:
-    until = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < until, "it did not become so in time"
-        time.sleep(0.1)
-
-
 def lives(process: int) -> bool:
     """Whether it runs; one that ended may still have to be waited for by init."""
     status = Path(f"/proc/{process}/status")
-    return status.exists() and "State:\tZ" not in status.read_text()
+    return status.exists() and "State:\tZ" not in status.read_text(encoding="utf-8")
 
 
 def finished_in(served: ApiProcesses, database: str) -> set[int]:
@@ -64,7 +57,7 @@ def finished_in(served: ApiProcesses, database: str) -> set[int]:
 
 
 def test_a_killed_process_breaks_its_own_streams_and_no_others(three: ApiProcesses, database: str) -> None:
-    eventually(lambda: len(finished_in(three, database)) == 3)
+    until(lambda: len(finished_in(three, database)) == 3)
     first = finished_in(three, database)
 
     def read(_: int) -> str:
@@ -75,20 +68,20 @@ def test_a_killed_process_breaks_its_own_streams_and_no_others(three: ApiProcess
 
     with ThreadPoolExecutor(STREAMS) as threads:
         answers = [threads.submit(read, at) for at in range(STREAMS)]
-        eventually(lambda: len(owners(database)) == STREAMS)
+        until(lambda: len(owners(database)) == STREAMS)
         streams = Counter(owners(database).values())
         assert streams.keys() == first
         killed, broken = streams.most_common()[0]
         os.kill(killed, signal.SIGKILL)
         # The other two see it: nobody else has the store open.
-        eventually(lambda: list(owners(database, status="interrupted").values()) == [killed] * broken)
+        until(lambda: list(owners(database, status="interrupted").values()) == [killed] * broken)
         texts = [answer.result() for answer in answers]
     whole = [text for text in texts if text.endswith("data: [DONE]\n\n")]
     assert len(whole) == STREAMS - broken
     assert not any('"error"' in text for text in whole)
     line = f"process {killed} of the API ended (killed by SIGKILL); another one starts"
-    assert line in three.log.read_text()
-    eventually(lambda: finished_in(three, database) - first)
+    assert line in three.log.read_text(encoding="utf-8")
+    until(lambda: finished_in(three, database) - first)
 
 
 def events_of(text: str) -> list[str]:
@@ -99,19 +92,19 @@ def events_of(text: str) -> list[str]:
 def test_others_follow_a_killed_processs_responses_and_resume_them_without_calling_a_finished_step_again(
     three: ApiProcesses, database: str, upstream: Served
 ) -> None:
-    eventually(lambda: len(finished_in(three, database)) == 3)
+    until(lambda: len(finished_in(three, database)) == 3)
     upstream.log.clear()
     count = 12
 
     def answer(number: int) -> tuple[str, str]:
         """The id of a response, and its stream as far as it came."""
         came: list[str] = []
-        asked = {"model": "conductor", "input": f"Question {number}", "stream": True, "background": True}
-        asked["conductor"] = {"workflow": two_steps(number, worker="alpha")}
+        request = {"model": "conductor", "input": f"Question {number}", "stream": True, "background": True}
+        request["conductor"] = {"workflow": two_steps(number, worker="alpha")}
         with (
             suppress(httpx.HTTPError),
             httpx.stream(
-                "POST", f"{three.url}/responses", json=asked, headers=three.headers, timeout=SECONDS
+                "POST", f"{three.url}/responses", json=request, headers=three.headers, timeout=SECONDS
             ) as stream,
         ):
             came.extend(stream.iter_text())
@@ -122,14 +115,15 @@ def test_others_follow_a_killed_processs_responses_and_resume_them_without_calli
 
     def calls(step: str) -> Counter[int]:
         """How often the endpoint was sent that step of each question."""
-        asked = [str(entry.body) for entry in upstream.log.entries]
+        bodies = [str(entry.body) for entry in upstream.log.entries]
         return Counter(
-            number for number in range(count) for body in asked if f"subtask: {step} {number}." in body
+            number for number in range(count) for body in bodies if f"subtask: {step} {number}." in body
         )
 
     with ThreadPoolExecutor(2 * count) as threads:
         answers = [threads.submit(answer, number) for number in range(count)]
-        eventually(lambda: sum(calls("Second").values()) == count)
+        until(lambda: sum(calls("Second").values()) == count)
+        until(lambda: durable_outputs(database) == count)
         runners = owners(database)
         killed, broken = Counter(runners.values()).most_common()[0]
         followed = {
@@ -143,7 +137,7 @@ def test_others_follow_a_killed_processs_responses_and_resume_them_without_calli
         assert set(lost) == set(followed)
         assert len(lost) == broken
         # Those that were not answered by the killed process itself.
-        ends = [found.result().text for found in followed.values() if found.exception() is None]
+        ends = [future.result().text for future in followed.values() if future.exception() is None]
         assert all("run_interrupted" in events_of(text)[-1] for text in ends)
     for id, text in streams.items():
         again = events_of(get(id, stream="true").text)
@@ -156,7 +150,7 @@ def test_others_follow_a_killed_processs_responses_and_resume_them_without_calli
     for id in lost:
         resumed = httpx.post(f"{three.url}/responses/{id}/resume", headers=three.headers, timeout=SECONDS)
         assert (resumed.status_code, resumed.json()["status"]) == (200, "in_progress")
-    eventually(lambda: all(get(id).json()["status"] == "completed" for id in lost))
+    until(lambda: all(get(id).json()["status"] == "completed" for id in lost))
     assert set(calls("First").values()) == {1}
     assert Counter(calls("Second").values()) == {1: count - broken, 2: broken}
 
@@ -180,24 +174,24 @@ def test_processes_of_one_machine_may_share_a_file(tmp_path: Path, upstream: Ser
 def test_sigterm_ends_the_answers_of_all_processes_in_openais_shape(
     three: ApiProcesses, database: str
 ) -> None:
-    eventually(lambda: len(finished_in(three, database)) == 3)
+    until(lambda: len(finished_in(three, database)) == 3)
     with ThreadPoolExecutor(STREAMS) as threads:
         answers = [
             threads.submit(three.ask, "chat/completions", messages=MESSAGES, stream=stream)
             for stream in [True, False] * (STREAMS // 2)
         ]
-        eventually(lambda: len(owners(database)) == STREAMS)
+        until(lambda: len(owners(database)) == STREAMS)
         processes = set(owners(database).values())
         assert three.end() == 0
         assert all("server_stopping" in answer.result().text for answer in answers)
     assert len(processes) == 3
     assert not any(map(lives, processes))
     assert len(owners(database, status="cancelled")) == STREAMS
-    assert "Traceback" not in three.log.read_text()
+    assert "Traceback" not in three.log.read_text(encoding="utf-8")
 
 
 def test_processes_end_where_their_parent_is_killed(three: ApiProcesses, database: str) -> None:
-    eventually(lambda: len(finished_in(three, database)) == 3)
+    until(lambda: len(finished_in(three, database)) == 3)
     processes = finished_in(three, database)
     three.process.kill()
-    eventually(lambda: not any(map(lives, processes)))
+    until(lambda: not any(map(lives, processes)))

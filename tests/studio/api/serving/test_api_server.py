@@ -16,6 +16,7 @@ from served_app import serving
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp
 
 from studio.api.serving import server
 
@@ -56,30 +57,70 @@ def test_the_queue_of_a_listening_socket_that_the_server_is_given_stays_as_long_
     thread = Thread(target=served.run)
     thread.start()
     try:
-        assert served.ready.wait(30)
+        assert served.ready.wait(60)
         state = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
     finally:
         served.should_exit = True
-        thread.join(30)
+        thread.join(60)
     # `struct tcp_info`: of a listening socket, tcpi_sacked is the length of its queue.
     assert struct.unpack_from("I", state, 28) == (server.BACKLOG,)
 
 
+async def early(scope, receive, send) -> None:
+    """Answers before the body has come."""
+    await PlainTextResponse("early")(scope, receive, send)
+
+
+async def late(scope, receive, send) -> None:
+    """Waits for the whole body, and answers what does not come whole as well."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    await PlainTextResponse("late")(scope, receive, send)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("requests", "begun"),
+    "body", [b"zzz\r\n", b"5\r\nhello\r\nzzz\r\n", b"-1\r\n\r\n", b"0\r\nbroken\r\n\r\n"]
+)
+@pytest.mark.parametrize(
+    ("app", "answered"),
+    [(late, False), (early, True), (early, False)],
+    ids=["before the answer", "after the answer", "with the headers"],
+)
+async def test_a_malformed_body_is_refused_or_ends_the_connection_in_one_line_of_the_log(
+    caplog: pytest.LogCaptureFixture, app: ASGIApp, answered: bool, body: bytes
+) -> None:
+    with serving(app) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head if answered else head + body)
+        came = b""
+        if answered:
+            came = await reader.readuntil(b"early")
+            writer.write(body)
+        came += await reader.read()
+        writer.close()
+    assert came.startswith(b"HTTP/1.1 200" if answered else b"HTTP/1.1 400")
+    assert [line.getMessage() for line in caplog.records if line.levelname in ("WARNING", "ERROR")] == [
+        "Invalid HTTP request received."
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("requests", "head"),
     [(0, b""), (0, b"GET / HTTP/1.1\r\nHost: local"), (1, b"GET / HTTP/1.1\r\nHost:")],
     ids=["nothing", "half of the first", "half of the second"],
 )
 async def test_headers_that_do_not_come_are_waited_for_no_longer_than_allowed(
-    port: int, requests: int, begun: bytes
+    port: int, requests: int, head: bytes
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for _ in range(requests):
         writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await reader.readuntil(b"nothing")
-    writer.write(begun)
-    assert await asyncio.wait_for(reader.read(), 30) == b""
+    writer.write(head)
+    assert await asyncio.wait_for(reader.read(), 60) == b""
     writer.close()
 
 
@@ -117,7 +158,7 @@ def test_a_process_may_hold_as_many_connections_as_its_system_allows(
 ) -> None:
     limits = [256, 4096]
     monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
-    monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: limits.__setitem__(slice(None), wanted))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.__setitem__(slice(None), pair))
     server.allow_many_connections()
     assert limits == [4096, 4096]
     limits[:] = [256, resource.RLIM_INFINITY]

@@ -21,12 +21,13 @@ def usual_collector() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.usefixtures("usual_collector")
 def test_the_collector_of_its_process_is_set_for_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONDUCTOR_DATABASE_URL", f"sqlite:///{tmp_path / 'studio.db'}")
-    monkeypatch.setenv("CONDUCTOR_POOL", "offline")
+    monkeypatch.setenv("CONDUCTOR_POOL", "built-in")
     with configured_api(machine=lambda: None):
         assert gc.get_threshold() == THRESHOLDS

@@ -15,12 +15,14 @@ from typing import Any
 
 import httpx
 import pytest
+from api_processes import url_of
+from child_process import child
 from fake_openai import FakeOpenAI, Served, serving
 
 from storage import SessionStore
 
 ROOT = Path(__file__).parents[4]
-SECONDS = 60
+SECONDS = 180
 ALONE, BESIDE_APP = ["--api-only"], ["--host", "127.0.0.1"]
 POOL = """
 [[worker]]
@@ -45,10 +47,10 @@ class Process:
         self._headers = {"authorization": f"Bearer {token}"}
         self.url = url
 
-    def ask(self, path: str, **asked: Any) -> httpx.Response:
+    def ask(self, path: str, **request: Any) -> httpx.Response:
         """Ask and read the whole answer."""
-        asked = {"model": "worker:alpha", **asked}
-        return httpx.post(f"{self.url}/{path}", json=asked, headers=self._headers, timeout=SECONDS)
+        request = {"model": "worker:alpha", **request}
+        return httpx.post(f"{self.url}/{path}", json=request, headers=self._headers, timeout=SECONDS)
 
     def stop(self) -> None:
         """Ask it to end, as `docker stop` and systemd do."""
@@ -69,16 +71,11 @@ def served(folder: Path, upstream: Served, options: list[str]) -> Iterator[Proce
     command = [sys.executable, "-m", "conductor", "serve", "--port", "0", "--json", *options]
     environment = {**os.environ, **settings, "PYTHONPATH": str(ROOT), "STREAMLIT_SERVER_HEADLESS": "true"}
     with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=log, env=environment, cwd=folder, text=True
-        ) as process,
+        (folder / "log").open("w", encoding="utf-8") as log,
+        child(command, stdout=subprocess.PIPE, stderr=log, env=environment, cwd=folder) as process,
     ):
-        try:
-            root = json.loads(process.stdout.readline())["url"].removesuffix("/v1")
-            yield Process(process, f"{root}/v1", token)
-        finally:
-            process.kill()
+        root = url_of(process, folder / "log").removesuffix("/v1")
+        yield Process(process, f"{root}/v1", token)
 
 
 @pytest.mark.slow
@@ -88,15 +85,15 @@ def test_answers_under_way_end_in_openais_shape_before_the_server_does(
     tmp_path: Path, upstream: Served, options: list[str]
 ) -> None:
     messages = [{"role": "user", "content": "Why?"}]
-    asked: list[tuple[str, dict[str, Any]]] = [
+    requests: list[tuple[str, dict[str, Any]]] = [
         ("chat/completions", {"messages": messages}),
         ("responses", {"input": "Why?"}),
         ("chat/completions", {"messages": messages, "stream": True}),
         ("responses", {"input": "Why?", "stream": True}),
     ]
-    with served(tmp_path, upstream, options) as server, ThreadPoolExecutor(len(asked)) as threads:
-        answers = [threads.submit(server.ask, path, **how) for path, how in asked]
-        assert upstream.log.wait_for(lambda entries: len(entries) >= len(asked), seconds=SECONDS)
+    with served(tmp_path, upstream, options) as server, ThreadPoolExecutor(len(requests)) as threads:
+        answers = [threads.submit(server.ask, path, **how) for path, how in requests]
+        assert upstream.log.wait_for(lambda entries: len(entries) >= len(requests), seconds=SECONDS)
         server.stop()
         whole, response, stream, events = (answer.result() for answer in answers)
         assert server.ended() in (0, -signal.SIGTERM)
@@ -108,10 +105,10 @@ def test_answers_under_way_end_in_openais_shape_before_the_server_does(
     assert json.loads(last_of(stream))["error"]["code"] == "server_stopping"
     failed = json.loads(last_of(events))
     assert (failed["type"], failed["response"]["error"]["code"]) == ("response.failed", "server_stopping")
-    assert "Traceback" not in (tmp_path / "log").read_text()
+    assert "Traceback" not in (tmp_path / "log").read_text(encoding="utf-8")
     with SessionStore.open(f"sqlite:///{tmp_path / 'conductor.db'}") as store:
         ends = [store.runs.latest(session.id) for session in store.sessions.listed()]
-    assert [run and run.status for run in ends] == ["cancelled"] * len(asked)
+    assert [run and run.status for run in ends] == ["cancelled"] * len(requests)
 
 
 def last_of(stream: httpx.Response) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 from contextlib import nullcontext
@@ -20,8 +21,22 @@ QUESTIONS = [
 ]
 
 
+POOL = """
+[[worker]]
+name = "mathematics"
+kind = "calculator"
+
+[[worker]]
+name = "facts"
+kind = "simulated"
+answer = "Paris"
+"""
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> str:
+    """The questions, and beside them a pool of a worker that computes and one that knows a fact."""
+    (tmp_path / "pool.toml").write_text(POOL, encoding="utf-8")
     lines = [
         json.dumps({"id": at, "input": question, "target": target, "metadata": {"category": category}})
         for at, (question, target, category) in enumerate(QUESTIONS)
@@ -31,6 +46,7 @@ def data(tmp_path: Path) -> str:
     return str(file)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_an_evaluation_is_run_listed_read_and_compared(line: Line, data: str) -> None:
     refused = line("evaluate", "run", data)
@@ -39,22 +55,34 @@ def test_an_evaluation_is_run_listed_read_and_compared(line: Line, data: str) ->
     planners = ("-p", "worker:facts", "-p", "worker:mathematics", "-p", "baseline:vote")
     result = line("evaluate", "run", data, "--skip-broken", "--json", *planners)
     assert "line 11 is left out" in result.err
+    assert "571 questions show a difference of 5 points" in result.err
     shape = json.loads(result.out)
     assert (result.code, shape["failure"]) == (0, None)
     right = {row["planner"]: row["right"] for row in shape["planners"]}
     assert right == {"worker:facts": 1, "worker:mathematics": 9, "baseline:vote": 10, "perfect router": 10}
-    assert shape["categories"]["product"]["worker:mathematics"] == {"right": 8, "of": 8}
+    assert shape["categories"]["product"]["worker:mathematics"] == {"right": 8, "of": 8, "questions": 8}
     id = shape["evaluation"]
     table = line("evaluate", "table", id).out
     assert table.splitlines()[0].split()[:2] == ["planner", "right"]
-    assert "worker:facts: 9 questions declined." in table
+    assert "worker:mathematics: 1 answer declined." in table
     lines = [each.split() for each in table.splitlines()]
     assert ["worker:facts", "10", "0.00", "facts", "100%", "single", "10"] in lines
     assert ["planner", "product", "sum", "fact"] in lines
     assert ["worker:facts", "0.000", "0.000", "1.000"] in lines
-    assert line("evaluate", "table", id, "--form", "csv").out.startswith("planner,questions,right")
-    assert line("evaluate", "table", id, "--form", "latex").out.startswith(r"\begin{tabular}")
+    assert line("evaluate", "table", id, "--form", "csv").out.startswith("planner,questions,answers,right")
+    assert (
+        r"worker:facts & 0.100 & 0.018--0.404 & 10 &" in line("evaluate", "table", id, "--form", "latex").out
+    )
     assert line("evaluate", "table", id, "--form", "html").out.startswith("<!doctype html>")
+    published = json.loads(line("evaluate", "table", id, "--published", "--json").out)
+    assert published["published"][0]["accuracy"] == 77.27
+    assert [row["planner"] for row in published["planners"]] == [row["name"] for row in published["planners"]]
+    beside = line("evaluate", "table", id, "--published").out
+    assert (
+        beside.index("worker:mathematics")
+        < beside.index("Published, not measured here")
+        < beside.index("11,203")
+    )
     gate = line("evaluate", "table", id, "--fail-if-beaten-by", "worker:mathematics")
     assert gate.code == 1
     assert "worker:mathematics is better than worker:facts" in gate.err
@@ -66,7 +94,7 @@ def test_an_evaluation_is_run_listed_read_and_compared(line: Line, data: str) ->
     session = json.loads(line("sessions", "show", fact["sessions"]["worker:facts"], "--json").out)
     assert session["session"]["query"] == "What is the capital of France?"
     listed = json.loads(line("evaluate", "list", "--json").out)["evaluations"]
-    assert [found["id"] for found in listed] == [id]
+    assert [evaluation["id"] for evaluation in listed] == [id]
     twice = line(
         "evaluate", "run", data, "--skip-broken", "--json", "-p", "worker:facts", "-p", "baseline:vote"
     )
@@ -74,7 +102,7 @@ def test_an_evaluation_is_run_listed_read_and_compared(line: Line, data: str) ->
     (facts, *_) = json.loads(line("evaluate", "compare", id, second, "--json").out)["planners"]
     assert (facts["planner"], facts["first"], facts["second"]) == (
         "worker:facts",
-        *[{"right": 1, "of": 10}] * 2,
+        *[{"right": 1, "of": 10, "questions": 10}] * 2,
     )
     assert facts["difference"]["difference"] == 0
     assert "worker:facts" in line("evaluate", "compare", id, second).out
@@ -103,38 +131,43 @@ def test_a_set_is_asked_for_by_its_name_and_read_from_a_file_of_the_user(line: L
     assert "GPQA-Diamond" in line("evaluate", "sets").out
     file = tmp_path / "test.jsonl"
     file.write_text(json.dumps({"problem": "What is 6 * 7?", "answer": "42", "id": "1"}), encoding="utf-8")
-    result = line("evaluate", "run", "AIME25", "--file", str(file), "--json", "-p", "worker:mathematics")
+    result = line("evaluate", "run", "AIME25", "--file", str(file), "--json", "-p", "worker:calculator")
     shape = json.loads(result.out)
     assert (shape["spec"]["data"], shape["planners"][0]["questions"]) == ("aime25", 1)
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("options", "reason"),
     [
         (("gpqa",), "GPQA-Diamond is not shipped: download gpqa_diamond.csv from https://"),
         (("gpqa", "--file", "x.csv", "--hub"), "not both"),
         (("gpqa", "--file", "x.csv", "--column", "id=ID"), "leave --column out"),
         (("x.jsonl", "--hub"), "'x.jsonl' is no set by name"),
+        (("paper960",), "drawn from math500, mmlu, rlpr, livecodebench"),
+        (("paper960", "--file", "no-folder"), "no-folder has 0 files math500.*: put test.jsonl there"),
+        (("x.csv", "--encoding", "no-such"), "'no-such' is no encoding"),
     ],
 )
-def test_a_set_without_one_source_is_refused(line: Line, given: tuple[str, ...], reason: str) -> None:
-    refused = line("evaluate", "run", *given)
+def test_a_set_without_one_source_is_refused(line: Line, options: tuple[str, ...], reason: str) -> None:
+    refused = line("evaluate", "run", *options)
     assert (refused.code, reason in refused.err) == (1, True), refused.err
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_gate_that_names_no_planner_is_refused_before_anything_is_called(line: Line, data: str) -> None:
-    asked = ("-p", "worker:mathematics", "--skip-broken", "--pool", "offline")
-    refused = line("evaluate", "run", data, *asked, "--fail-if-beaten-by", "worker:mathematic")
+    options = ("-p", "worker:mathematics", "--skip-broken")
+    refused = line("evaluate", "run", data, *options, "--fail-if-beaten-by", "worker:mathematic")
     assert refused.code == 1
     assert "has no planner 'worker:mathematic'; it has worker:mathematics. Nothing was called" in refused.err
     (id,) = re.findall(r"evaluate resume (\w+)", refused.err)
     shape = json.loads(line("evaluate", "table", id, "--form", "json").out)
     assert [row["questions"] for row in shape["planners"]] == [0]
-    resumed = line("evaluate", "resume", id, "--pool", "offline", "--fail-if-beaten-by", "worker:mathematics")
+    resumed = line("evaluate", "resume", id, "--fail-if-beaten-by", "worker:mathematics")
     assert resumed.code == 0, resumed.err
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_changed_workflow_is_held_against_the_one_that_it_came_from(
     line: Line, data: str, tmp_path: Path
@@ -158,13 +191,14 @@ def test_a_changed_workflow_is_held_against_the_one_that_it_came_from(
     assert [each["source"] for each in shape["spec"]["given"]] == ["changed.json", "main.json"]
     better = ("-p", files["main"], "-p", files["changed"], "--skip-broken")
     assert line("evaluate", "run", data, *better, "--fail-if-beaten-by", files["changed"]).code == 0
-    begun = line("evaluate", "run", data, "-p", files["main"], "--skip-broken", "--json")
-    added = line("evaluate", "resume", json.loads(begun.out)["evaluation"], "-p", files["changed"], "--json")
+    first = line("evaluate", "run", data, "-p", files["main"], "--skip-broken", "--json")
+    added = line("evaluate", "resume", json.loads(first.out)["evaluation"], "-p", files["changed"], "--json")
     assert [row["planner"] for row in json.loads(added.out)["planners"]] == list(files.values())[::-1]
     missing = line("evaluate", "run", data, "--skip-broken", "-p", "plan:nowhere.json")
     assert (missing.code, "nowhere.json" in missing.err) == (1, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_workflow_is_tried_without_its_edges_and_steps_and_with_other_workers(
     line: Line, data: str, tmp_path: Path
@@ -178,22 +212,22 @@ def test_a_workflow_is_tried_without_its_edges_and_steps_and_with_other_workers(
     }  # fmt: skip
     file = tmp_path / "flow.json"
     file.write_text(json.dumps(plan), encoding="utf-8")
-    asked = (str(file), data, "--skip-broken", "--edges", "--steps")
-    forecast = line("evaluate", "trials", *asked, "--forecast")
-    assert "3 variants on 10 answers each: at most 0 calls" in forecast.out
+    options = (str(file), data, "--skip-broken", "--edges", "--steps")
+    forecast = line("evaluate", "trials", *options, "--forecast")
+    assert "3 variants on 5 answers each: at most 20 calls" in forecast.out
     assert json.loads(line("evaluate", "list", "--json").out)["evaluations"] == []
-    shape = json.loads(line("evaluate", "trials", *asked, "--json").out)
-    found = shape["trials"]
-    assert [each["edits"] for each in found["variants"]] == [
+    shape = json.loads(line("evaluate", "trials", *options, "--json").out)
+    trials = shape["trials"]
+    assert [each["edits"] for each in trials["variants"]] == [
         [{"kind": "edge", "read": 0, "reader": 1}], [{"kind": "step", "step": 0}],
         [{"kind": "step", "step": 1}],
     ]  # fmt: skip
-    assert found["variants"][2]["accuracy"]["difference"] < 0
-    assert (found["base"], found["margin"], found["measure"]) == (f"plan:{file}", 0.05, "tokens")
+    assert trials["variants"][2]["accuracy"]["difference"] < 0
+    assert (trials["base"], trials["margin"], trials["measure"]) == (f"plan:{file}", 0.05, "tokens")
     text = line("evaluate", "table", shape["evaluation"]).out
     assert "without 1 → 2" in text
     assert "No variant that takes less tokens was shown to be not worse. These are too few" in text
-    assert line("evaluate", "trials", *asked, "--margin", "2").code == 2
+    assert line("evaluate", "trials", *options, "--margin", "2").code == 2
     whose = json.loads(line("evaluate", "run", data, "--skip-broken", "--json", "-p", "baseline:vote").out)
     plans = json.loads(
         line("evaluate", "trials-of", whose["evaluation"], "baseline:vote", "--access", "--json").out
@@ -203,6 +237,7 @@ def test_a_workflow_is_tried_without_its_edges_and_steps_and_with_other_workers(
     assert (unknown.code, "has no planner 'conductor'" in unknown.err) == (1, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_demo_needs_neither_a_key_nor_a_pool_nor_a_planner(line: Line) -> None:
     result = line("evaluate", "run", "demo", "--limit", "18", "--json")
@@ -227,7 +262,7 @@ def test_the_demo_needs_neither_a_key_nor_a_pool_nor_a_planner(line: Line) -> No
 
 def test_a_shipped_set_takes_no_file_of_the_user(line: Line) -> None:
     result = line("evaluate", "run", "demo", "--column", "input=Question")
-    assert (result.code, "comes with the program" in result.err) == (1, True)
+    assert (result.code, "read by its name alone" in result.err) == (1, True)
     assert "demo: 300 questions of the orchard" in line("evaluate", "sets").out
 
 
@@ -236,7 +271,7 @@ def test_a_judge_is_named_where_one_is_needed_and_is_a_model(line: Line, data: s
     run = ("evaluate", "run", data, "--skip-broken", "-p", "worker:mathematics")
     for options, message in (
         (("--scorer", "judge"), "name the worker that judges with --judge"),
-        (("--scorer", "judge", "--judge", "facts"), "'facts' calls no model and judges nothing"),
+        (("--scorer", "judge", "--judge", "mathematics"), "'mathematics' calls no model and judges nothing"),
         (("--judge", "facts"), "No question is scored by a judge"),
     ):
         refused = line(*run, *options)
@@ -253,11 +288,11 @@ def test_answers_are_judged_by_the_worker_that_is_named(
     monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
     run = ("evaluate", "run", data, "--skip-broken", "--limit", "2", "-p", "worker:one", "--scorer", "judge")
     result = line(*run, "--judge", "other", "--json")
-    found = json.loads(result.out)
-    assert found["planners"][0]["unjudged"] == 2, "made-up words are no verdict"
-    assert found["planners"][0]["questions"] == 0
-    table = line("evaluate", "table", found["evaluation"]).out
-    assert "worker:one: 2 questions not judged." in table
+    shape = json.loads(result.out)
+    assert shape["planners"][0]["unjudged"] == 2, "made-up words are no verdict"
+    assert shape["planners"][0]["questions"] == 0
+    table = line("evaluate", "table", shape["evaluation"]).out
+    assert "worker:one: 2 answers not judged." in table
     assert "Judged by other; tokens a verdict: worker:one " in table
 
 
@@ -266,6 +301,53 @@ def test_a_cluster_is_refused_for_a_store_in_a_file_before_anything_is_stored(li
     result = line("evaluate", "run", data, "--skip-broken", "-p", "worker:facts", "--ray", "127.0.0.1:6379")
     assert result.code == 1
     assert "A Ray cluster needs a store on PostgreSQL" in result.err
+    assert json.loads(line("evaluate", "list", "--json").out) == {"evaluations": []}
+
+
+@pytest.mark.slow
+def test_evaluations_are_found_by_their_tags(line: Line, data: str) -> None:
+    run = ("evaluate", "run", data, "--limit", "1", "--json", "-p", "worker:facts")
+    first = json.loads(line(*run, "--tag", "nightly", "--tag", " facts ").out)
+    assert first["spec"]["tags"] == ["facts", "nightly"]
+    second = json.loads(line(*run, "--tag", "nightly").out)
+
+    def listed(*tags: str) -> list[str]:
+        options = [word for tag in tags for word in ("--tag", tag)]
+        return [
+            each["id"] for each in json.loads(line("evaluate", "list", "--json", *options).out)["evaluations"]
+        ]
+
+    assert listed("nightly") == [second["evaluation"], first["evaluation"]]
+    assert listed("nightly", "facts") == [first["evaluation"]]
+    assert "facts, nightly" in line("evaluate", "list").out
+    assert line("evaluate", "list", "--tag", "weekly").out == "No evaluation has these tags.\n"
+    assert "Tags: facts, nightly." in line("evaluate", "table", first["evaluation"], "--form", "html").out
+    refused = line(*run, "--tag", " ")
+    assert (refused.code, "--tag: a tag has 1 to 60 characters." in refused.err) == (1, True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("inspect_ai") is not None, reason="the library is installed")
+def test_an_export_names_the_library_that_it_needs(line: Line, data: str) -> None:
+    run = line("evaluate", "run", data, "--limit", "1", "--json", "-p", "worker:facts")
+    refused = line("evaluate", "export", json.loads(run.out)["evaluation"], "--to", "inspect")
+    assert (refused.code, "conductor-studio[inspect]" in refused.err) == (1, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (("--sequential",), "leave --sequential and --ray out"),
+        (("--ray", "127.0.0.1:6379"), "leave --sequential and --ray out"),
+        ((), "No worker of the pool is a model of an endpoint, so nothing is sent in batches"),
+    ],
+)
+def test_batches_are_refused_where_they_make_no_sense(
+    line: Line, data: str, more: tuple[str, ...], reason: str
+) -> None:
+    result = line("evaluate", "run", data, "--skip-broken", "--batch", "-p", "worker:facts", *more)
+    assert (result.code, reason in result.err) == (1, True)
     assert json.loads(line("evaluate", "list", "--json").out) == {"evaluations": []}
 
 

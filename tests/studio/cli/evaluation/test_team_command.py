@@ -17,19 +17,19 @@ def session(line: Line) -> str:
 
 
 def test_a_test_is_kept_asked_written_and_deleted(line: Line, session: str, tmp_path: Path) -> None:
-    kept = json.loads(line("evaluate", "keep", session, "--check", "number", "--author", "Ada", "--json").out)
-    assert (kept["data_set"], kept["accepted"], kept["scorer"]) == ("team", "42", "number")
-    assert (kept["origin"], kept["author"]) == (session, "Ada")
+    test = json.loads(line("evaluate", "keep", session, "--check", "number", "--author", "Ada", "--json").out)
+    assert (test["data_set"], test["accepted"], test["scorer"]) == ("team", "42", "number")
+    assert (test["origin"], test["author"]) == (session, "Ada")
     assert json.loads(line("evaluate", "tests", "--json").out) == {"sets": {"team": 1}}
     assert "What is 6 * 7?" in line("evaluate", "tests", "team").out
-    asked = json.loads(line("evaluate", "run", "team", "-p", "worker:mathematics", "--json").out)
-    assert (asked["spec"]["data"], asked["planners"][0]["right"]) == ("team", 1)
+    evaluation = json.loads(line("evaluate", "run", "team", "-p", "worker:calculator", "--json").out)
+    assert (evaluation["spec"]["data"], evaluation["planners"][0]["right"]) == ("team", 1)
     file = tmp_path / "team.jsonl"
     assert line("evaluate", "tests", "team", "-o", str(file)).code == 0
-    again = json.loads(line("evaluate", "run", str(file), "-p", "worker:mathematics", "--json").out)
-    assert again["spec"]["digest"] == asked["spec"]["digest"]
+    again = json.loads(line("evaluate", "run", str(file), "-p", "worker:calculator", "--json").out)
+    assert again["spec"]["digest"] == evaluation["spec"]["digest"]
     assert line("evaluate", "tests", "team", "-o", "-").out == file.read_text(encoding="utf-8")
-    assert "No test is left" in line("evaluate", "tests", "team", "--delete", kept["id"][:8]).out
+    assert "No test is left" in line("evaluate", "tests", "team", "--delete", test["id"][:8]).out
     assert "No test yet" in line("evaluate", "tests").out
 
 
@@ -38,9 +38,9 @@ def test_it_is_named_that_a_test_asks_without_the_files_of_its_question(
 ) -> None:
     assert line("evaluate", "keep", session).err == ""
     (tmp_path / "notes.txt").write_text("Seven.", encoding="utf-8")
-    asked = line("run", "What is 6 * 8?", "--file", str(tmp_path / "notes.txt"), "--json")
-    kept = line("evaluate", "keep", json.loads(asked.out)["session"], "--accepted", "48")
-    assert (kept.code, "without its files" in kept.err) == (0, True)
+    run = line("run", "What is 6 * 8?", "--file", str(tmp_path / "notes.txt"), "--json")
+    result = line("evaluate", "keep", json.loads(run.out)["session"], "--accepted", "48")
+    assert (result.code, "without its files" in result.err) == (0, True)
 
 
 def test_a_test_outlives_its_session(line: Line, session: str) -> None:
@@ -51,7 +51,7 @@ def test_a_test_outlives_its_session(line: Line, session: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("options", "reason"),
     [
         (("--accepted", " "), "The accepted answer is empty"),
         (("--accepted", "three", "--check", "number"), "No answer can be 'three' by the check 'number'"),
@@ -64,9 +64,9 @@ def test_a_test_outlives_its_session(line: Line, session: str) -> None:
     ],
 )
 def test_what_cannot_be_a_test_is_refused(
-    line: Line, session: str, given: tuple[str, ...], reason: str
+    line: Line, session: str, options: tuple[str, ...], reason: str
 ) -> None:
-    result = line("evaluate", "keep", session, *given)
+    result = line("evaluate", "keep", session, *options)
     assert result.code == 1
     assert reason in result.err
     assert "No test yet" in line("evaluate", "tests").out

@@ -21,20 +21,21 @@ base_url = "http://localhost:9/v1"
 model = "large"
 price_prompt = 1
 price_completion = 10
+max_tokens = 4096
 """
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> str:
     file = tmp_path / "questions.jsonl"
-    file.write_text('{"input": "What is 17 * 23?", "target": "391"}\n')
+    file.write_text('{"input": "What is 17 * 23?", "target": "391"}\n', encoding="utf-8")
     return str(file)
 
 
 @pytest.fixture
 def priced(tmp_path: Path) -> str:
     file = tmp_path / "pool.toml"
-    file.write_text(PRICED)
+    file.write_text(PRICED, encoding="utf-8")
     return str(file)
 
 
@@ -46,12 +47,14 @@ def can_train(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_a_dry_run_counts_the_published_training(line: Line, data: str, priced: str) -> None:
-    shown = line("learn", "grpo", data, "--dry-run", "--pool", priced)
-    assert shown.code == 0
-    assert "153,600" in shown.out
+    result = line("learn", "grpo", data, "--dry-run", "--pool", priced)
+    assert result.code == 0
+    assert "153,600" in result.out
     shape = json.loads(line("learn", "grpo", data, "--dry-run", "--pool", priced, "--json").out)
     assert (shape["completions"], shape["calls"], shape["unpriced"]) == (51_200, 153_600, [])
     assert shape["cost"] > 153_600 * 400 * 10 / 1e6
+    assert shape["most_cost"] > 153_600 * 4096 * 10 / 1e6
+    assert " to $" in result.out
     assert shape["recipe"]["steps"] == 200
     half = line(
         "learn", "grpo", data, "--dry-run", "--pool", priced, "--json", "--steps", "100", "--seed", "0"
@@ -65,9 +68,9 @@ def test_a_cost_that_nobody_knows_is_shown_as_unknown_and_not_begun(
     line: Line, data: str, tmp_path: Path, can_train: None
 ) -> None:
     file = tmp_path / "unpriced.toml"
-    file.write_text("\n".join(row for row in PRICED.splitlines() if "price" not in row))
-    shown = line("learn", "grpo", data, "--dry-run", "--pool", str(file))
-    assert "Without a price in the pool file: large." in shown.out
+    file.write_text("\n".join(row for row in PRICED.splitlines() if "price" not in row), encoding="utf-8")
+    result = line("learn", "grpo", data, "--dry-run", "--pool", str(file))
+    assert "Without a price in the pool file: large." in result.out
     refused = line("learn", "grpo", data, "--pool", str(file), "--cpu")
     assert refused.code == 1
     assert "price_prompt" in refused.err
@@ -90,7 +93,7 @@ def test_an_environment_that_cannot_train_is_told_what_to_install(line: Line, da
     result = line("learn", "grpo", data)
     assert result.code == 1
     assert "Training needs torch, transformers, trl" in result.err
-    assert "conductor-studio[learn,vllm]" in result.err
+    assert "conductor-studio[grpo]" in result.err
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,9 @@ def test_a_recipe_that_cannot_be_followed_is_a_wrong_argument(
 
 def test_programs_of_models_run_only_where_that_is_allowed(line: Line, tmp_path: Path) -> None:
     file = tmp_path / "programs.jsonl"
-    file.write_text('{"input": "Write f.", "target": "assert f() == 1", "scorer": "code"}\n')
+    file.write_text(
+        '{"input": "Write f.", "target": "assert f() == 1", "scorer": "code"}\n', encoding="utf-8"
+    )
     result = line("learn", "grpo", str(file))
     assert result.code == 1
     assert "--allow-code" in result.err
@@ -119,7 +124,7 @@ def test_programs_of_models_run_only_where_that_is_allowed(line: Line, tmp_path:
 
 def test_the_lines_for_a_pool_file_are_read_as_one_with_the_recipes_prompt(tmp_path: Path) -> None:
     file = tmp_path / "pool.toml"
-    file.write_text(pool_lines(GrpoRecipe()) + PRICED)
+    file.write_text(pool_lines(GrpoRecipe()) + PRICED, encoding="utf-8")
     entry = read_pool(file).conductor
     assert entry is not None
-    assert (entry.dialect, entry.build().card.prompt_style) == ("binary", "paper")
+    assert (entry.dialect, entry.build().card.prompt_style) == ("binary", "research")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import Line
 
-from conductor.learning.demonstration.contenders import CONDUCTOR, MIXTURE, ROUTER
+from conductor.learning.demonstration.contenders import CONDUCTOR, MIXTURE, ROUTER, START
 from conductor.learning.demonstration.run_folder import RESULTS
 
 RESULT = {
@@ -21,9 +21,11 @@ RESULT = {
             (ROUTER, 0.25, 40),
             (MIXTURE, 0.3, 2_500),
             ("generalist alone", 0.45, 90),
+            (START, 0.4, 90),
         )
     ],
-    **{"sampled_before": 0.4, "sampled": 0.8, "greedy_before": 0.9, "one_step": 0.0},
+    **{"sampled_before": 0.4, "sampled": 0.8, "greedy_before": 0.55, "one_step": 0.0},
+    **{"before": {"wordings": 0.5}, "cooled": [[0.5, 0.52]]},
     **{"combinations": 0.95, "wordings": 0.8, "shuffled": 0.96, "subsets": 0.8, "reachable": 0.85},
     **{"calls": 10, "saved": 90, "seconds": 200.0},
 }
@@ -41,11 +43,15 @@ def test_a_finished_run_is_shown_again_and_held_against_what_is_required(line: L
     good, bad = tmp_path / "good", tmp_path / "bad"
     for folder, wordings in ((good, 0.8), (bad, 0.6)):
         folder.mkdir()
-        (folder / RESULTS).write_text(json.dumps(RESULT | {"wordings": wordings}))
-    shown = line("learn", "demo", "--out", str(good))
-    assert shown.code == 0
-    assert "finished run" in shown.err
-    assert "+0.450 (+0.350 to +0.550)" in shown.out
+        (folder / RESULTS).write_text(json.dumps(RESULT | {"wordings": wordings}), encoding="utf-8")
+    result = line("learn", "demo", "--out", str(good))
+    assert result.code == 0
+    assert "finished run" in result.err
+    assert "+0.450 (+0.350 to +0.550)" in result.out
+    rows = [text.split() for text in result.out.splitlines()]
+    assert ["held-out", "wordings", "0.500", "0.800"] in rows
+    assert ["absent", "workers", "-", "0.800"] in rows
+    assert "0.520 at 0.5" in result.out
     accepted = line("learn", "accept", str(good), "--json")
     assert (accepted.code, {check["passed"] for check in json.loads(accepted.out)["checks"]}) == (0, {True})
     refused = line("learn", "accept", str(good), str(bad))
@@ -70,7 +76,7 @@ def test_a_folder_without_results_is_refused(line: Line, tmp_path: Path) -> None
 
 
 def test_a_run_with_other_settings_is_not_overwritten(line: Line, tmp_path: Path) -> None:
-    (tmp_path / RESULTS).write_text(json.dumps(RESULT))
+    (tmp_path / RESULTS).write_text(json.dumps(RESULT), encoding="utf-8")
     assert line("learn", "demo", "--out", str(tmp_path)).code == 0
     result = line("learn", "demo", "--out", str(tmp_path), "--seed", "7")
     assert result.code == 1
@@ -79,7 +85,7 @@ def test_a_run_with_other_settings_is_not_overwritten(line: Line, tmp_path: Path
 
 def test_corrections_that_teach_nothing_are_named_with_the_reason(line: Line, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    file.write_text('{"prompt": [], "chosen": []}\n' * 2)
+    file.write_text('{"prompt": [], "chosen": []}\n' * 2, encoding="utf-8")
     result = line("learn", "corrections", "orchard", str(file))
     assert result.code == 1
     assert "2 left out: its row has no metadata" in result.err

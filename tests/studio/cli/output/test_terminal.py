@@ -44,12 +44,12 @@ def test_a_file_gets_what_a_model_wrote_as_it_is(tmp_path: Path, capsys: pytest.
 
 
 def test_columns_stand_under_one_another() -> None:
-    shown = table(("id", "title", "n"), [("1", "東京", "5"), ("22", "e\u0301te", "1,000")], right=(2,))
-    assert shown.splitlines() == ["id  title      n", "1   東京       5", "22  e\u0301te    1,000"]
+    text = table(("id", "title", "n"), [("1", "東京", "5"), ("22", "e\u0301te", "1,000")], right=(2,))
+    assert text.splitlines() == ["id  title      n", "1   東京       5", "22  e\u0301te    1,000"]
 
 
 @pytest.mark.parametrize(
-    ("text", "limit", "shown"),
+    ("text", "limit", "line"),
     [
         ("one\ntwo\t three", 0, "one two three"),
         ("\x1b[31mred\x07", 0, "[31mred"),
@@ -60,8 +60,8 @@ def test_columns_stand_under_one_another() -> None:
         ("", 5, ""),
     ],
 )
-def test_what_moves_a_cursor_is_not_shown(text: str, limit: int, shown: str) -> None:
-    assert one_line(text, limit) == shown
+def test_what_moves_a_cursor_is_not_shown(text: str, limit: int, line: str) -> None:
+    assert one_line(text, limit) == line
 
 
 def test_a_text_keeps_its_lines_alone() -> None:

@@ -8,11 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from child_process import child
 from command_line import Line
 from typer import BadParameter
 
@@ -24,28 +26,39 @@ from studio.cli.serving.serve import configure
 
 ROOT = Path(__file__).parents[4]
 
+STOPS = [signal.SIGTERM, signal.SIGINT]
 
-def serve(*arguments: str) -> subprocess.Popen[str]:
-    environment: dict[str, Any] = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
+
+def serve(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    return child(
         [sys.executable, "-m", "conductor", "serve", *arguments],
+        stop=signal.SIGTERM,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment,
-        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
+
+
+def address(server: subprocess.Popen[str]) -> dict[str, Any]:
+    """What it prints once it answers; where it ends instead, its errors."""
+    line = server.stdout.readline()
+    assert line, server.stderr.read()
+    printed: dict[str, Any] = json.loads(line)
+    return printed
 
 
 @pytest.mark.slow
 @pytest.mark.thorough
-def test_json_gives_the_address_of_the_app_once_it_answers(folder: Path) -> None:
+@pytest.mark.parametrize("number", STOPS)
+def test_json_gives_the_address_of_the_app_which_ends_in_order_at_a_signal(
+    folder: Path, number: signal.Signals
+) -> None:
     with serve("--json", "--port", "0") as server:
-        url = json.loads(server.stdout.readline())["url"]
-        try:
-            assert httpx.get(url).status_code == 200
-        finally:
-            server.terminate()
-        assert server.communicate(timeout=20)[0] == ""
+        assert httpx.get(address(server)["url"]).status_code == 200
+        server.send_signal(number)
+        out, log = server.communicate(timeout=60)
+        assert (server.returncode, out) == (0, ""), log
+        assert "Aborted" not in log
 
 
 @pytest.fixture
@@ -61,8 +74,8 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("nothing_starts")
 @pytest.mark.parametrize("options", [[], ["--json"], ["--host", "127.0.0.1"]])
 def test_a_port_that_is_taken_is_named_before_the_app_starts(line: Line, options: list[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         result = line("serve", "--port", str(port), *options)
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith("conductor: The app cannot listen at ")
@@ -90,6 +103,7 @@ def test_with_a_password_the_app_may_listen_anywhere(
         (folder / ".streamlit").mkdir()
         secrets = folder / ".streamlit" / "secrets.toml"
         secrets.write_text('CONDUCTOR_PASSWORD = "correct horse battery"\n', encoding="utf-8")
+        secrets.chmod(0o600)
     started: list[str] = []
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr("runpy.run_module", lambda *_, **__: started.extend(sys.argv))
@@ -181,9 +195,9 @@ def test_what_cannot_be_deployed_on_a_cluster_is_refused_before_it_is_asked(
     assert "a:b" not in result.err
 
 
-@pytest.mark.parametrize(("text", "found"), [("4", Replicas(4, 4)), ("1-8", Replicas(1, 8))])
-def test_a_number_of_replicas_is_one_or_two(text: str, found: Replicas) -> None:
-    assert replicas(text) == found
+@pytest.mark.parametrize(("text", "expected"), [("4", Replicas(4, 4)), ("1-8", Replicas(1, 8))])
+def test_a_number_of_replicas_is_one_or_two(text: str, expected: Replicas) -> None:
+    assert replicas(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "0", "0-3", "3-1", "-3", "1-", "many", "1-2-3"])
@@ -193,54 +207,54 @@ def test_what_is_no_number_of_replicas_is_refused_with_an_example(text: str) -> 
 
 
 def test_a_pool_is_named_for_processes_in_other_folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    for named, found in (("offline", "offline"), ("pool.toml", str(Path.cwd() / "pool.toml"))):
+    for named, expected in (("orchard", "orchard"), ("pool.toml", str(Path.cwd() / "pool.toml"))):
         monkeypatch.setenv("CONDUCTOR_POOL", "")
         configure(Configured(pool=Path(named)))
-        assert os.environ["CONDUCTOR_POOL"] == found
+        assert os.environ["CONDUCTOR_POOL"] == expected
 
 
 # -- the API alone ---------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
-def test_the_api_alone_answers_with_a_token_and_ends_in_order(folder: Path) -> None:
+@pytest.mark.parametrize("number", STOPS)
+def test_the_api_alone_answers_with_a_token_and_ends_in_order(folder: Path, number: signal.Signals) -> None:
     with serve("--api-only", "--port", "0", "--json", "--app-url", "http://app/") as server:
-        result = json.loads(server.stdout.readline())
-        try:
-            token = folder / "data" / "api-token"
-            assert result["token_file"] == str(token)
-            assert token.stat().st_mode & 0o777 == 0o600
-            asked = {"model": "conductor", "messages": [{"role": "user", "content": "What is 17*23?"}]}
-            asking = f"{result['url']}/chat/completions"
-            assert httpx.post(asking, json=asked, timeout=20).status_code == 401
-            key = {"authorization": f"Bearer {token.read_text()}"}
-            answer = httpx.post(asking, json=asked, headers=key, timeout=20)
-            assert "391" in answer.json()["choices"][0]["message"]["content"]
-            assert answer.json()["conductor"]["url"].startswith("http://app/?session=")
-            root = result["url"].removesuffix("/v1")
-            for address in (f"{root}/", f"{result['url']}/nowhere"):
-                assert httpx.get(address).json()["error"]["code"] == "unknown_url"
-        finally:
-            server.send_signal(signal.SIGTERM)
-        assert server.wait(10) == 0
+        result = address(server)
+        token = folder / "data" / "api-token"
+        assert result["token_file"] == str(token)
+        assert token.stat().st_mode & 0o777 == 0o600
+        request = {"model": "conductor", "messages": [{"role": "user", "content": "What is 17*23?"}]}
+        asking = f"{result['url']}/chat/completions"
+        assert httpx.post(asking, json=request).status_code == 401
+        secret = token.read_text(encoding="utf-8")
+        key = {"authorization": f"Bearer {secret}"}
+        answer = httpx.post(asking, json=request, headers=key)
+        assert "391" in answer.json()["choices"][0]["message"]["content"]
+        assert answer.json()["conductor"]["url"].startswith("http://app/?session=")
+        root = result["url"].removesuffix("/v1")
+        for nowhere in (f"{root}/", f"{result['url']}/nowhere"):
+            assert httpx.get(nowhere).json()["error"]["code"] == "unknown_url"
+        server.send_signal(number)
+        assert server.wait(60) == 0
     with SessionStore.open(f"sqlite:///{folder / 'data' / 'conductor.db'}") as store:
         assert [session.origin for session in store.sessions.listed()] == ["api"]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_log_is_json_lines_without_the_question_or_the_token(folder: Path) -> None:
     with serve("--api-only", "--port", "0", "--json", "--log-json") as server:
-        url = json.loads(server.stdout.readline())["url"]
-        try:
-            token = (folder / "data" / "api-token").read_text()
-            key = {"authorization": f"Bearer {token}"}
-            asked = {"model": "conductor", "messages": [{"role": "user", "content": "What is 17*23?"}]}
-            answer = httpx.post(f"{url}/chat/completions", json=asked, headers=key, timeout=20).json()
-            metrics = httpx.get(f"{url.removesuffix('/v1')}/metrics", headers=key).text
-            assert 'conductor_runs_total{outcome="finished"} 1.0' in metrics
-        finally:
-            server.send_signal(signal.SIGTERM)
-        log = server.communicate(timeout=20)[1]
+        url = address(server)["url"]
+        token = (folder / "data" / "api-token").read_text(encoding="utf-8")
+        key = {"authorization": f"Bearer {token}"}
+        body = {"model": "conductor", "messages": [{"role": "user", "content": "What is 17*23?"}]}
+        answer = httpx.post(f"{url}/chat/completions", json=body, headers=key).json()
+        metrics = httpx.get(f"{url.removesuffix('/v1')}/metrics", headers=key).text
+        assert 'conductor_runs_total{outcome="finished"} 1.0' in metrics
+        server.send_signal(signal.SIGTERM)
+        log = server.communicate(timeout=60)[1]
     lines = [json.loads(line) for line in log.splitlines()]
     session = answer["conductor"]["session"]
     assert [line["event"] for line in lines if line.get("session") == session][:2] == [
@@ -255,7 +269,7 @@ def test_the_log_is_json_lines_without_the_question_or_the_token(folder: Path) -
 
 @pytest.mark.slow
 def test_a_port_that_is_taken_is_one_sentence_of_the_api(line: Line) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        result = line("serve", "--api-only", "--port", str(taken.getsockname()[1]))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        result = line("serve", "--api-only", "--port", str(listener.getsockname()[1]))
     assert result.code == 1
     assert "cannot listen" in result.err

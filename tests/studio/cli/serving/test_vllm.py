@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from child_process import child
 from command_line import Line
 from fake_vllm import fake_vllm, free_port
 
@@ -50,7 +52,6 @@ def beside_vllm(site: str, record: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.fixture
 def start(site: str, record: Path) -> Iterator[Start]:
     """Starts the command in its own process beside the fake vLLM."""
-    processes = []
 
     def started(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         environment = {
@@ -58,21 +59,18 @@ def start(site: str, record: Path) -> Iterator[Start]:
             **{"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[4]), site]), "RECORD": str(record)},
             **variables,
         }
-        process = subprocess.Popen(
+        # Asked to end, not killed: it has a server to end.
+        command = child(
             [sys.executable, "-m", "conductor", "vllm", *arguments],
+            stop=signal.SIGTERM,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
         )
-        processes.append(process)
-        return process
+        return processes.enter_context(command)
 
-    yield started
-    for process in processes:
-        # Asked, not killed: it has a server to end.
-        process.terminate()
-        process.communicate(timeout=30)
+    with ExitStack() as processes:
+        yield started
 
 
 def until_ready(process: subprocess.Popen[str]) -> str:
@@ -86,12 +84,13 @@ def until_ready(process: subprocess.Popen[str]) -> str:
     raise AssertionError(process.stderr.read())
 
 
-def given(record: Path) -> dict[str, Any]:
+def server_record(record: Path) -> dict[str, Any]:
     """The arguments and the environment that the server got."""
-    content: dict[str, Any] = json.loads(record.read_text())
+    content: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
     return content
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_serves_prints_the_pool_and_ends_cleanly(
@@ -108,25 +107,26 @@ def test_it_serves_prints_the_pool_and_ends_cleanly(
     }
     assert document["worker"][0]["name"] == "model-7b"
     process.send_signal(ending)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "")
     assert "ready; the lines for pool.toml follow; Ctrl+C ends the server" in err
     assert err.endswith("stopped\n")
-    server = given(record)
+    server = server_record(record)
     assert server["arguments"][-2:] == ["--seed", "7"]
-    asked = " ".join(server["arguments"])
+    arguments = " ".join(server["arguments"])
     for flags in (
         "--generation-config vllm",
         "--max-model-len 16384",
         "--reasoning-parser qwen3",
         "--tool-call-parser hermes",
     ):
-        assert flags in asked
+        assert flags in arguments
     assert server["environment"]["VLLM_API_KEY"] == KEY
     with pytest.raises(ProcessLookupError):
         os.kill(server["pid"], 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_named_variable_holds_the_key_which_is_shown_nowhere(
     beside_vllm: None, record: Path, line: Line, monkeypatch: pytest.MonkeyPatch
@@ -139,7 +139,7 @@ def test_a_named_variable_holds_the_key_which_is_shown_nowhere(
     )
     assert 'api_key_env = "MY_API_KEY"' in result.out
     assert "the key is ***" in result.err
-    assert KEY not in result.out + result.err + " ".join(given(record)["arguments"])
+    assert KEY not in result.out + result.err + " ".join(server_record(record)["arguments"])
 
 
 @pytest.mark.slow
@@ -162,6 +162,7 @@ def test_a_program_reads_one_json_object(beside_vllm: None, line: Line) -> None:
     assert result.code == 1, "a server that ends by itself is no success"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_server_that_dies_is_one_error_below_its_log(beside_vllm: None, line: Line) -> None:
     result = line("vllm", "--model", "m", "--port", str(free_port()), "--", "--fake", "die")
@@ -171,13 +172,13 @@ def test_a_server_that_dies_is_one_error_below_its_log(beside_vllm: None, line: 
     assert "ValueError: 99 GiB are needed, 80 GiB are there." in log
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_an_interrupt_before_it_is_ready_is_no_success(start: Start) -> None:
     process = start("--model", "m", "--port", str(free_port()), "--", "--fake", "never")
-    while "Starting to load model" not in process.stderr.readline():
-        assert process.poll() is None
+    assert any("Starting to load model" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == 130
 
 

@@ -45,13 +45,13 @@ def store(folder: Path) -> Iterator[SessionStore]:
 
 @pytest.fixture
 def session(store: SessionStore) -> str:
-    """A session with a branch: two edits of one revision, the first of which is current."""
-    made = store.sessions.create("Which\nriver?", title="Rivers", pool_label="simulated").id
-    first = store.revisions.add(made, chain("find"), origin="human", note="By hand")
-    store.revisions.add(made, chain("look"), origin="human", note="Reworded")
-    store.revisions.undo(made)
-    store.revisions.add(made, chain("look", "merge"), origin="human", note="One more step", parent=first.id)
-    return made
+    """A session with a branch: two edits of one revision; the first one is current."""
+    id = store.sessions.create("Which\nriver?", title="Rivers", pool_label="simulated").id
+    first = store.revisions.add(id, chain("find"), origin="human", note="By hand")
+    store.revisions.add(id, chain("look"), origin="human", note="Reworded")
+    store.revisions.undo(id)
+    store.revisions.add(id, chain("look", "merge"), origin="human", note="One more step", parent=first.id)
+    return id
 
 
 def shape(text: str) -> Any:
@@ -82,7 +82,7 @@ def test_a_part_of_a_list_names_the_option_that_shows_the_rest(line: Line, store
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
+    ("options", "titles"),
     [
         (["--state", "planned"], ["Rivers"]),
         (["--state", "planned", "--state", "new"], ["Hills", "Rivers"]),
@@ -99,40 +99,40 @@ def test_a_part_of_a_list_names_the_option_that_shows_the_rest(line: Line, store
     ],
 )
 def test_options_choose_among_sessions(
-    line: Line, store: SessionStore, session: str, options: list[str], found: list[str]
+    line: Line, store: SessionStore, session: str, options: list[str], titles: list[str]
 ) -> None:
     store.sessions.add_tag(session, "wet")
     store.sessions.add_tag(session, "long")
     store.sessions.create("Hills")
     store.sessions.delete(store.sessions.create("Lakes").id)
     listed = shape(line("sessions", "list", "--json", *options).out)
-    assert [summary["title"] for summary in listed["sessions"]] == found
-    assert listed["total"] == len(found)
+    assert [summary["title"] for summary in listed["sessions"]] == titles
+    assert listed["total"] == len(titles)
 
 
 def test_days_are_whole_and_of_this_place(line: Line, folder: Path) -> None:
     first = datetime(2026, 11, 1).astimezone().timestamp()
     last = datetime(2026, 11, 2).astimezone().timestamp() - 0.001
-    made = {"before": first - 1, "first": first, "last": last, "after": last + 1}
-    for name, at in made.items():
+    times = {"before": first - 1, "first": first, "last": last, "after": last + 1}
+    for name, at in times.items():
         with SessionStore.open("sqlite:///data/conductor.db", clock=lambda at=at: at) as store:
             store.sessions.create(name)
-    for options, found in (
+    for options, titles in (
         (["--since", "2026-11-01"], ["after", "last", "first"]),
         (["--until", "2026-11-01"], ["last", "first", "before"]),
         (["--since", "2026-11-01", "--until", "2026-11-01"], ["last", "first"]),
         (["--until", "2026-11-01T00:00"], ["first", "before"]),
     ):
         listed = shape(line("sessions", "list", "--json", *options).out)["sessions"]
-        assert [summary["title"] for summary in listed] == found
+        assert [summary["title"] for summary in listed] == titles
 
 
 def test_words_are_found_with_their_place(line: Line, store: SessionStore, session: str) -> None:
     result = line("sessions", "search", "river")
     assert result.out.splitlines()[2].strip() == "query: Which river?"
-    (found,) = shape(line("sessions", "search", "merg", "--json").out)["sessions"]
-    assert found["id"] == session
-    assert found["snippet"] == {"kind": "instruction", "parts": [["merge", True]]}
+    (row,) = shape(line("sessions", "search", "merg", "--json").out)["sessions"]
+    assert row["id"] == session
+    assert row["snippet"] == {"kind": "instruction", "parts": [["merge", True]]}
     nothing = line("sessions", "search", "absent")
     assert (nothing.code, nothing.out, nothing.err) == (0, "", "conductor: no session is like that.\n")
 
@@ -212,8 +212,8 @@ def test_a_plan_that_was_rejected_is_shown_with_its_problems(
 ) -> None:
     report = PlanReport(text="?", problems=(PlanProblem(step=None, message="There is no plan."),))
     other = store.sessions.create("Why?").id
-    for asked in (other, session):
-        store.plans.add(asked, planner="p", planner_kind="model", report=report, usage=Usage())
+    for each in (other, session):
+        store.plans.add(each, planner="p", planner_kind="model", report=report, usage=Usage())
     result = line("sessions", "show", other).out
     assert "  state    rejected" in result
     assert "\nWhy there is no plan\nThere is no plan.\n" in result
@@ -240,7 +240,7 @@ def test_a_stopped_session_is_called_so_in_lists_and_alone(
     head = store.revisions.head(session)
     store.runs.start(run="n1", session=session, revision=head.id)
     end = RunFinished(run="n1", seq=0, at=5.0, outcome="cancelled", answer=None, answer_step=None)
-    store.runs.append(end).result(timeout=20)
+    store.runs.append(end).result(timeout=60)
     assert "  state    stopped" in line("sessions", "show", session).out.splitlines()
     assert " stopped " in line("sessions", "list", "--state", "stopped").out
 
@@ -250,7 +250,7 @@ def test_a_stopped_run_leaves_a_lower_bound_of_what_a_session_used(
 ) -> None:
     head = store.revisions.head(session)
     store.runs.start(run="n1", session=session, revision=head.id)
-    made = Output(
+    output = Output(
         fingerprint="f",
         text="done",
         worker="alpha",
@@ -261,8 +261,8 @@ def test_a_stopped_run_leaves_a_lower_bound_of_what_a_session_used(
         step=0,
     )
     end = RunFinished(run="n1", seq=1, at=5.0, outcome="interrupted", answer=None, answer_step=None)
-    for event in (StepFinished(run="n1", seq=0, at=4.0, step=0, output=made), end):
-        store.runs.append(event).result(timeout=20)
+    for event in (StepFinished(run="n1", seq=0, at=4.0, step=0, output=output), end):
+        store.runs.append(event).result(timeout=60)
     used = {"tokens": 3_670, "tokens_at_least": True, "cost": 0.25, "cost_at_least": True}
     result = shape(line("sessions", "show", session, "--json").out)
     assert (result["session"]["used"], result["runs"][0]["used"]) == (used, used)
@@ -281,12 +281,12 @@ def planned(folder: Path) -> Path:
     text = write_plan(
         chain("find", "merge"), query="why?", origin="human", workers=("alpha", "beta"), label=None
     )
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     return file
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("name", "reason"),
     [
         ("abc", "'abc' is too short for a session's id; write at least 4 of its characters."),
         ("zzzz", "There is no session 'zzzz' in this store; `sessions list` shows which there are."),
@@ -294,8 +294,8 @@ def planned(folder: Path) -> Path:
         ("", "'' is too short for a session's id"),
     ],
 )
-def test_what_names_no_session_is_refused(line: Line, session: str, given: str, reason: str) -> None:
-    result = line("sessions", "show", given)
+def test_what_names_no_session_is_refused(line: Line, session: str, name: str, reason: str) -> None:
+    result = line("sessions", "show", name)
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith(f"conductor: {reason}")
 
@@ -363,7 +363,7 @@ def test_sessions_are_renamed_and_tagged(line: Line, store: SessionStore, sessio
 
 def test_a_session_goes_out_and_comes_in_again(line: Line, store: SessionStore, session: str) -> None:
     text = line("sessions", "export", session).out
-    Path("one.json").write_text(text)
+    Path("one.json").write_text(text, encoding="utf-8")
     dry = line("sessions", "import", "one.json", "--dry-run")
     assert dry.out.splitlines()[1:] == [
         "  called 'Rivers (2)', because that title is taken",
@@ -371,9 +371,9 @@ def test_a_session_goes_out_and_comes_in_again(line: Line, store: SessionStore, 
         "  not in this pool: alpha; give their steps to others before you run them",
     ]
     assert store.sessions.count() == 1
-    made = shape(line("sessions", "import", "one.json", "--json").out)
-    assert (made["dry_run"], made["unknown_workers"]) == (False, ["alpha"])
-    (id,) = made["imported"]
+    summary = shape(line("sessions", "import", "one.json", "--json").out)
+    assert (summary["dry_run"], summary["unknown_workers"]) == (False, ["alpha"])
+    (id,) = summary["imported"]
     assert [revision.note for revision in store.revisions.of_session(id)] == [
         "By hand",
         "Reworded",
@@ -418,7 +418,7 @@ def test_a_workflow_of_other_workers_is_held_back_with_their_names(
     assert result.code == 1
     assert result.err == (
         "conductor: The file's workflow needs alpha, which this pool does not have. Add what is missing to "
-        "the pool, or write names of this pool's into the file: mathematics, facts, text, checker.\n"
+        "the pool, or write names of this pool's into the file: smol, calculator.\n"
     )
 
 
@@ -435,9 +435,9 @@ def test_a_file_that_is_none_of_ours_changes_nothing(
 
 
 def test_a_fork_begins_with_the_chosen_revision(line: Line, store: SessionStore, session: str) -> None:
-    made = shape(line("sessions", "fork", session, "--revision", "2", "--title", "Apart", "--json").out)
-    head = store.revisions.head(made["session"])
-    assert (made["title"], head.workflow) == ("Apart", chain("look"))
+    fork = shape(line("sessions", "fork", session, "--revision", "2", "--title", "Apart", "--json").out)
+    head = store.revisions.head(fork["session"])
+    assert (fork["title"], head.workflow) == ("Apart", chain("look"))
     assert line("sessions", "fork", session[:8]).out.startswith("forked ")
     wrong = line("sessions", "fork", session, "--revision", "9")
     assert wrong.err.endswith("has no revision 9; its revisions are 1 to 3.\n")
@@ -450,8 +450,8 @@ def test_a_fork_begins_with_the_chosen_revision(line: Line, store: SessionStore,
 
 def test_what_would_be_removed_is_shown_before_it_is(line: Line, store: SessionStore, session: str) -> None:
     store.sessions.delete(session)
-    kept = line("sessions", "vacuum")
-    assert kept.out.splitlines()[0].startswith("No session was deleted long enough ago")
+    result = line("sessions", "vacuum")
+    assert result.out.splitlines()[0].startswith("No session was deleted long enough ago")
     dry = line("sessions", "vacuum", "--older-than", "0", "--dry-run")
     assert dry.out.splitlines()[:2] == [
         f"{session[:8]}  Rivers",
@@ -489,13 +489,16 @@ def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore
 # -- the command line itself -----------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_listing_loads_neither_workers_nor_pages(folder: Path) -> None:
     code = (
         "import sys\nfrom studio.cli.line import main\nmain(['sessions', 'list'])\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     command, environment = [sys.executable, "-c", code], {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=True
+    )
     loaded = set(done.stdout.split())
     assert "sqlalchemy" in loaded
     assert not loaded & {
@@ -514,8 +517,8 @@ def test_listing_loads_neither_workers_nor_pages(folder: Path) -> None:
 
 
 def test_notes_are_written_listed_shown_and_deleted(line: Line, store: SessionStore, session: str) -> None:
-    made = shape(line("sessions", "note", session, "Which one?", "--author", "Ada", "--json").out)
-    assert (made["part"], made["author"], made["quote"]) == ("question", "Ada", "")
+    first = shape(line("sessions", "note", session, "Which one?", "--author", "Ada", "--json").out)
+    assert (first["part"], first["author"], first["quote"]) == ("question", "Ada", "")
     step = ("--step", "2", "--part", "instruction", "--quote", "merge")
     assert "noted" in line("sessions", "note", session, "Of what?", *step).out
     listed = line("sessions", "notes", session).out
@@ -523,9 +526,9 @@ def test_notes_are_written_listed_shown_and_deleted(line: Line, store: SessionSt
     assert "step 2, instruction\n  “merge”\n  Of what?" in listed
     assert "2 notes" in line("sessions", "show", session).out
     assert len(shape(line("sessions", "show", session, "--json").out)["notes"]) == 2
-    left = shape(line("sessions", "notes", session, "--delete", made["id"][:8], "--json").out)
+    left = shape(line("sessions", "notes", session, "--delete", first["id"][:8], "--json").out)
     assert [note["text"] for note in left["notes"]] == ["Of what?"]
-    line("sessions", "notes", session, "--restore", made["id"])
+    line("sessions", "notes", session, "--restore", first["id"])
     assert len(store.notes.of_session(session)) == 2
 
 

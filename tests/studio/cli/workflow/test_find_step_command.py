@@ -35,8 +35,8 @@ def session(line: Line, folder: Path, simulated: str) -> str:
         encoding="utf-8",
     )
     ran = line("run", "--workflow", str(file), "--pool", simulated, "--json")
-    found: str = json.loads(ran.out)["session"]
-    return found
+    id: str = json.loads(ran.out)["session"]
+    return id
 
 
 def sought(line: Line, session: str, simulated: str, *more: str) -> tuple[int, str, str]:
@@ -59,8 +59,8 @@ def test_each_step_is_done_by_the_other_worker_and_the_one_that_turns_it_right_c
 
 
 def test_a_program_reads_the_ranking_with_the_control(line: Line, session: str, simulated: str) -> None:
-    given = ("--answer", "beta", "--check", "contains", "--worker", "beta", "--step", "3", "--repeats", "2")
-    shape = json.loads(sought(line, session, simulated, *given, "--json")[1])
+    options = ("--answer", "beta", "--check", "contains", "--worker", "beta", "--step", "3", "--repeats", "2")
+    shape = json.loads(sought(line, session, simulated, *options, "--json")[1])
     assert [(row["step"], row["worker"], row["right"], row["wrong"]) for row in shape["steps"]] == [
         (3, "beta", 2, 0),
         (None, None, 0, 2),
@@ -69,16 +69,16 @@ def test_a_program_reads_the_ranking_with_the_control(line: Line, session: str, 
 
 
 def test_a_forecast_runs_nothing(line: Line, session: str, simulated: str) -> None:
-    given = ("--answer", "Paris", "--write", "1=Paris", "--forecast")
-    code, out, _ = sought(line, session, simulated, *given)
+    options = ("--answer", "Paris", "--write", "1=Paris", "--forecast")
+    code, out, _ = sought(line, session, simulated, *options)
     assert (code, out.startswith("At most 1 run, 2 calls")) == (0, True)
-    assert json.loads(sought(line, session, simulated, *given, "--json")[1])["calls"] == 2
+    assert json.loads(sought(line, session, simulated, *options, "--json")[1])["calls"] == 2
     with SessionStore.open("sqlite:///data/conductor.db") as store:
         assert store.experiments.of_session(session) == ()
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "message"),
+    ("options", "code", "message"),
     [
         (("--worker", "beta"), 1, "Give the accepted answer"),
         (("--answer", "Paris"), 1, "Name who does the steps instead"),
@@ -95,10 +95,10 @@ def test_a_forecast_runs_nothing(line: Line, session: str, simulated: str) -> No
     ],
 )
 def test_what_can_show_nothing_is_refused_with_what_to_do(
-    line: Line, session: str, simulated: str, *, given: tuple[str, ...], code: int, message: str
+    line: Line, session: str, simulated: str, *, options: tuple[str, ...], code: int, message: str
 ) -> None:
-    found, _, err = sought(line, session, simulated, *given)
-    assert (found, message in " ".join(err.split())) == (code, True), err
+    exit_code, _, err = sought(line, session, simulated, *options)
+    assert (exit_code, message in " ".join(err.split())) == (code, True), err
 
 
 def test_a_session_without_a_run_of_its_workflow_is_named(line: Line) -> None:
@@ -126,7 +126,7 @@ def test_in_a_session_of_an_evaluation_its_question_has_the_accepted_answer(
             workflow=PLAN,
         )
     assert line("run", "--session", session, "--pool", simulated).code == 0
-    found, out, err = sought(line, session, simulated, "--worker", "beta")
-    assert found == code, err
+    exit_code, out, err = sought(line, session, simulated, "--worker", "beta")
+    assert exit_code == code, err
     assert ("scored by 'judge'" in err) == (scorer == "judge")
     assert out.startswith("step 3, beta instead of alpha: the answer is right") == (scorer == "exact")

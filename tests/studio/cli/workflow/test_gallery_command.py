@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from command_line import Line
@@ -24,15 +25,16 @@ def test_a_workflow_is_run_on_the_pool(line: Line, simulated: str) -> None:
     shape = json.loads(result.out)
     assert [step["worker"] for step in shape["steps"]] == ["alpha", "beta", "alpha"] * 2 + ["beta"]
     assert shape["answer"] == "from beta"
-    shown = line("gallery", "run", "debate", "Tea?", "--pool", simulated)
-    assert shown.out == "from alpha\n"
+    debate = line("gallery", "run", "debate", "Tea?", "--pool", simulated)
+    assert debate.out == "from alpha\n"
 
 
 @pytest.mark.slow
-def test_what_the_experts_cannot_do_is_announced_and_is_no_answer(line: Line) -> None:
+def test_that_a_pool_without_a_language_model_will_decline_is_announced(line: Line, folder: Path) -> None:
+    (folder / "pool.toml").write_text('[[worker]]\nname = "sums"\nkind = "calculator"\n', encoding="utf-8")
     result = line("gallery", "run", "debate", "Tea or coffee?")
     assert result.code == 3
-    assert "the built-in experts cannot do this one and will decline; add a model." in result.err
+    assert "the pool has no language model, so the steps will decline; add one." in result.err
 
 
 def test_an_unknown_workflow_is_named(line: Line) -> None:

@@ -26,7 +26,7 @@ def failing(folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("rules", "given"),
+    ("rules", "expected"),
     [
         (["--skip", "1"], ("", None)),
         (["--skip", "1=Nothing = known."], ("Nothing = known.", None)),
@@ -34,9 +34,9 @@ def failing(folder: Path) -> str:
     ],
 )
 def test_a_rule_lets_the_run_go_on(
-    line: Line, simulated: str, failing: str, rules: list[str], given: tuple[str, str | None]
+    line: Line, simulated: str, failing: str, rules: list[str], expected: tuple[str, str | None]
 ) -> None:
-    output, stand_in = given
+    output, stand_in = expected
     result = line("run", "--workflow", failing, *rules, "--pool", simulated, "--json")
     assert result.code == 0, result.err
     first, last = json.loads(result.out)["steps"]
@@ -58,10 +58,10 @@ def test_the_rules_are_one_edit_of_the_workflow_and_in_its_file(
     rules = ["--retry", "1=1", "--fallback", "2=alpha", "--pause-before", "2"]
     result = line("run", "--workflow", failing, *rules, "--pool", simulated, "--json")
     session = json.loads(result.out)["session"]
-    shown = line("sessions", "show", session, "--json")
+    view = line("sessions", "show", session, "--json")
     note = "Gate before step 2; step 1: if it fails, 1 more call; "
     note += "step 2: if it fails, alpha answers in its place"
-    assert note in shown.out
+    assert note in view.out
     file = json.loads(line("export", session).out)
     assert file["steps"][0]["on_failure"] == {"retries": 1, "pause": 1.0, "fallback": None, "output": None}
 

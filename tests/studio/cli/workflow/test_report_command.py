@@ -19,7 +19,8 @@ def ran(line: Line, folder: Path, pool: str) -> dict[str, str]:
     """A run of one step, as `run --json` prints it."""
     workflow = Workflow.of([Step(instruction="Say it.", worker="alpha")])
     (folder / "plan.json").write_text(
-        write_plan(workflow, query="What <b>is</b> it?", origin="human", workers=(), label=None)
+        write_plan(workflow, query="What <b>is</b> it?", origin="human", workers=(), label=None),
+        encoding="utf-8",
     )
     result = line("run", "--workflow", "plan.json", "--pool", pool, "--json")
     shape: dict[str, str] = json.loads(result.out)
@@ -45,16 +46,16 @@ def test_a_run_is_reported_by_its_id_and_by_its_session(line: Line, folder: Path
 def test_a_report_shows_the_conductors_reasoning_and_whether_its_plan_was_edited(
     line: Line, folder: Path, simulated: str
 ) -> None:
-    asked = json.loads(line("run", "What is 17 * 23?", "--json").out)
-    html = line("report", asked["run"]).out
-    assert "The query asks for a calculation; one worker solves it" in html
+    first = json.loads(line("run", "What is 17 * 23?", "--json").out)
+    html = line("report", first["run"]).out
+    assert "The query is a calculation; one exact step is enough." in html
     assert '<bdi class="pill filled">offline planner</bdi>' in html
     assert "the plan was edited" not in html
     with SessionStore.open("sqlite:///data/conductor.db") as store:
-        head = store.revisions.head(asked["session"])
+        head = store.revisions.head(first["session"])
         edited = head.workflow.with_instruction(0, "Compute 17 * 23.")
-        store.revisions.add(asked["session"], edited, origin="human", note="Step 1")
-    again = json.loads(line("run", "--session", asked["session"], "--json").out)
+        store.revisions.add(first["session"], edited, origin="human", note="Step 1")
+    again = json.loads(line("run", "--session", first["session"], "--json").out)
     assert "the plan was edited before this run" in line("report", again["run"]).out
     assert "reasoning</h2>" not in line("report", ran(line, folder, simulated)["run"]).out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pty
@@ -11,13 +10,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attached_files import pdf
+from child_process import child
 from command_line import Line, Result
+from waiting import until
 from workflow_cases import workflow_of
 
 from conductor.runs.events import EVENT, RunFinished, StepStarted
@@ -42,44 +43,41 @@ def written(workflow: Workflow, folder: Path, *, query: str | None = "why?") -> 
     return str(file)
 
 
-def process(*arguments: str, folder: Path, **options: Any) -> subprocess.Popen[str]:
+def process(*arguments: str, folder: Path, **options: Any) -> AbstractContextManager[subprocess.Popen[str]]:
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith("CONDUCTOR_")},
         "PYTHONPATH": str(Path(__file__).parents[4]),
         "TERM": "xterm",
     }
-    return subprocess.Popen(
+    return child(
         [sys.executable, "-m", "conductor", *arguments],
         cwd=folder,
         env=environment,
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
 
 
 def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> None:
-    result = line("run", FACT)
+    result = line("run", "What is 17 * 23?", "--pool", "built-in")
     assert result.code == 0
-    assert "Paris" in result.out
-    assert "[1/1] facts is done" in result.err
+    assert result.out == "17 * 23 = 391\nAnswer: 391\n"
+    assert "[1/1] calculator is done" in result.err
     assert result.err.rstrip().endswith("(offline, no model is called)")
 
 
 def test_a_run_without_an_answer_has_an_exit_code_of_its_own_and_is_found_by_it(line: Line) -> None:
-    result = line("run", "Write a poem about rain")
+    result = line("run", "What is 1 / 0?")
     assert result.code == 3
-    assert result.out.startswith("No answer: Words that I do not know: poem, rain. I am the built-in")
-    assert result.err.count("conductor: near it, this has an answer here: ") == 3
-    assert "[1/1] text has no answer" in result.err
+    assert result.out.startswith("No answer: This divides by 0")
+    assert "[1/1] calculator has no answer" in result.err
     assert "conductor: the run finished without an answer" in result.err
-    result = line("run", "Calculate 5 apples + 3 pears", "--json")
+    result = line("run", "5!!!! / 0", "--json")
     shape = json.loads(result.out)
     assert (result.code, shape["status"], shape["answered"]) == (3, "finished", False)
-    assert "Verified" not in shape["answer"]
-    assert len(shape["nearby"]) == 3
-    assert [step["answered"] for step in shape["steps"]] == [False, False]
+    assert [step["answered"] for step in shape["steps"]] == [False]
     assert line("run", FACT).code == 0
     listed = json.loads(line("sessions", "list", "--state", "unanswered", "--json").out)
-    assert [found["state"] for found in listed["sessions"]] == ["unanswered"] * 2
+    assert [each["state"] for each in listed["sessions"]] == ["unanswered"] * 2
     assert "no answer" in line("sessions", "list").out
 
 
@@ -91,15 +89,15 @@ def test_where_there_is_no_store_one_is_made(line: Line, simulated: str, folder:
 
 
 def test_a_program_reads_one_json_object(line: Line) -> None:
-    result = line("run", FACT, "--json")
+    result = line("run", "What is 17 * 23?", "--json")
     assert (result.code, result.err) == (0, "")
     shape = json.loads(result.out)
     assert {"answer", "session", "run", "workflow", "steps", "usage"} <= set(shape)
-    assert "Paris" in shape["answer"]
+    assert "391" in shape["answer"]
     assert shape["label"] == "offline, no model is called"
     [step] = shape["steps"]
     assert {"index", "worker", "status", "output", "usage", "seconds", "request_id"} <= set(step)
-    assert (step["index"], step["worker"], step["status"]) == (0, "facts", "finished")
+    assert (step["index"], step["worker"], step["status"]) == (0, "calculator", "finished")
     assert step["output"] == shape["answer"]
     assert shape["usage"] == dict.fromkeys(("prompt_tokens", "completion_tokens", "cost", "total_tokens"))
     assert [set(each) for each in shape["workflow"]["steps"]] == [
@@ -143,13 +141,13 @@ def test_a_person_reads_why_a_run_failed(line: Line, simulated: str, folder: Pat
 def test_an_exported_plan_runs_again(line: Line, folder: Path) -> None:
     session = json.loads(line("run", FACT, "--json").out)["session"]
     assert line("export", session, "--output", "plan.json").code == 0
-    text = (folder / "plan.json").read_text()
+    text = (folder / "plan.json").read_text(encoding="utf-8")
     exported = json.loads(line("export", session[:8], "shorter.json", "--json").out)
-    assert (exported["session"], (folder / "shorter.json").read_text()) == (session, text)
+    assert (exported["session"], (folder / "shorter.json").read_text(encoding="utf-8")) == (session, text)
     again = json.loads(line("run", "--workflow", "plan.json", "--json").out)
     assert again["status"] == "finished"
     assert again["session"] != session
-    assert "Paris" in again["answer"]
+    assert again["answer"]
 
 
 def test_a_query_beside_a_file_counts_over_the_files_own(line: Line, simulated: str, folder: Path) -> None:
@@ -199,15 +197,19 @@ def test_wrong_arguments_exit_with_2(line: Line, arguments: list[str], reason: s
 def test_an_error_is_one_sentence_and_exits_with_1(
     line: Line, arguments: list[str], reason: str, folder: Path
 ) -> None:
-    (folder / "text.txt").write_text("hello")
+    (folder / "text.txt").write_text("hello", encoding="utf-8")
     Path(written(PAIR, folder, query=None)).rename(folder / "unasked.json")
     (folder / "unasked.json").write_text(
-        (folder / "unasked.json").read_text().replace('"alpha"', '"text"').replace('"beta"', '"text"')
+        (folder / "unasked.json")
+        .read_text(encoding="utf-8")
+        .replace('"alpha"', '"smol"')
+        .replace('"beta"', '"smol"'),
+        encoding="utf-8",
     )
     Path(written(PAIR, folder)).rename(folder / "strange.json")
     worker = '[[worker]]\nkind = "simulated"\nname = "a"\n'
-    (folder / "key.toml").write_text(f"{worker}sped = 3\n")
-    (folder / "twice.toml").write_text(worker * 2)
+    (folder / "key.toml").write_text(f"{worker}sped = 3\n", encoding="utf-8")
+    (folder / "twice.toml").write_text(worker * 2, encoding="utf-8")
     result = line(*arguments)
     assert (result.code, result.out) == (1, "")
     assert re.fullmatch(r"conductor: [^\n]+\n", result.err)
@@ -219,10 +221,11 @@ def test_only_debug_shows_where_an_error_comes_from(line: Line) -> None:
     assert "Traceback" in line("run", "", "--debug").err
 
 
+@pytest.mark.thorough
 def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None:
     slow = '[[worker]]\nkind = "simulated"\nname = "alpha"\nanswer = "kept"\n'
     slow += '[[worker]]\nkind = "simulated"\nname = "beta"\nlatency = 60\n'
-    (folder / "slow.toml").write_text(slow)
+    (folder / "slow.toml").write_text(slow, encoding="utf-8")
     arguments = ("run", "--workflow", written(PAIR, folder), "--pool", "slow.toml", "--events")
     with process(*arguments, folder=folder) as running:
         assert running.stdout is not None
@@ -232,7 +235,7 @@ def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None
             event = EVENT.validate_json(text)
             if isinstance(event, StepStarted) and event.step == 1:
                 running.send_signal(signal.SIGINT)
-        err = running.communicate(timeout=10)[1]
+        err = running.communicate(timeout=60)[1]
     state = fold(EVENT.validate_json(text) for text in lines)
     assert running.returncode == 130
     assert err == "stopping\n"
@@ -242,27 +245,27 @@ def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None
         assert fold(store.runs.events(state.run)) == state
 
 
+@pytest.mark.thorough
 def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: Path) -> None:
     slow = '[[worker]]\nkind = "simulated"\nname = "alpha"\nanswer = "kept"\n'
     slow += '[[worker]]\nkind = "simulated"\nname = "beta"\nanswer = "late"\nlatency = {}\n'
-    (folder / "slow.toml").write_text(slow.format(60))
+    (folder / "slow.toml").write_text(slow.format(60), encoding="utf-8")
     arguments = ("run", "--workflow", written(PAIR, folder), "--pool", "slow.toml", "--events")
     with (
         process(*arguments, folder=folder) as running,
         SessionStore.open("sqlite:///data/conductor.db") as store,
     ):
-        until = time.monotonic() + 30
-        while not (listed := store.sessions.listed()) or not store.runs.outputs(listed[0].id):
-            assert time.monotonic() < until, "the first step was never kept"
-            time.sleep(0.02)
+        listed = until(store.sessions.listed)
+        until(lambda: store.runs.outputs(listed[0].id), what="the first step is kept")
         running.kill()
-        running.communicate()
-    (folder / "slow.toml").write_text(slow.format(0))
+        running.communicate(timeout=60)
+    (folder / "slow.toml").write_text(slow.format(0), encoding="utf-8")
     result = line("run", "--session", listed[0].id, "--pool", "slow.toml")
     assert (result.code, result.out) == (0, "late\n")
-    assert result.err.startswith("resumes: 1 of 2 steps is kept\nconductor: a run takes ~")
+    assert result.err.startswith("conductor: 1 of 2 steps will run, 1 reused, ~")
     assert "\n[1/2] alpha's output is reused\n" in result.err
-    assert "resumes" not in line("run", "--session", listed[0].id, "--pool", "slow.toml").err
+    again = line("run", "--session", listed[0].id, "--pool", "slow.toml").err
+    assert again.startswith("conductor: Nothing to run: every step's output is known.\n")
 
 
 @pytest.mark.thorough
@@ -271,29 +274,30 @@ def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str)
     with process(*arguments, folder=folder) as running:
         running.stdout.close()
         err = running.stderr.read()
-        assert running.wait(timeout=10) == 0
+        assert running.wait(timeout=60) == 0
     assert err == ""
 
 
+@pytest.mark.thorough
 def test_a_terminal_shows_who_works_until_all_is_done(folder: Path, simulated: str) -> None:
     ours, theirs = pty.openpty()
     arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated)
     with process(*arguments, folder=folder, stdin=theirs, stdout=theirs, stderr=theirs) as running:
         os.close(theirs)
-        shown = b""
+        screen = b""
         # The terminal ends with an error once its other end is closed.
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             while piece := os.read(ours, 65_536):
-                shown += piece
+                screen += piece
+        assert running.wait(60) == 0
     os.close(ours)
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).replace("\r", "")
-    assert running.returncode == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.decode()).replace("\r", "")
     assert re.search(r"[⠀-⣿] step 1: alpha 0:00:0", text)
     assert "[1/2] alpha works\n" in text
     assert re.search(r"\[2/2\] beta is done, [0-9.]+ s\nfrom beta\n", text)
     assert text.endswith("(simulated, no model is called)\n")
     # The cursor is hidden while they are shown, and back at the end.
-    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
+    assert screen.rindex(b"\x1b[?25h") > screen.rindex(b"\x1b[?25l")
 
 
 @pytest.fixture
@@ -373,10 +377,10 @@ def test_a_pinned_step_whose_inputs_changed_is_named(line: Line, folder: Path, s
 def test_what_a_first_run_takes_is_estimated_before_it(line: Line, folder: Path, simulated: str) -> None:
     file = written(PAIR, folder)
     err = line("run", "--workflow", file, "--pool", simulated).err.splitlines()
-    about = next(result for result in err if result.startswith("conductor: a run takes ~"))
-    assert about.endswith(" tokens, ~18.0 s, assuming 400 tokens an answer")
+    about = next(result for result in err if result.startswith("conductor: All 2 steps will run, ~"))
+    assert about.endswith(" tokens, ~18.0 s, assuming 400 tokens an answer.")
     assert err.index(about) < err.index("[1/2] alpha works")
-    assert "a run takes" not in line("run", FACT).err
+    assert " will run.\n" in line("run", "What is 17 * 23?").err, "no amount is known"
 
 
 def test_planning_counts_in_the_budget_of_a_run(line: Line) -> None:
@@ -416,7 +420,7 @@ def test_a_step_that_is_not_there_is_an_error(chain: tuple[Line, str]) -> None:
 
 KEYLESS = '[[worker]]\nname = "keyless"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
 KEYLESS += 'api_key_env = "NO_SUCH_API_KEY"\n'
-FACTS = '[[worker]]\nkind = "offline"\nname = "facts"\nexpert = "facts"\n'
+FACTS = '[[worker]]\nkind = "simulated"\nname = "facts"\nanswer = "Paris"\n'
 UNSET = "NO_SUCH_API_KEY is not set; export it, or write it into .streamlit/secrets.toml."
 
 
@@ -450,9 +454,9 @@ def test_a_run_waits_at_a_gate_and_goes_on_later(line: Line, simulated: str, fol
     done = line("run", "--session", session[1], "--continue", "--pool", simulated)
     assert done.code == 0, done.err
     assert done.out
-    known = line("run", "--session", session[1], "--pool", simulated)
-    assert known.code == 0
-    assert "step 2 was reused, so the run did not wait before it" in known.err
+    rerun = line("run", "--session", session[1], "--pool", simulated)
+    assert rerun.code == 0
+    assert "step 2 was reused, so the run did not wait before it" in rerun.err
     none = line("run", "--session", session[1], "--continue", "--pool", simulated)
     assert none.code == 1
     assert "No run of this session waits at a gate" in none.err

@@ -10,8 +10,8 @@ import pytest
 
 from conductor.errors import DataError
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.report.exports import row_values
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.evaluation.table import row_values
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.budget import Budget
 from conductor.values.messages import Request
@@ -25,7 +25,7 @@ from studio.evaluation.execution.evaluation_run import HOPELESS, STOPPED, Progre
 from studio.evaluation.results import table_of_evaluation
 from studio.workbench import Workbench
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 ITEMS = 6
 PLANNERS = ("worker:even", "worker:all")
@@ -37,7 +37,7 @@ class OtherThreads:
 
     def __init__(self, bench: Workbench, *, lost: Sequence[int] = (), failure: str | None = None) -> None:
         self._bench, self._lost, self._failure = bench, lost, failure
-        self.given: list[Unit] = []
+        self.units: list[Unit] = []
 
     def answer(
         self, evaluation: str, units: Sequence[Unit], *, parallel: int, over: Callable[[], bool]
@@ -47,7 +47,7 @@ class OtherThreads:
             if over():
                 return
             batch = units[part : part + 2]
-            self.given += batch
+            self.units += batch
             answered = Evaluations(self._bench).answer(evaluation, batch, stop=Flag())
             if part // 2 in self._lost:
                 yield Part(lost=tuple(batch))
@@ -58,14 +58,14 @@ class OtherThreads:
 
 
 @pytest.fixture
-def asked() -> Counter[str]:
+def counts() -> Counter[str]:
     return Counter()
 
 
 @pytest.fixture
-def bench(url: str, asked: Counter[str]) -> Iterator[Workbench]:
+def bench(url: str, counts: Counter[str]) -> Iterator[Workbench]:
     def answer(request: Request) -> str:
-        asked[request.query] += 1
+        counts[request.query] += 1
         number = int(request.query.split("?")[0])
         return f"Answer: {number if number % 2 == 0 else -1}"
 
@@ -75,15 +75,15 @@ def bench(url: str, asked: Counter[str]) -> Iterator[Workbench]:
     bench.close()
 
 
-def begun(bench: Workbench, spec: EvaluationSpec = SPEC) -> str:
+def begin(bench: Workbench, spec: EvaluationSpec = SPEC) -> str:
     items = tuple(Item(id=f"q{n}", input=f"{n}?", target=(str(n),)) for n in range(ITEMS))
     return Evaluations(bench).add(DataSet("numbers", items), PLANNERS, spec).id
 
 
 def test_a_crew_that_loses_a_process_gives_the_table_of_a_single_process(
-    bench: Workbench, asked: Counter[str]
+    bench: Workbench, counts: Counter[str]
 ) -> None:
-    here, there = begun(bench), begun(bench)
+    here, there = begin(bench), begin(bench)
     Evaluations(bench).run(here)
     seen: list[Progress] = []
     crew = OtherThreads(bench, lost=(1,))
@@ -91,7 +91,7 @@ def test_a_crew_that_loses_a_process_gives_the_table_of_a_single_process(
     assert (progress.failure, progress.done) == (None, ITEMS * 2)
     assert [each.done for each in seen] == list(range(1, ITEMS * 2 + 1))
     assert progress.right == {"worker:even": 3, "worker:all": 6}
-    assert set(asked.values()) == {2}, "each evaluation asks a question once"
+    assert set(counts.values()) == {2}, "each evaluation asks a question once"
     own, others = (
         [
             {name: value for name, value in row_values(row).items() if name != "seconds"}
@@ -103,15 +103,15 @@ def test_a_crew_that_loses_a_process_gives_the_table_of_a_single_process(
 
 
 def test_a_crew_is_given_only_what_is_missing(bench: Workbench) -> None:
-    evaluation = begun(bench)
+    evaluation = begin(bench)
     Evaluations(bench).answer(evaluation, [(0, 0), (3, 0)], stop=Flag())
     crew = OtherThreads(bench)
     assert Evaluations(bench).run(evaluation, crew=crew).done == ITEMS * 2
-    assert crew.given == [(1, 0), (2, 0), (4, 0), (5, 0)]
+    assert crew.units == [(1, 0), (2, 0), (4, 0), (5, 0)]
 
 
 def test_a_crew_that_can_go_on_no_more_ends_the_evaluation_with_its_reason(bench: Workbench) -> None:
-    evaluation = begun(bench)
+    evaluation = begin(bench)
     progress = Evaluations(bench).run(evaluation, crew=OtherThreads(bench, failure="No machine is left."))
     assert (progress.failure, progress.done) == ("No machine is left.", 4)
     assert bench.store.evaluations.find(evaluation).reason == "No machine is left."
@@ -121,8 +121,8 @@ def test_a_crew_that_can_go_on_no_more_ends_the_evaluation_with_its_reason(bench
 def test_an_evaluation_that_is_stopped_gives_a_crew_nothing(bench: Workbench) -> None:
     stop, crew = Flag(), OtherThreads(bench)
     stop.set()
-    assert Evaluations(bench).run(begun(bench), crew=crew, stop=stop).failure == STOPPED
-    assert crew.given == []
+    assert Evaluations(bench).run(begin(bench), crew=crew, stop=stop).failure == STOPPED
+    assert crew.units == []
 
 
 def test_a_hopeless_planner_ends_the_evaluation_of_a_crew(url: str) -> None:
@@ -132,7 +132,7 @@ def test_a_hopeless_planner_ends_the_evaluation_of_a_crew(url: str) -> None:
     workers = (SimulatedWorker("even", answer=fail), SimulatedWorker("all", answer=lambda r: r.query[0]))
     bench = Workbench.over(SessionStore.open(url), pool=Pool(workers=workers), conductor=OfflineConductor())
     try:
-        progress = Evaluations(bench).run(begun(bench), crew=OtherThreads(bench))
+        progress = Evaluations(bench).run(begin(bench), crew=OtherThreads(bench))
     finally:
         bench.close()
     assert progress.failure is not None
@@ -143,7 +143,7 @@ def test_a_budget_is_not_handed_to_a_crew(bench: Workbench) -> None:
     limited = SPEC.model_copy(update={"settings": Settings(budget=Budget(calls=5))})
     crew = OtherThreads(bench)
     with pytest.raises(DataError, match="budget"):
-        Evaluations(bench).run(begun(bench, limited), crew=crew)
+        Evaluations(bench).run(begin(bench, limited), crew=crew)
     with pytest.raises(DataError, match="budget"):
-        Evaluations(bench).run(begun(bench), crew=crew, budget=Budget(calls=5))
-    assert crew.given == []
+        Evaluations(bench).run(begin(bench), crew=crew, budget=Budget(calls=5))
+    assert crew.units == []

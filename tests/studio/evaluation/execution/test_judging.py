@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from errno import ENOSPC
 
 import pytest
 
 from conductor.errors import DataError, PoolError
+from conductor.evaluation.evaluation_table import PlannerRow
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec, JudgeSpec
-from conductor.evaluation.table import PlannerRow
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.budget import Budget
 from conductor.values.messages import Request
@@ -19,11 +21,11 @@ from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.scoring import UNJUDGED
-from studio.evaluation.outlook import Outlook, outlook
+from studio.evaluation.outlook import EvaluationOutlook, outlook
 from studio.evaluation.results import scored_cells, table_of_evaluation
 from studio.workbench import Workbench
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 PLANNERS = ("worker:good", "worker:bad", "worker:copy")
 
@@ -69,9 +71,9 @@ def spec(judge: str | None = "judge", **settings: object) -> EvaluationSpec:
 
 
 def rows(bench: Workbench, evaluation: str) -> dict[str, PlannerRow]:
-    found = table_of_evaluation(bench.store, bench.store.evaluations.find(evaluation))
-    assert found.judge == "judge"
-    return {row.planner: row for row in found.rows}
+    table = table_of_evaluation(bench.store, bench.store.evaluations.find(evaluation))
+    assert table.judge == "judge"
+    return {row.planner: row for row in table.rows}
 
 
 def test_equal_answers_are_judged_once_and_the_table_names_what_verdicts_took(bench, judge):
@@ -79,12 +81,12 @@ def test_equal_answers_are_judged_once_and_the_table_names_what_verdicts_took(be
     progress = Evaluations(bench).run(record.id)
     assert (progress.done, progress.failure) == (12, None)
     assert len(judge.requests) == 8, "the answer of copy is that of good"
-    found = rows(bench, record.id)
-    right = {planner: row.right for planner, row in found.items() if not row.computed}
+    table = rows(bench, record.id)
+    right = {planner: row.right for planner, row in table.items() if not row.computed}
     assert right == {"worker:good": 4, "worker:bad": 0, "worker:copy": 4}
-    assert found["worker:good"].judging_tokens is not None
-    assert found["worker:copy"].judging_tokens is None
-    assert found["worker:good"].tokens == found["worker:copy"].tokens, "a judge's tokens are no planner's"
+    assert table["worker:good"].judging_tokens is not None
+    assert table["worker:copy"].judging_tokens is None
+    assert table["worker:good"].tokens == table["worker:copy"].tokens, "a judge's tokens are no planner's"
     cells = scored_cells(bench.store, record.id)
     assert sum(len(cell.result.judging) for cell in cells) == 8
     assert sum(cell.result.paid for cell in cells) == 12 + 8
@@ -98,18 +100,41 @@ def test_a_judge_without_verdicts_ends_the_evaluation_and_a_resumed_one_judges_w
         f"The judge judge gave no verdict on {UNJUDGED} answers one after another: "
         "the judge's last line is no verdict: 'I would rather not say.'"
     )
-    assert rows(bench, record.id)["worker:good"].cells == 0, "what is not judged is not wrong"
+    assert rows(bench, record.id)["worker:good"].questions == 0, "what is not judged is not wrong"
     judge.answer = compares
     answers = len(bench.pool["good"].requests)
     progress = Evaluations(bench).run(record.id)
     assert (progress.done, progress.failure) == (12, None)
     assert len(bench.pool["good"].requests) == 4
     assert answers == 2, "a question that was answered is not answered again"
-    found = rows(bench, record.id)
-    assert (found["worker:good"].right, found["worker:good"].cells) == (4, 4)
-    assert found["worker:good"].verdicts.get("unjudged", 0) == 0
+    table = rows(bench, record.id)
+    assert (table["worker:good"].right, table["worker:good"].questions) == (4, 4)
+    assert table["worker:good"].verdicts.get("unjudged", 0) == 0
     first = scored_cells(bench.store, record.id)[0].result
     assert len(first.judging) == 2, "the call without a verdict was paid, too"
+
+
+def test_what_could_not_be_scored_is_in_no_figure_and_a_resumed_evaluation_scores_it(bench, monkeypatch):
+    item = Item(id="q", input="Write f.", target=("assert PROGRAM == 'yes'",), scorer="code")
+    settings = spec(judge=None).model_copy(update={"allow_code": True, "planners": PLANNERS[:2]})
+    record = Evaluations(bench).add(DataSet("asked", (item,)), PLANNERS[:2], settings)
+
+    def full(**_: object) -> None:
+        raise OSError(ENOSPC, "no space left")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(tempfile, "mkdtemp", full)
+        assert Evaluations(bench).run(record.id).failure is None
+    cells = scored_cells(bench.store, record.id)
+    assert [(cell.result.score.verdict, "no space left" in cell.result.score.reason) for cell in cells] == [
+        ("unjudged", True)
+    ] * 2
+    row = table_of_evaluation(bench.store, record).rows[0]
+    assert (row.questions, row.accuracy, row.verdicts["unjudged"]) == (0, None, 1)
+    Evaluations(bench).run(record.id)
+    verdicts = {cell.planner: cell.result.score.verdict for cell in scored_cells(bench.store, record.id)}
+    assert verdicts == {"worker:good": "right", "worker:bad": "wrong"}
+    assert len(bench.pool["good"].requests) == 1, "it is not answered again"
 
 
 def test_a_budget_that_a_verdict_would_cross_leaves_the_cell_for_later(bench, judge):
@@ -118,7 +143,7 @@ def test_a_budget_that_a_verdict_would_cross_leaves_the_cell_for_later(bench, ju
     assert progress.failure is not None
     assert progress.failure.startswith("The budget is spent: ")
     assert 0 < progress.done < 12
-    assert all(cell.result.score.known for cell in scored_cells(bench.store, record.id))
+    assert all(cell.result.score.is_known for cell in scored_cells(bench.store, record.id))
 
 
 @pytest.mark.parametrize(
@@ -151,15 +176,15 @@ def test_tables_by_another_judge_cannot_be_compared(
 
 
 def test_a_forecast_counts_the_judges_calls_and_what_they_take_once_it_was_measured(bench):
-    def asked(judge: str | None) -> Outlook:
+    def forecast(judge: str | None) -> EvaluationOutlook:
         return outlook(bench, data(2).items, PLANNERS, Settings(), judge=judge)
 
-    before, without = asked("judge"), asked(None)
+    before, without = forecast("judge"), forecast(None)
     assert (before.judged, before.calls, before.unmeasured) == (6, without.calls + 6, True)
     assert before.tokens == without.tokens
     record = Evaluations(bench).add(data(2), PLANNERS, spec())
     Evaluations(bench).run(record.id)
-    after, without = asked("judge"), asked(None)
+    after, without = forecast("judge"), forecast(None)
     assert not after.unmeasured
-    taken = [call.total for cell in scored_cells(bench.store, record.id) for call in cell.result.judging]
-    assert after.tokens - without.tokens == round(6 * sum(taken) / len(taken))
+    tokens = [call.total for cell in scored_cells(bench.store, record.id) for call in cell.result.judging]
+    assert after.tokens - without.tokens == round(6 * sum(tokens) / len(tokens))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from conductor_cases import ScriptedConductor, plan_text
+from waiting import until
 from workflow_cases import workflow_of
 
 from conductor.engine.experiments import (
@@ -67,12 +67,12 @@ def session(bench: Workbench) -> str:
     """A session whose workflow has run."""
     session = bench.ask("Which one?").id
     bench.planning.plan(session)
-    assert bench.running.start(session).done.wait(10)
+    assert bench.running.start(session).done.wait(60)
     return session
 
 
 def ended(live: LiveExperiment) -> None:
-    live.work.result(10)
+    live.work.result(60)
 
 
 def test_a_swap_is_kept_and_leaves_the_session_as_it_is(bench: Workbench, session: str) -> None:
@@ -81,7 +81,7 @@ def test_a_swap_is_kept_and_leaves_the_session_as_it_is(bench: Workbench, sessio
         bench.store.runs.latest(session),
         bench.store.runs.of_session(session),
     )
-    known = bench.store.runs.outputs(session)
+    outputs = bench.store.runs.outputs(session)
     live = bench.experiments.begin(session, Swap(step=1, workers=("a", "b", "c")))
     ended(live)
     states = bench.experiments.states(live.record.id)
@@ -90,7 +90,7 @@ def test_a_swap_is_kept_and_leaves_the_session_as_it_is(bench: Workbench, sessio
     after = bench.store.sessions.find(session)
     assert after.model_copy(update={"updated_at": before[0].updated_at}) == before[0]
     assert (bench.store.runs.latest(session), bench.store.runs.of_session(session)) == before[1:]
-    assert known.items() <= bench.store.runs.outputs(session).items()
+    assert outputs.items() <= bench.store.runs.outputs(session).items()
     assert bench.store.sessions.listed()[0].state == "finished"
 
 
@@ -103,7 +103,7 @@ def test_what_trials_will_take_is_estimated_before_they_begin(bench: Workbench, 
     unseen = bench.experiments.estimate(Swap(step=1, workers=("b", "c")), base)
     assert (unseen.calls, unseen.assumed) == (2, True)
     edges = bench.experiments.estimate(EdgeTest(edges=((0, 1),), repeats=2), base)
-    # Two trials and two controls, each of which calls the reader and the step after it.
+    # Two trials and two controls; each calls the reader and the step after it.
     assert edges.calls == 8
 
 
@@ -115,10 +115,10 @@ def test_the_winner_of_a_swap_is_known_to_the_next_run(bench: Workbench, session
 
 
 def test_repeats_do_not_take_the_place_of_what_the_session_knows(bench: Workbench, session: str) -> None:
-    known = bench.store.runs.outputs(session)
+    outputs = bench.store.runs.outputs(session)
     live = bench.experiments.begin(session, EdgeTest(edges=((0, 1),), repeats=3))
     ended(live)
-    assert known.items() <= bench.store.runs.outputs(session).items()
+    assert outputs.items() <= bench.store.runs.outputs(session).items()
     assert len(bench.store.experiments.trials(live.record.id)) == 6
 
 
@@ -142,8 +142,7 @@ def test_an_experiment_stops_within_a_second_and_keeps_what_is_done(bench: Workb
     live = bench.experiments.begin(session, Swap(step=1, workers=("a", *["endless"]), repeats=9))
     with pytest.raises(WorkflowError, match="An experiment goes on"):
         bench.experiments.begin(session, Swap(step=1, workers=("a",)))
-    while not bench.store.experiments.trials(live.record.id):
-        time.sleep(0.005)
+    until(lambda: bench.store.experiments.trials(live.record.id))
     bench.experiments.stop(live.record.id)
     ended(live)
     assert {state.status for state in bench.experiments.states(live.record.id).values()} <= {
@@ -155,7 +154,7 @@ def test_an_experiment_stops_within_a_second_and_keeps_what_is_done(bench: Workb
 
 def test_the_session_may_run_beside_an_experiment(bench: Workbench, session: str) -> None:
     live = bench.experiments.begin(session, Swap(step=1, workers=("endless",)))
-    assert bench.running.start(session).done.wait(10)
+    assert bench.running.start(session).done.wait(60)
     latest = bench.store.runs.latest(session)
     assert (latest.status, latest.experiment) == ("finished", None)
     bench.experiments.stop(live.record.id)
@@ -204,7 +203,7 @@ def test_of_two_experiments_that_begin_at_once_one_goes_on(
     base = bench.experiments.base(session)
 
     def together(*_: object) -> object:
-        both.wait(10)
+        both.wait(60)
         return base
 
     monkeypatch.setattr(type(bench.experiments), "base", together)
@@ -216,23 +215,22 @@ def test_of_two_experiments_that_begin_at_once_one_goes_on(
             return None
 
     with ThreadPoolExecutor(2) as threads:
-        begun = [live for live in threads.map(begin, range(2)) if live is not None]
-    assert len(begun) == 1 == len(bench.store.experiments.of_session(session))
-    bench.experiments.stop(begun[0].record.id)
-    ended(begun[0])
+        experiments = [live for live in threads.map(begin, range(2)) if live is not None]
+    assert len(experiments) == 1 == len(bench.store.experiments.of_session(session))
+    bench.experiments.stop(experiments[0].record.id)
+    ended(experiments[0])
 
 
 def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_end(
     bench: Workbench, session: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    start_run = bench.store.runs.start
+    start_run, states_of = bench.store.runs.start, bench.experiments.states
 
-    def full_by_then(*, trial: int, experiment: str, **given: Any) -> object:
+    def full_by_then(*, trial: int, experiment: str, **arguments: Any) -> object:
         if trial == 2:
-            while sum(state.steps != () for state in bench.experiments.states(experiment).values()) < 2:
-                pass
+            until(lambda: [bool(each.steps) for each in states_of(experiment).values()].count(True) == 2)
             raise StorageError("The store is full.")
-        return start_run(trial=trial, experiment=experiment, **given)
+        return start_run(trial=trial, experiment=experiment, **arguments)
 
     monkeypatch.setattr(bench.store.runs, "start", full_by_then)
     live = bench.experiments.begin(session, Swap(step=1, workers=("endless",), repeats=3))
@@ -251,8 +249,7 @@ def test_an_experiment_of_another_process_is_seen_and_stopped(
 ) -> None:
     monkeypatch.setattr("storage.store.processes.LOOK_SECONDS", 0.02)
     live = bench.experiments.begin(session, Swap(step=1, workers=("endless",), repeats=9))
-    while len(live.runs) < AT_ONCE:
-        pass
+    until(lambda: len(live.runs) == AT_ONCE)
     elsewhere = Workbench.over(SessionStore.open(url), pool=bench.pool, conductor=bench.conductor)
     try:
         assert elsewhere.experiments.under_way(session) == {live.record.id}
@@ -269,19 +266,19 @@ def test_an_experiment_of_another_process_is_seen_and_stopped(
         elsewhere.close()
 
 
-def search(*replacements: Replacement, target: str = "Paris", **asked: Any) -> StepSearch:
+def search(*replacements: Replacement, target: str = "Paris", **settings: Any) -> StepSearch:
     return StepSearch(
-        accepted=Accepted(target=(target,), **asked), replacements=replacements, hand=HandEdit(at=1.0)
+        accepted=Accepted(target=(target,), **settings), replacements=replacements, hand=HandEdit(at=1.0)
     )
 
 
 def test_a_search_for_the_step_knows_which_answers_are_right(
     bench: Workbench, session: str, url: str
 ) -> None:
-    asked = search(Replacement(step=0, text="Paris"), Replacement(step=1, worker="c"))
+    experiment = search(Replacement(step=0, text="Paris"), Replacement(step=1, worker="c"))
     base = bench.experiments.base(session)
-    assert bench.experiments.estimate(asked, base).calls == 4
-    live = bench.experiments.begin(session, asked)
+    assert bench.experiments.estimate(experiment, base).calls == 4
+    live = bench.experiments.begin(session, experiment)
     ended(live)
     assert bench.experiments.right(live.record, bench.experiments.states(live.record.id)) == {
         0: True,
@@ -290,7 +287,7 @@ def test_a_search_for_the_step_knows_which_answers_are_right(
     with SessionStore.open(url) as store:
         record = store.experiments.of_session(session)[0]
         states = {run.trial: store.runs.state(run.id) for run in store.experiments.trials(record.id)}
-    assert record.experiment == asked
+    assert record.experiment == experiment
     # As another process finds it that has not compared them.
     bench.experiments._live.clear()
     assert bench.experiments.right(record, states) == {0: True, 1: False}
@@ -298,14 +295,14 @@ def test_a_search_for_the_step_knows_which_answers_are_right(
 
 
 def test_formulas_are_compared_while_the_search_goes_on(bench: Workbench, session: str) -> None:
-    asked = search(Replacement(step=2, worker="c"), target="x^2", check="mathematics")
-    live = bench.experiments.begin(session, asked)
+    experiment = search(Replacement(step=2, worker="c"), target="x^2", check="mathematics")
+    live = bench.experiments.begin(session, experiment)
     live.work.result(60)
     assert bench.experiments.right(live.record, bench.experiments.states(live.record.id)) == {0: False}
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "match"),
+    ("experiment", "error", "match"),
     [
         (search(Replacement(step=0, text="x"), target="nothing"), WorkflowError, "is right already"),
         (search(Replacement(step=0, text="x"), check="number"), DataError, "No answer can be 'Paris'"),
@@ -315,10 +312,10 @@ def test_formulas_are_compared_while_the_search_goes_on(bench: Workbench, sessio
     ],
 )
 def test_a_search_that_can_find_nothing_is_refused_and_not_stored(
-    bench: Workbench, session: str, asked: StepSearch, error: type[Exception], match: str
+    bench: Workbench, session: str, experiment: StepSearch, error: type[Exception], match: str
 ) -> None:
     with pytest.raises(error, match=match):
-        bench.experiments.begin(session, asked)
+        bench.experiments.begin(session, experiment)
     assert bench.store.experiments.of_session(session) == ()
 
 
@@ -329,4 +326,6 @@ def test_a_search_ends_at_the_sessions_budget(bench: Workbench, session: str) ->
     ended(live)
     states = bench.experiments.states(live.record.id)
     assert sum(step.started_at is not None for state in states.values() for step in state.steps) <= AT_ONCE
-    assert "finished" not in {states[at].status for at in states if at}
+    # The one whose only call came first, whichever that is.
+    assert [state.status for state in states.values()].count("finished") <= 1
+    assert "over_budget" in {state.status for state in states.values()}

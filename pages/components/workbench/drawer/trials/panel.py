@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import streamlit as st
 
 from conductor.engine.experiments import (
@@ -15,7 +13,8 @@ from conductor.engine.experiments import (
     trials_of,
 )
 from conductor.errors import ConductorError
-from conductor.text.formatting import counted
+from conductor.text.calendar_time import local_time
+from conductor.text.formatting import quantity
 from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from pages.components.tab.notices import errors_shown
@@ -23,8 +22,9 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import Results, SessionView
 from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, expander, row
-from pages.components.workbench.drawer.trials.on_data import data_trials, new_data_trial
-from pages.components.workbench.drawer.trials.results import edge_results, swap_results
+from pages.components.widgets.labels import distinct_labels
+from pages.components.workbench.drawer.trials.data_trials import data_trials, new_data_trial
+from pages.components.workbench.drawer.trials.experiment_results import edge_results, swap_results
 from pages.components.workbench.drawer.trials.step_search import new_search, repeats_field, search_results
 from pages.components.workbench.editor import Editor
 from storage import ExperimentRecord, Revision
@@ -63,38 +63,45 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
 def _new(bench: Workbench, tab: TabState, view: SessionView, head: Revision) -> None:
     workflow = head.workflow
     with st.container(border=True, key="new-experiment", gap="small"):
+        kinds = {kind: f":material/{_ICONS[kind]}: {name}" for kind, name in _KINDS.items()}
         kind = st.segmented_control(
             "What to try",
-            list(_KINDS),
+            list(kinds),
             default="swap",
             required=True,
             key="experiment-kind",
             label_visibility="collapsed",
-            format_func=lambda kind: f":material/{_ICONS[kind]}: {_KINDS[kind]}",
+            format_func=distinct_labels(kinds),
         )
         if kind == "data":
             new_data_trial(bench, view, head)
             return
-        asked: Experiment | None
+        experiment: Experiment | None
         if kind == "steps":
-            asked = new_search(bench, view, workflow)
+            experiment = new_search(bench, view, workflow)
         else:
-            asked = _swap(bench, tab, workflow) if kind == "swap" else _edge_test(workflow)
-        why = _why_not(bench, view, asked)
+            experiment = _swap(bench, tab, workflow) if kind == "swap" else _edge_test(workflow)
+        why = _why_not(bench, view, experiment)
         with row():
             action(
                 "Try",
                 "science",
-                lambda: bench.experiments.begin(view.session.id, asked) if asked is not None else None,
+                lambda: (
+                    bench.experiments.begin(view.session.id, experiment) if experiment is not None else None
+                ),
                 key="experiment-begin",
                 disabled=why is not None,
                 place="trials",
                 redraw=False,
             )
-            if asked is None and kind == "steps":
+            if experiment is None and kind == "steps":
                 st.caption("Enter the accepted answer, then choose a worker or write an output.")
             else:
-                st.caption(plain(why) if why is not None and asked is not None else _runs(bench, view, asked))
+                st.caption(
+                    plain(why)
+                    if why is not None and experiment is not None
+                    else _runs(bench, view, experiment)
+                )
 
 
 def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
@@ -105,13 +112,13 @@ def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
         f"nothing else is run.{which}"
     )
     own = workflow.steps[selected].worker
-    others = [name for name in bench.pool.names if name != own]
+    named = {name: name for name in bench.pool.names if name != own} | {own: f"{own} (in the plan)"}
     left, right = st.columns([3, 1])
     workers = left.multiselect(
         "Workers",
-        [*others, own],
+        list(named),
         key=f"swap-workers-{selected}",
-        format_func=lambda name: f"{name} (in the plan)" if name == own else name,
+        format_func=distinct_labels(named),
         placeholder="Workers to try instead",
     )
     repeats = repeats_field(right, "swap")
@@ -129,17 +136,17 @@ def _edge_test(workflow: Workflow) -> EdgeTest | None:
         "Edges",
         edges,
         key=f"test-edges-{len(workflow)}",
-        format_func=lambda edge: f"{edge[0] + 1} → {edge[1] + 1}",
+        format_func=distinct_labels({edge: f"{edge[0] + 1} → {edge[1] + 1}" for edge in edges}),
         placeholder="All of them" if edges else "No step reads another",
     )
     repeats = repeats_field(right, "edges")
     return EdgeTest(edges=tuple(chosen or edges), repeats=repeats) if edges else None
 
 
-def _why_not(bench: Workbench, view: SessionView, asked: Experiment | None) -> str | None:
+def _why_not(bench: Workbench, view: SessionView, experiment: Experiment | None) -> str | None:
     if view.problem:
         return view.problem
-    if asked is None:
+    if experiment is None:
         return "Nothing is chosen."
     if bench.experiments.under_way(view.session.id):
         return "An experiment is running; wait for it, or stop it."
@@ -147,19 +154,19 @@ def _why_not(bench: Workbench, view: SessionView, asked: Experiment | None) -> s
     if base is None or base.state.workflow is None:
         return "Run the workflow as it is now first: an experiment is compared with that run."
     try:
-        trials_of(asked, base.state.workflow)
+        trials_of(experiment, base.state.workflow)
     except ConductorError as error:
         return str(error)
     return None
 
 
-def _runs(bench: Workbench, view: SessionView, asked: Experiment | None) -> str:
+def _runs(bench: Workbench, view: SessionView, experiment: Experiment | None) -> str:
     """How many runs it takes and what they will probably use."""
-    base = None if asked is None else bench.experiments.base(view.session.id)
-    if asked is None or base is None or base.state.workflow is None:
+    base = None if experiment is None else bench.experiments.base(view.session.id)
+    if experiment is None or base is None or base.state.workflow is None:
         return ""
-    count = len(trials_of(asked, base.state.workflow))
-    facts = [counted(count, "run"), *bench.experiments.estimate(asked, base).words, "several at once"]
+    count = len(trials_of(experiment, base.state.workflow))
+    facts = [quantity(count, "run"), *bench.experiments.estimate(experiment, base).words, "several at once"]
     return f"{', '.join(facts)}; the session's own runs stay as they are."
 
 
@@ -204,11 +211,11 @@ def _results(bench: Workbench, tab: TabState, view: SessionView, results: Result
     # Where the workflow is another one by now, or may not be edited, no result can be acted on.
     if view.head is not None and not view.locked and results.base.is_run_of(view.head.workflow):
         editor = Editor.of(bench, tab, view.head, place="panels")
-    asked = results.record.experiment
-    if isinstance(asked, Swap):
-        swap_results(results, asked, editor=editor)
-    elif isinstance(asked, StepSearch):
-        search_results(results, asked, editor=editor)
+    experiment = results.record.experiment
+    if isinstance(experiment, Swap):
+        swap_results(results, experiment, editor=editor)
+    elif isinstance(experiment, StepSearch):
+        search_results(results, experiment, editor=editor)
     else:
         edge_results(results, editor=editor)
 
@@ -216,7 +223,7 @@ def _results(bench: Workbench, tab: TabState, view: SessionView, results: Result
 def _progress(results: Results) -> None:
     ended = sum(not state.live for state in results.states.values())
     usage = results.usage
-    ran = f"{ended} of {counted(len(results.trials), 'run')}"
+    ran = f"{ended} of {quantity(len(results.trials), 'run')}"
     line = " · ".join([ran, *Total.of([usage]).known_words])
     if results.live:
         st.progress(ended / max(1, len(results.trials)), text=plain(line))
@@ -229,11 +236,13 @@ def _progress(results: Results) -> None:
 
 def title(record: ExperimentRecord) -> str:
     """An experiment in one line."""
-    made = datetime.fromtimestamp(record.created_at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M")
-    asked = record.experiment
-    times = "" if asked.repeats == 1 else f", {asked.repeats} times each"
-    if isinstance(asked, Swap):
-        return f"Step {asked.step + 1} by {counted(len(asked.workers), 'worker')}{times} · {made}"
-    if isinstance(asked, StepSearch):
-        return f"{counted(len(asked.replacements), 'output')} replaced, one at a time{times} · {made}"
-    return f"{counted(len(asked.edges), 'edge')} left out, one at a time{times} · {made}"
+    moment = f"{local_time(record.created_at):%d %b %Y, %H:%M}"
+    experiment = record.experiment
+    times = "" if experiment.repeats == 1 else f", {experiment.repeats} times each"
+    if isinstance(experiment, Swap):
+        return (
+            f"Step {experiment.step + 1} by {quantity(len(experiment.workers), 'worker')}{times} · {moment}"
+        )
+    if isinstance(experiment, StepSearch):
+        return f"{quantity(len(experiment.replacements), 'output')} replaced, one at a time{times} · {moment}"
+    return f"{quantity(len(experiment.edges), 'edge')} left out, one at a time{times} · {moment}"

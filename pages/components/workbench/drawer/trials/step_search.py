@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from conductor.engine.experiments import Replacement, StepSearch, steps_to_replace
 from conductor.engine.step_verdicts import StepVerdict, found_words, step_verdicts
-from conductor.evaluation.scorers.accepted import accepted_of
+from conductor.evaluation.scorers.accepted_answer import accepted_of
 from conductor.values.accepted import Accepted, Check
 from conductor.values.output import HandEdit
 from conductor.workflow.model import Workflow
@@ -23,6 +23,7 @@ from pages.components.view_models.run_text import run_label
 from pages.components.view_models.session import Results, SessionView
 from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, compare_page_link, expander, row
+from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.text_diff import text_diff
 from pages.components.workbench.editor import Editor
 from studio.evaluation.asked_item import asked_item
@@ -97,7 +98,7 @@ def _accepted(
         checks,
         index=0 if own is None else checks.index(own.check),
         key=f"accepted-check-{session}",
-        format_func=_CHECKS.__getitem__,
+        format_func=distinct_labels(_CHECKS),
         help="As the scorers of evaluations compare: words without case, numbers by value",
     )
     if item is not None and own is None:
@@ -130,7 +131,7 @@ def _by_worker(
         "Its steps",
         others,
         key=f"search-steps-{len(workflow)}-{worker}",
-        format_func=partial(step_name, workflow),
+        format_func=distinct_labels({step: step_name(workflow, step) for step in others}),
         placeholder="All that it does not do already",
     )
     return [Replacement(step=step, worker=worker) for step in chosen or others]
@@ -146,10 +147,10 @@ def _by_hand(
         "By hand",
         steps,
         key=f"search-written-{len(workflow)}",
-        format_func=partial(step_name, workflow),
+        format_func=distinct_labels({step: step_name(workflow, step) for step in steps}),
         placeholder="Write a step's output",
     )
-    found = []
+    replacements = []
     for step in chosen:
         before = view.state.steps[step].text if view.state is not None and view.as_run else ""
         text = st.text_area(
@@ -159,8 +160,8 @@ def _by_hand(
             height=120,
         )
         if text.strip() != before.strip():
-            found.append(Replacement(step=step, text=text))
-    return found
+            replacements.append(Replacement(step=step, text=text))
+    return replacements
 
 
 def search_results(results: Results, search: StepSearch, *, editor: Editor | None) -> None:

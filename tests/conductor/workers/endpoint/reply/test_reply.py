@@ -1,64 +1,102 @@
-"""A think block at the beginning is kept apart from the answer, wherever the stream is cut."""
+"""Thoughts are separated from the answer, in whatever field or mark a server sends them."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from conductor.values.messages import Delta
-from conductor.workers.endpoint.reply.reply import ThinkBlock
+from conductor.values.messages import Delta, Thought
+from conductor.workers.endpoint.reply.reply import Reply
+from conductor.workers.endpoint.wire import read_chunk
+from conductor.workers.keys.mask import NO_KEYS
 
-TEXTS = [
-    ("", "", ""),
-    ("blue", "", "blue"),
-    ("  blue ", "", "  blue "),
-    ("<think>so</think>blue", "so", "blue"),
-    ("\n <think>\nso\n</think>\n\n blue \n", "\nso\n", "blue \n"),
-    ("<THINK>so</Think>blue", "so", "blue"),
-    ("<think></think>blue", "", "blue"),
-    ("<think>so, and so", "so, and so", ""),
-    ("<think>a < b </thin> c</think>blue", "a < b </thin> c", "blue"),
-    ("<think>so</think>blue<think>no</think>", "so", "blue<think>no</think>"),
-    ("<think>so</think>  ", "so", ""),
-    ("<think>so</thi", "so</thi", ""),
-    ("<thin", "", "<thin"),
-    ("<thinking>so", "", "<thinking>so"),
-    ("a <think>so</think>", "", "a <think>so</think>"),
-    (" " * 100, "", " " * 100),
-    (" " * 100 + "<think>so</think>", "", " " * 100 + "<think>so</think>"),
-    ("</think>blue", "", "</think>blue"),
+THINKING = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}, {"type": "reference"}]}
+FIELDS: dict[str, dict[str, Any]] = {
+    "DeepSeek, Qwen, xAI, SGLang, llama.cpp": {"reasoning_content": "hm"},
+    "Groq, OpenRouter, Ollama, vLLM": {"reasoning": "hm"},
+    "LiteLLM sends both": {"reasoning": "hm", "reasoning_content": "hm"},
+    "MiniMax": {"reasoning": None, "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]},
+    "OpenRouter, summary": {"reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}]},
+    "Ollama's own field": {"thinking": "hm"},
+    "an object": {"thinking": {"content": "hm"}},
+    "an object with an id": {"reasoning": {"content": "hm", "id": "rs_1"}},
+    "a list of texts": {"reasoning": ["h", "m"]},
+    "parts": {"reasoning_content": [{"type": "text", "text": "hm"}]},
+    "GitHub Copilot": {"reasoning_text": "hm", "reasoning_opaque": "abc"},
+    "LiteLLM's blocks": {"thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "x"}]},
+    "Mistral": {"content": [THINKING]},
+    "Anthropic behind a gateway": {"content": [{"type": "thinking", "thinking": "hm", "signature": "Eq"}]},
+    "watsonx": {"content": [{"type": "reasoning", "text": "hm"}]},
+    "Databricks": {"content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}]},
+    "Gemini's flag": {"content": "hm", "extra_content": {"google": {"thought": True}}},
+    "Gemini's flag of a part": {"content": [{"text": "hm", "thought": True}]},
+    "llama.cpp leaves the marks": {"reasoning_content": "<think>hm</think>"},
+    "SGLang with another model's parser": {"reasoning_content": "h", "content": "m</think>"},
+}
+NO_THOUGHTS: dict[str, dict[str, Any]] = {
+    "OpenRouter, encrypted": {"reasoning_details": [{"type": "reasoning.encrypted", "data": "gAAA"}]},
+    "Anthropic, redacted": {"content": [{"type": "redacted_thinking", "data": "Eq"}]},
+    "DeepSeek": {"content": "", "reasoning_content": None},
+    "Gemini's signature": {"extra_content": {"google": {"thought_signature": "Ev4B"}}},
+}
+ANSWERS = [
+    "42",
+    ["42"],
+    [{"type": "text", "text": "42"}],
+    [{"type": "output_text", "text": "42"}],
+    [{"text": "42"}],
+    [{"type": "text", "text": {"value": "42"}}],
 ]
 
 
-def _apart(pieces: list[str]) -> tuple[str, str]:
-    """ThinkBlock and answer."""
-    stream = ThinkBlock()
-    items = [item for piece in pieces for item in stream.feed(piece)] + stream.end()
-    assert all(item.text for item in items)
-    thoughts = "".join(item.text for item in items if not isinstance(item, Delta))
-    return thoughts, "".join(item.text for item in items if isinstance(item, Delta))
+def _read(*deltas: dict[str, Any], finish: str = "stop", **options: Any) -> tuple[Reply, list[Any]]:
+    reply, items = Reply(NO_KEYS, **options), []
+    for delta in deltas:
+        items += reply.take(read_chunk(json.dumps({"choices": [{"delta": delta}]})))[0]
+    items += reply.take(read_chunk(json.dumps({"choices": [{"delta": {}, "finish_reason": finish}]})))[0]
+    return reply, [*items, *reply.end()]
 
 
-@pytest.mark.parametrize(("text", "reasoning", "answer"), TEXTS)
-def test_a_block_is_told_from_the_answer(text: str, reasoning: str, answer: str) -> None:
-    # In one piece blanks before the tag may be many: nothing had to be waited for.
-    if len(text) < 64:
-        assert _apart([text]) == (reasoning, answer)
-    assert _apart(list(text)) == (reasoning, answer)
+@pytest.mark.parametrize("source", FIELDS | NO_THOUGHTS)
+def test_thoughts_in_a_field_are_reasoning(source: str) -> None:
+    fields = (FIELDS | NO_THOUGHTS)[source]
+    streamed = _read(fields, {"content": "42"})[0].completion(None)
+    content = fields.get("content") or []
+    parts = [content] if isinstance(content, str) else content
+    whole_fields = {**fields, "content": [*parts, "42"]} if "extra_content" not in fields else None
+    assert (streamed.text, streamed.reasoning) == ("42", "hm" if source in FIELDS else "")
+    if whole_fields is not None:
+        whole = _read(whole_fields)[0].completion(None)
+        assert (whole.text, whole.reasoning) == (streamed.text, streamed.reasoning)
 
 
-@given(
-    text=st.lists(st.sampled_from(["<think>", "</think>", "<", ">", "/", "think", " ", "a"]), max_size=8),
-    cut=st.integers(0, 40),
+@pytest.mark.parametrize("content", ANSWERS)
+def test_parts_of_text_are_the_answer(content: Any) -> None:
+    assert _read({"content": content})[0].completion(None).text == "42"
+
+
+def test_what_was_sent_as_the_answer_is_recalled_by_a_mark_that_closes_thoughts() -> None:
+    reply, items = _read({"content": "perhaps "}, {"content": "41</think>"}, {"content": "42"})
+    assert items == [Delta("perhaps "), Delta("41"), Thought("", recalls=10), Delta("42")]
+    assert (reply.completion(None).text, reply.completion(None).reasoning) == ("42", "perhaps 41")
+    assert reply.in_prompt
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "answer", "in_prompt"),
+    [
+        ("perhaps</think>42", "stop", "42", True),
+        ("42", "stop", "42", False),
+        ("perhaps", "length", "", True),
+        ("<think>perhaps</think>42", "stop", "42", True),
+    ],
 )
-def test_where_the_stream_is_cut_changes_nothing(text: list[str], cut: int) -> None:
-    whole = "".join(text)
-    assert _apart([whole]) == _apart([whole[:cut], whole[cut:]]) == _apart(list(whole))
-
-
-def test_an_answer_is_handed_on_at_once() -> None:
-    stream = ThinkBlock()
-    assert stream.feed("<t") == []
-    assert stream.feed("he") == [Delta(text="<the")]
-    assert stream.feed("<think>") == [Delta(text="<think>")]
+def test_an_endpoint_whose_prompt_opens_thoughts_sends_none_as_an_answer(
+    text: str, finish: str, answer: str, in_prompt: bool
+) -> None:
+    reply, items = _read(*({"content": letter} for letter in text), finish=finish, in_prompt=True)
+    assert (reply.completion(None).text, reply.in_prompt) == (answer, in_prompt)
+    assert not any(isinstance(item, Thought) and item.recalls for item in items)
+    assert "".join(item.text for item in items if isinstance(item, Delta)) == answer

@@ -22,7 +22,7 @@ async def answered(chat: ChatClient, logprobs: int | None = 0) -> Completion:
 
 
 async def answered_by(*chunks: bytes, logprobs: int | None = 0) -> Completion:
-    async with raw_endpoint(replies(b"".join(chunks) + DONE)) as base_url:
+    async with raw_endpoint(replies(b"".join(chunks) + chunk("stop") + DONE)) as base_url:
         return await answered(client(base_url), logprobs)
 
 
@@ -35,13 +35,13 @@ def tokens(*texts: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "sent"), [(0, {"logprobs": True}), (3, {"logprobs": True, "top_logprobs": 3})]
+    ("number", "sent"), [(0, {"logprobs": True}), (3, {"logprobs": True, "top_logprobs": 3})]
 )
 async def test_they_are_asked_for_and_come_with_each_piece(
-    fake_openai: Served, asked: int, sent: dict[str, Any]
+    fake_openai: Served, number: int, sent: dict[str, Any]
 ) -> None:
     chat = client(fake_openai.base_url)
-    stream = chat.stream(request().messages, sampling=Sampling(logprobs=asked))
+    stream = chat.stream(request().messages, sampling=Sampling(logprobs=number))
     *pieces, end = [item async for item in stream]
     body = fake_openai.settled().body or {}
     assert {name: value for name, value in body.items() if "logprobs" in name} == sent
@@ -55,7 +55,7 @@ async def test_they_are_asked_for_and_come_with_each_piece(
     ]
     first = end.logprobs[0]
     assert (first.token, first.bytes) == ("Simulated", tuple(b"Simulated"))
-    assert [one.logprob for one in first.top] == [-0.25, -0.5, -0.75][:asked]
+    assert [one.logprob for one in first.top] == [-0.25, -0.5, -0.75][:number]
 
 
 async def test_what_was_not_asked_for_is_left_out(fake_openai: Served) -> None:
@@ -106,7 +106,7 @@ async def test_tokens_of_calls_are_left_out() -> None:
         + chunk("tool_calls", content="", logprobs=tokens("<end>"))
     )
     offered = Sampling.model_validate({"logprobs": 0, "tools": {"tools": [{"name": "look"}]}})
-    async with raw_endpoint(replies(body + DONE)) as base_url:
+    async with raw_endpoint(replies(body + chunk("stop") + DONE)) as base_url:
         stream = client(base_url).stream(request().messages, sampling=offered)
         *_, end = [item async for item in stream]
     assert isinstance(end, Completion)
@@ -117,7 +117,7 @@ async def test_an_answer_of_calls_alone_has_none() -> None:
     call = {"index": 0, "id": "a", "function": {"name": "look", "arguments": "{}"}}
     body = chunk(tool_calls=[call]) + chunk("tool_calls", content="", logprobs=tokens("<end>"))
     offered = Sampling.model_validate({"logprobs": 0, "tools": {"tools": [{"name": "look"}]}})
-    async with raw_endpoint(replies(body + DONE)) as base_url:
+    async with raw_endpoint(replies(body + chunk("stop") + DONE)) as base_url:
         *_, end = [item async for item in client(base_url).stream(request().messages, sampling=offered)]
     assert isinstance(end, Completion)
     assert (end.logprobs, len(end.tool_calls)) == ((), 1)
@@ -187,7 +187,7 @@ async def test_what_has_another_shape_is_left_out(logprobs: object) -> None:
 
 
 async def test_too_many_are_broken_off() -> None:
-    body = chunk(content="a", logprobs=tokens(*["a"] * 20)) + DONE
+    body = chunk(content="a", logprobs=tokens(*["a"] * 20)) + chunk("stop") + DONE
     async with raw_endpoint(replies(body)) as base_url:
         (line,) = await lines_of(
             client(base_url, max_characters=100).stream(request().messages, sampling=Sampling(logprobs=0))

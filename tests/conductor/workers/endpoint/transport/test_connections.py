@@ -1,218 +1,154 @@
-"""aiohttp's errors have httpx's names, and a request that met a closed connection is sent once more."""
+"""Proxies and certificates: who connects, whom it trusts, and what is said where a proxy refuses."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import gc
+import re
+import warnings
+from contextlib import suppress
 
-import httpx
 import pytest
 from chat_cases import endpoint
 
-from conductor.workers.endpoint.transport.connections import Connections, DirectTransport
+from conductor.workers.endpoint.client import ChatClient
+from conductor.workers.endpoint.failures import EndpointFailure
+from conductor.workers.endpoint.transport import route
+from conductor.workers.endpoint.transport.connections import Connections
+from conductor.workers.endpoint.transport.direct import DirectTransport
 
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 10\r\n\r\n"
-
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-@asynccontextmanager
-async def serving(handle: Handler) -> AsyncIterator[str]:
-    """The address of a server that handles each connection so."""
-    open_now: set[asyncio.StreamWriter] = set()
-
-    async def handled(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        open_now.add(writer)
-        await handle(reader, writer)
-
-    server = await asyncio.start_server(handled, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-    finally:
-        for writer in open_now:
-            writer.close()
-        server.close()
-
-
-@asynccontextmanager
-async def client(seconds: float = 5.0) -> AsyncIterator[httpx.AsyncClient]:
-    timeout = httpx.Timeout(None, connect=seconds)
-    async with httpx.AsyncClient(transport=DirectTransport(), timeout=timeout) as opened:
-        yield opened
-
-
-async def _asked(reader: asyncio.StreamReader) -> bytes:
-    head = await reader.readuntil(b"\r\n\r\n")
-    await reader.readexactly(3)
-    return head
-
-
-async def _closes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await _asked(reader)
-    writer.close()
-
-
-async def _cuts(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await _asked(reader)
-    writer.write(HEAD + b"half")
-    await writer.drain()
-    writer.close()
-
-
-async def _resets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await _asked(reader)
-    writer.write(HEAD + b"half")
-    await writer.drain()
-    writer.transport.abort()
-
-
-async def _babbles(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await _asked(reader)
-    writer.write(b"220 smtp.example ready\r\n\r\n")
-    await writer.drain()
-
-
-async def _greets(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.write(b"220 smtp.example ready\r\n\r\n")
-    await writer.drain()
+MODELS = b'HTTP/1.1 200 OK\r\ncontent-length: 27\r\n\r\n{"data": [{"id": "alpha"}]}'
+GREETING, GRANTED = b"\x05\x00", b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x09"
+"""What a server of SOCKS 5 answers to a greeting, and to a request to connect (RFC 1928)."""
 
 
 @pytest.mark.parametrize(
-    ("handle", "named"),
+    ("address", "direct"),
     [
-        (_closes, httpx.ReadError),
-        (_cuts, httpx.ReadError),
-        (_resets, httpx.ReadError),
-        (_babbles, httpx.RemoteProtocolError),
+        ("http://127.0.0.1:1/v1", True),
+        ("http://localhost:1/v1", True),
+        ("http://[::1]:1/v1", True),
+        ("http://far.example:1/v1", False),
     ],
 )
-async def test_what_a_server_does_wrong_has_httpxs_name(
-    handle: Handler, named: type[httpx.TransportError]
+async def test_a_proxy_is_for_other_machines_alone(
+    monkeypatch: pytest.MonkeyPatch, address: str, direct: bool
 ) -> None:
-    async with serving(handle) as address, client() as asking:
-        with pytest.raises(named) as raised:
-            await asking.post(address, content=b"ask")
-    assert type(raised.value) is named
-
-
-async def test_a_port_where_nobody_listens_is_a_connect_error(unused_tcp_port: int) -> None:
-    async with client() as asking:
-        with pytest.raises(httpx.ConnectError, match=r"^Connection refused$"):
-            await asking.post(f"http://127.0.0.1:{unused_tcp_port}/", content=b"ask")
-
-
-async def test_a_server_that_speaks_no_tls_is_a_connect_error() -> None:
-    async with serving(_greets) as address, client() as asking:
-        with pytest.raises(httpx.ConnectError):
-            await asking.post(address.replace("http:", "https:"), content=b"ask")
-
-
-@pytest.mark.slow
-async def test_a_connection_that_is_never_taken_is_a_connect_timeout() -> None:
-    """A listener whose queue is full answers no further connection."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(0)
-        address = listener.getsockname()
-        waiting = [socket.socket() for _ in range(4)]
-        for each in waiting:
-            each.setblocking(False)
-            each.connect_ex(address)
-        async with client(seconds=0.1) as asking:
-            with pytest.raises(httpx.ConnectTimeout):
-                await asking.post(f"http://127.0.0.1:{address[1]}/", content=b"ask")
-        for each in waiting:
-            each.close()
-
-
-@pytest.mark.parametrize("reset", [False, True])
-async def test_a_request_on_a_connection_that_its_server_closes_is_sent_once_more(reset: bool) -> None:
-    """Servers close an idle connection at a moment of their own, some by a reset."""
-    seen: list[int] = []
-
-    async def closes_second(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        at = len(seen)
-        seen.append(0)
-        while True:
-            try:
-                await _asked(reader)
-            except asyncio.IncompleteReadError:
-                return
-            seen[at] += 1
-            if at == 0 and seen[0] == 2:
-                if reset:
-                    own: socket.socket = writer.get_extra_info("socket")
-                    # Closed with a time to linger of zero, it sends a reset.
-                    own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                writer.close()
-                return
-            writer.write(HEAD + b"0123456789")
-
-    async with serving(closes_second) as address, client() as asking:
-        first = await asking.post(address, content=b"ask")
-        second = await asking.post(address, content=b"ask")
-    assert (first.content, second.content) == (b"0123456789", b"0123456789")
-    assert seen == [2, 1]
-
-
-async def test_a_request_on_a_new_connection_is_not_repeated() -> None:
-    asked: list[bytes] = []
-
-    async def closes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await _asked(reader))
-        writer.close()
-
-    async with serving(closes) as address, client() as asking:
-        with pytest.raises(httpx.ReadError):
-            await asking.post(address, content=b"ask")
-    assert len(asked) == 1
-
-
-async def test_requests_have_our_headers_and_one_connection_serves_many() -> None:
-    heads: list[bytes] = []
-    opened: list[int] = []
-
-    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        opened.append(1)
-        while True:
-            try:
-                heads.append(await _asked(reader))
-            except asyncio.IncompleteReadError:
-                return
-            writer.write(HEAD + b"0123456789")
-
-    connected = Connections(endpoint("http://127.0.0.1:1/v1"))
-    async with serving(answers) as address:
-        asking = await connected.client()
-        for _ in range(2):
-            await asking.post(address, json="a")
-        await connected.aclose()
-    assert (len(opened), len(heads)) == (1, 2)
-    names = {line.split(b":")[0].decode().lower() for line in heads[0].splitlines()[1:] if line}
-    sent = {"host", "accept", "accept-encoding", "connection", "user-agent", "content-length", "content-type"}
-    assert names == sent
-    assert b"accept-encoding: identity" in heads[0].lower()
-
-
-@pytest.mark.parametrize(
-    ("name", "set_to", "direct"),
-    [
-        ("HTTPS_PROXY", "", True),
-        ("NO_PROXY", "localhost", True),
-        ("HTTPS_PROXY", "http://127.0.0.1:9", False),
-    ],
-)
-async def test_a_proxy_that_is_set_is_left_to_httpx(
-    monkeypatch: pytest.MonkeyPatch, name: str, set_to: str, direct: bool
-) -> None:
-    for each in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(each, raising=False)
-        monkeypatch.delenv(each.upper(), raising=False)
-    monkeypatch.setenv(name, set_to)
-    connected = Connections(endpoint("http://127.0.0.1:1/v1"))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    connected = Connections(endpoint(address))
     opened = await connected.client()
     assert isinstance(opened._transport, DirectTransport) is direct
     await connected.aclose()
+
+
+@pytest.mark.parametrize(("address", "trusts"), [("http://127.0.0.1:1/v1", 0), ("HTTPS://127.0.0.1:1/v1", 1)])
+async def test_certificates_are_read_for_an_encrypted_endpoint_alone(address: str, trusts: int) -> None:
+    route._context.cache_clear()
+    connected = Connections(endpoint(address))
+    await connected.client()
+    await connected.aclose()
+    assert route._context.cache_info().misses == trusts
+
+
+async def _listed(
+    patch: pytest.MonkeyPatch, variable: str, address: str, replies: list[bytes]
+) -> tuple[str, list[bytes]]:
+    """The model that a far endpoint lists through a proxy with these replies, or why it lists none, and what
+    the proxy was sent.
+    """
+    sent: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for reply in replies:
+            sent.append(await reader.read(4096))
+            writer.write(reply)
+        with suppress(ConnectionError):
+            await writer.drain()
+            writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        name, value = variable.split("=")
+        patch.setenv(name, value.replace("PORT", str(port)))
+        client = ChatClient(endpoint(address), name="w")
+        try:
+            listed = " ".join(model.name for model in await client.served())
+        except EndpointFailure as failure:
+            listed = re.sub(rf"\b{port}\b", "PORT", str(failure))
+        await client.aclose()
+    with warnings.catch_warnings():
+        # httpcore leaves a connection open where a server of SOCKS refuses.
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+    return listed, sent
+
+
+@pytest.mark.parametrize(
+    ("variable", "address", "replies", "listed", "sent"),
+    [
+        ("HTTP_PROXY=http://127.0.0.1:PORT", "http://far.example/v1", [MODELS], "alpha", b"GET http://far"),
+        (
+            "HTTP_PROXY=127.0.0.1:PORT",
+            "http://far.example/v1",
+            [b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n"],
+            "w: far.example answered 407 Proxy Authentication Required; write its user and password into the "
+            "variable of the proxy, as http://USER:PASSWORD@HOST:PORT.",
+            b"GET http://far",
+        ),
+        (
+            "ALL_PROXY=http://user:secret@127.0.0.1:PORT",
+            "https://far.example/v1",
+            [b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n"],
+            "w: far.example cannot be reached through the proxy 127.0.0.1:PORT of ALL_PROXY (407 Proxy "
+            "Authentication Required); check ALL_PROXY and base_url in the pool file, or name its host in "
+            "NO_PROXY.",
+            b"CONNECT far.example:443",
+        ),
+        (
+            "HTTPS_PROXY=http://127.0.0.1:9",
+            "https://far.example/v1",
+            [],
+            "w: far.example cannot be reached through the proxy 127.0.0.1:9 of HTTPS_PROXY (All connection "
+            "attempts failed); check HTTPS_PROXY and base_url in the pool file, or name its host in "
+            "NO_PROXY.",
+            b"",
+        ),
+        (
+            "ALL_PROXY=socks://127.0.0.1:PORT",
+            "http://far.example/v1",
+            [GREETING, GRANTED, MODELS],
+            "alpha",
+            b"\x05\x01\x00\x03\x0bfar.example",
+        ),
+        (
+            "ALL_PROXY=socks5h://127.0.0.1:PORT",
+            "http://far.example/v1",
+            [GREETING, b"\x05\x02" + GRANTED[2:]],
+            "w: far.example cannot be reached through the proxy 127.0.0.1:PORT of ALL_PROXY (Proxy Server "
+            "could not connect: Connection not allowed by ruleset.); check ALL_PROXY and base_url in the "
+            "pool file, or name its host in NO_PROXY.",
+            b"\x05\x01\x00\x03\x0bfar.example",
+        ),
+        (
+            "HTTPS_PROXY=socks4://127.0.0.1:PORT",
+            "https://far.example/v1",
+            [],
+            "w: far.example cannot be reached: HTTPS_PROXY names no proxy that can be used "
+            "(socks4://127.0.0.1:PORT): its scheme is none of http, https, socks5 and socks5h; write it as "
+            "http://HOST:PORT, unset it, or name the address in NO_PROXY.",
+            b"",
+        ),
+    ],
+)
+async def test_a_proxy_is_used_and_named_where_it_refuses(
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    address: str,
+    replies: list[bytes],
+    *,
+    listed: str,
+    sent: bytes,
+) -> None:
+    words, requests = await _listed(monkeypatch, variable, address, replies)
+    assert words == listed
+    assert sent in b"".join(requests)

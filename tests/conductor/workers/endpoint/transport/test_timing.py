@@ -13,14 +13,14 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from chat_cases import asked, client, completed, endpoint, request
+from chat_cases import ask, client, completed, endpoint, request
 from fake_openai import Served
 from raw_endpoint import DONE, chunk, head, raw_endpoint
 from simulated_time import in_simulated_time, now
 
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
 from conductor.workers.endpoint.transport import timing
-from conductor.workers.endpoint.transport.timing import LONGEST_PAUSE, Call, Traffic, traffic_of
+from conductor.workers.endpoint.transport.timing import Call, Traffic, traffic_of
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.pool.pool import Pool, read_pool
 from conductor.workers.stream import Opened
@@ -35,7 +35,7 @@ def no_traffic(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- the queue ---------------------------------------------------------------------------------------
 
 
-async def _begun(
+async def _starts(
     traffic: Traffic,
     *,
     requests: int,
@@ -44,16 +44,16 @@ async def _begun(
     per_minute: float | None = None,
 ) -> list[tuple[int, float]]:
     """Which request began when, each started in its order."""
-    begun: list[tuple[int, float]] = []
+    starts: list[tuple[int, float]] = []
 
     async def one(number: int) -> None:
         await traffic.enter(concurrency=concurrency, per_minute=per_minute)
-        begun.append((number, round(now(), 6)))
+        starts.append((number, round(now(), 6)))
         await asyncio.sleep(lasting)
         traffic.leave()
 
     await asyncio.gather(*(one(number) for number in range(requests)))
-    return begun
+    return starts
 
 
 async def _entered(
@@ -80,20 +80,20 @@ async def _entered(
 def test_requests_begin_in_order_as_soon_as_they_may(
     concurrency: int | None, per_minute: float | None, times: list[float]
 ) -> None:
-    beginnings = _begun(Traffic(), requests=5, lasting=10, concurrency=concurrency, per_minute=per_minute)
+    beginnings = _starts(Traffic(), requests=5, lasting=10, concurrency=concurrency, per_minute=per_minute)
     assert in_simulated_time(beginnings) == list(enumerate(times))
 
 
 def test_a_request_that_is_cancelled_leaves_its_place_to_the_next() -> None:
     async def scenario() -> list[tuple[int, float]]:
         traffic = Traffic()
-        await _begun(traffic, requests=1)
+        await _starts(traffic, requests=1)
         waiting = asyncio.create_task(traffic.enter(concurrency=1, per_minute=1))
         await asyncio.sleep(1)
         waiting.cancel()
         with suppress(asyncio.CancelledError):
             await waiting
-        return await _begun(traffic, requests=2, concurrency=1, per_minute=1)
+        return await _starts(traffic, requests=2, concurrency=1, per_minute=1)
 
     assert in_simulated_time(scenario()) == [(0, 60), (1, 120)]
 
@@ -205,6 +205,7 @@ concurrency = {concurrency}
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_a_pool_that_was_saved_again_takes_no_more_than_it_may(tmp_path: Path) -> None:
     file = tmp_path / "pool.toml"
@@ -218,7 +219,7 @@ async def test_a_pool_that_was_saved_again_takes_no_more_than_it_may(tmp_path: P
         arrived.put_nowait(None)
         await go.wait()
         under_way -= 1
-        writer.write(head() + chunk(content="a") + DONE)
+        writer.write(head() + chunk(content="a") + chunk("stop") + DONE)
 
     async def all_of(pool: Pool) -> None:
         async with Opened(pool["alpha"].stream(request())) as items:
@@ -226,10 +227,10 @@ async def test_a_pool_that_was_saved_again_takes_no_more_than_it_may(tmp_path: P
                 pass
 
     def saved(base_url: str, *, concurrency: int, comment: str = "") -> Pool:
-        file.write_text(comment + POOL.format(base_url=base_url, concurrency=concurrency))
+        file.write_text(comment + POOL.format(base_url=base_url, concurrency=concurrency), encoding="utf-8")
         return read_pool(file)
 
-    async with raw_endpoint(slow) as base_url, asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with raw_endpoint(slow) as base_url, asyncio.timeout(60), asyncio.TaskGroup() as group:
         group.create_task(all_of(saved(base_url, concurrency=1)))
         await arrived.get()
         gc.collect()
@@ -242,12 +243,13 @@ async def test_a_pool_that_was_saved_again_takes_no_more_than_it_may(tmp_path: P
     assert most <= 2
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_a_limit_of_a_minute_outlives_the_client(fake_openai: Served) -> None:
     keys = {"requests_per_minute": 1, "total": 5}
-    await completed(asked(client(fake_openai.base_url, **keys)))
+    await completed(ask(client(fake_openai.base_url, **keys)))
     gc.collect()
-    waiting = asyncio.create_task(completed(asked(client(fake_openai.base_url, **keys))))
+    waiting = asyncio.create_task(completed(ask(client(fake_openai.base_url, **keys))))
     done, _ = await asyncio.wait([waiting], timeout=0.3)
     assert not done
     waiting.cancel()
@@ -277,10 +279,10 @@ def test_the_wait_for_a_place_is_not_the_calls_own_time() -> None:
         await first.enter()
         asyncio.get_running_loop().call_later(100, first.leave)
         deadlines = await second.enter()
-        begun = now()
+        start = now()
         with pytest.raises(TimeoutError):
             await deadlines.within(asyncio.Event().wait())
-        return begun, now()
+        return start, now()
 
     assert in_simulated_time(scenario()) == (100, 110)
 
@@ -292,7 +294,7 @@ def test_all_attempts_share_one_time() -> None:
         call.leave()
         await asyncio.sleep(4)
         assert call.retry(_failure(retry_after=5), withdrawn=0).attempt == 1
-        with pytest.raises(EndpointFailure, match="asking again after 6"):
+        with pytest.raises(EndpointFailure, match="asking again after the 6 seconds that it asks for"):
             call.retry(_failure(retry_after=6), withdrawn=0)
         deadlines = await call.enter()
         with pytest.raises(TimeoutError):
@@ -333,13 +335,32 @@ def test_a_failure_that_will_not_pass_is_not_waited_for() -> None:
         _call(retries=3).retry(last, withdrawn=0)
 
 
-def test_what_a_server_asks_for_is_waited_with_a_little_more_up_to_a_limit() -> None:
+def test_what_a_server_asks_for_is_waited_with_a_little_more() -> None:
     assert _pauses(_call(), _failure(retry_after=0)) == [0]
-    assert all(20 <= pause <= 22 for pause in _pauses(_call(retries=20), *[_failure(retry_after=20)] * 20))
-    assert _call().retry(_failure(retry_after=60), withdrawn=0).message == "it is busy."
-    long = _call().retry(_failure(retry_after=3_600), withdrawn=0)
-    assert LONGEST_PAUSE <= long.seconds <= LONGEST_PAUSE * 1.1
-    assert long.message == "it is busy; it asks for 3,600 seconds, of which 60 are waited."
+    patient = _call(retries=20, total=600)
+    assert all(20 <= pause <= 22 for pause in _pauses(patient, *[_failure(retry_after=20)] * 20))
+    assert patient._pauses == 20
+
+
+@pytest.mark.parametrize(
+    ("delay", "named"), [(9.5, "9.5 seconds"), (3_600, "3,600 seconds"), (99_999_999, "99,999,999 seconds")]
+)
+def test_a_call_fails_at_once_where_a_server_asks_for_more_than_is_left_of_its_time(
+    delay: float, named: str
+) -> None:
+    async def scenario() -> float:
+        call = _call()
+        await call.enter()
+        call.leave()
+        await asyncio.sleep(1)
+        expected = (
+            f"it is busy, and asking again after the {named} that it asks for would pass the 10 seconds"
+        )
+        with pytest.raises(EndpointFailure, match=expected):
+            call.retry(_failure(retry_after=delay), withdrawn=0)
+        return now()
+
+    assert in_simulated_time(scenario()) == 1
 
 
 # -- which failures pass, and when -------------------------------------------------------------------
@@ -372,6 +393,9 @@ def test_statuses_that_may_pass_are_asked_again(transient: bool, codes: list[int
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
         ("Wed, 21 Oct 2015 07:28:00", 0.0),
         ("Wed, 99 Oct 2015 07:28:00 GMT", None),
+        ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
+        ("Wed, 21 Oct 2015 07:28:00 +99999999999999999999", None),
+        ("Sat, 01 Jan 0001 00:00:00 +1400", 0.0),
     ],
 )
 def test_the_pause_a_server_asks_for_is_read(header: str, seconds: float | None) -> None:

@@ -120,7 +120,7 @@ def test_a_long_entry_is_cut():
 
 
 @pytest.mark.parametrize(
-    ("asked", "wishes"),
+    ("message", "wishes"),
     [
         ({"wishes": [{"reader": 2, "read": 1, "sees": True}], "at": 5}, (Wish(2, 1, True),)),
         ({"wishes": [{"reader": 0, "read": -1, "sees": False}], "at": 5}, (Wish(0, BEFORE, False),)),
@@ -130,15 +130,15 @@ def test_a_long_entry_is_cut():
         (None, ()),
     ],
 )
-def test_what_comes_from_the_browser_is_read_with_care(asked, wishes):
-    assert wishes_of(asked) == wishes
+def test_what_comes_from_the_browser_is_read_with_care(message, wishes):
+    assert wishes_of(message) == wishes
 
 
 def test_wishes_give_and_take_access_and_the_round_before():
     workflow = Workflow.of([Step(instruction=str(at), worker="alpha") for at in range(3)])
-    given = granted(workflow, [Wish(2, 0, True), Wish(2, 1, True), Wish(1, BEFORE, True), Wish(2, 0, False)])
-    assert [step.access for step in given.steps] == [(), (), (1,)]
-    assert [step.sees_previous for step in given.steps] == [False, True, False]
+    after = granted(workflow, [Wish(2, 0, True), Wish(2, 1, True), Wish(1, BEFORE, True), Wish(2, 0, False)])
+    assert [step.access for step in after.steps] == [(), (), (1,)]
+    assert [step.sees_previous for step in after.steps] == [False, True, False]
     assert note_of([Wish(2, 0, True), Wish(2, 1, True)]) == "Step 3: access"
     assert note_of([Wish(2, 0, True), Wish(0, BEFORE, True)]) == "Steps 1, 3: access"
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from conductor.drawing.marks import MARKS
 from conductor.engine.schedule import BlastRadius
 from conductor.runs.state import RunState
 from conductor.runs.step_state import Retry, StepState
@@ -49,8 +50,19 @@ def run_of(**step):
     ],
 )
 def test_a_card_shows_its_step_of_the_run(run, status, note):
-    shown = content(run=run)
-    assert (shown.status, shown.note) == (status, note)
+    card = content(run=run)
+    assert (card.status, card.note) == (status, note)
+
+
+def test_a_card_has_the_mark_of_the_worker_that_answers_in_the_colour_that_was_chosen():
+    pool = {
+        "w": WorkerCard(name="w", kind="model", strengths="", model="m", colour="teal"),
+        "v": WorkerCard(name="v", kind="model", strengths="", model="m", colour="red"),
+    }
+    assert content(cards=pool).mark == MARKS["teal"]
+    assert (
+        content(run=run_of(status="running", stand_in="v", started_at=1.0), cards=pool).mark == MARKS["red"]
+    )
 
 
 def test_a_card_counts_the_notes_on_its_step():
@@ -73,12 +85,12 @@ def test_a_card_says_that_its_worker_has_no_answer():
 def test_after_an_edit_a_card_shows_what_a_rerun_would_do(reused, status, note):
     radius = BlastRadius(
         runs=frozenset({0} - reused),
-        known=dict.fromkeys(reused, PINNED),
+        outputs=dict.fromkeys(reused, PINNED),
         spared=frozenset(),
         edited=frozenset(),
     )
-    shown = content(OTHER, run=run_of(status="failed"), radius=radius)
-    assert (shown.status, shown.note) == (status, note)
+    card = content(OTHER, run=run_of(status="failed"), radius=radius)
+    assert (card.status, card.note) == (status, note)
 
 
 def test_an_edited_workflow_that_cannot_run_claims_nothing_of_the_last_run():
@@ -94,7 +106,7 @@ def test_a_card_says_where_no_model_answers(cards, badges):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"),
+    ("seconds", "text"),
     [
         (0.0, "<1 ms"),
         (0.0421, "42 ms"),
@@ -104,8 +116,8 @@ def test_a_card_says_where_no_model_answers(cards, badges):
         (150, "2.5 min"),
     ],
 )
-def test_durations_are_short_at_any_size(seconds, shown):
-    assert duration(seconds) == shown
+def test_durations_are_short_at_any_size(seconds, text):
+    assert duration(seconds) == text
 
 
 def test_steps_are_named_by_their_number_from_one_and_their_title():
@@ -114,8 +126,8 @@ def test_steps_are_named_by_their_number_from_one_and_their_title():
 
 def test_a_pinned_step_whose_inputs_changed_says_so_on_its_card():
     pinned = ONE.with_pin(0, PINNED)
-    (shown,) = card_contents(pinned, run=None, radius=None, cards={}, now=0, pin_changed={0})
-    assert (shown.note, shown.remark) == ("pinned", "pinned, inputs changed")
+    (card,) = card_contents(pinned, run=None, radius=None, cards={}, now=0, pin_changed={0})
+    assert (card.note, card.remark) == ("pinned", "pinned, inputs changed")
     assert (content(pinned).note, content(pinned).remark) == ("pinned", "")
 
 
@@ -136,13 +148,13 @@ BEGINNING = "Result · It is 41 and more and more and more and more and more and
 def test_a_card_shows_the_beginning_of_an_output_and_the_end_of_one_that_is_being_written(
     step, excerpt, streams
 ):
-    shown = content(run=run_of(**step))
-    assert (shown.excerpt, shown.streams) == (excerpt, streams)
-    assert len(shown.excerpt) <= 90
+    card = content(run=run_of(**step))
+    assert (card.excerpt, card.streams) == (excerpt, streams)
+    assert len(card.excerpt) <= 90
 
 
 @pytest.mark.parametrize(
-    ("output", "given"),
+    ("output", "label"),
     [
         (None, ""),
         (ANSWER, "Result · It is 41 and m…"),
@@ -150,15 +162,15 @@ def test_a_card_shows_the_beginning_of_an_output_and_the_end_of_one_that_is_bein
         (ANSWER.model_copy(update={"text": "word " * 4_000}), "~5.0k tokens"),
     ],
 )
-def test_an_edge_carries_the_first_words_of_an_output_and_the_length_of_a_long_one(output, given):
+def test_an_edge_carries_the_first_words_of_an_output_and_the_length_of_a_long_one(output, label):
     run = run_of(status="finished", output=output, text="" if output is None else output.text)
-    assert content(run=run).gives == given
-    assert len(given) <= 24
+    assert content(run=run).gives == label
+    assert len(label) <= 24
 
 
 def test_a_card_shows_the_output_that_a_rerun_would_keep():
     radius = BlastRadius(
-        runs=frozenset(), known={0: ANSWER}, spared=frozenset(), edited=frozenset(), kept=frozenset()
+        runs=frozenset(), outputs={0: ANSWER}, spared=frozenset(), edited=frozenset(), kept_steps=frozenset()
     )
     assert content(OTHER, run=run_of(status="failed"), radius=radius).excerpt == BEGINNING
     assert content(ONE.with_pin(0, ANSWER)).excerpt == BEGINNING
@@ -179,7 +191,7 @@ USED = Usage(prompt_tokens=1000, completion_tokens=312, cost=0.0214)
         ({"status": "running", "retries": ASKED_TWICE, "text": "So"}, ("1 retry",)),
         ({"status": "finished", "usage": Usage(prompt_tokens=9)}, ()),
         ({"status": "finished", "usage": USED, "reused": True}, ()),
-        ({"status": "finished", "usage": USED, "kept": "pinned"}, ()),
+        ({"status": "finished", "usage": USED, "kept_because": "pinned"}, ()),
     ],
 )
 def test_a_card_counts_what_its_call_took_as_far_as_that_is_known(step, figures):
@@ -187,5 +199,5 @@ def test_a_card_counts_what_its_call_took_as_far_as_that_is_known(step, figures)
 
 
 def test_a_failed_card_says_why():
-    shown = content(run=run_of(status="failed", message="The server has no model 'm'."))
-    assert shown.remark == "The server has no model 'm'."
+    card = content(run=run_of(status="failed", message="The server has no model 'm'."))
+    assert card.remark == "The server has no model 'm'."

@@ -35,13 +35,13 @@ def plan(text: str | None, *, attempt: int = 1, round: int = 1) -> Plan:
 
 
 def workflow(text: str) -> Workflow:
-    found = parse(text, workers=WORKERS).workflow
-    assert found is not None
-    return found
+    reading = parse(text, workers=WORKERS).workflow
+    assert reading is not None
+    return reading
 
 
 def test_every_plan_of_a_text_is_a_choice_and_one_counts() -> None:
-    choices = choices_of_text(plan(f"{ONE}\nRather:\n{TWO}\nOr:\n{BROKEN}"), shown=workflow(ONE))
+    choices = choices_of_text(plan(f"{ONE}\nRather:\n{TWO}\nOr:\n{BROKEN}"), current=workflow(ONE))
     assert [(choice.name, choice.verdict, choice.remarks) for choice in choices] == [
         ("Plan 1", "valid", ()),
         ("Plan 2", "valid", ("counts as the last valid one",)),
@@ -58,7 +58,7 @@ def test_every_plan_of_a_text_is_a_choice_and_one_counts() -> None:
 
 
 def test_where_none_is_valid_the_last_one_counts() -> None:
-    choices = choices_of_text(plan(f"{BROKEN}\nOr:\n{BROKEN}"), shown=None)
+    choices = choices_of_text(plan(f"{BROKEN}\nOr:\n{BROKEN}"), current=None)
     assert [choice.remarks for choice in choices] == [(), ("counts as the last one; none is valid",)]
 
 
@@ -66,7 +66,7 @@ def test_equal_alternatives_are_one_choice_under_all_their_numbers() -> None:
     batch = [
         plan(text, attempt=at) for at, text in enumerate((ONE, None, TWO, f"Hm.\n{ONE}", BROKEN), start=1)
     ]
-    choices = choices_of_batch(batch, shown=None)
+    choices = choices_of_batch(batch, current=None)
     assert [(choice.name, choice.verdict) for choice in choices] == [
         ("Alternatives 1 and 4", "valid"),
         ("Alternative 2", "no plan"),
@@ -78,13 +78,13 @@ def test_equal_alternatives_are_one_choice_under_all_their_numbers() -> None:
 
 
 def test_alternatives_without_a_plan_in_their_text_say_why() -> None:
-    (choice,) = choices_of_batch([plan("Let me see.")], shown=workflow(ONE))
+    (choice,) = choices_of_batch([plan("Let me see.")], current=workflow(ONE))
     assert (choice.verdict, choice.candidate) == ("no plan", None)
     assert "There is no plan in the text" in choice.problems[0]
 
 
 def test_a_later_rounds_alternative_may_keep_the_answer() -> None:
-    (choice,) = choices_of_batch([plan(KEEP, round=2)], shown=workflow(ONE))
+    (choice,) = choices_of_batch([plan(KEEP, round=2)], current=workflow(ONE))
     assert (choice.verdict, choice.workflow, choice.problems) == ("keeps the answer", None, ())
 
 
@@ -92,13 +92,13 @@ def test_many_workers_are_named_in_short() -> None:
     names = [f"w{at}" for at in range(9)]
     text = plan_text(*((at, "do", "[]") for at in range(9)))
     report = parse(text, workers=names, max_steps=9)
-    (choice,) = choices_of_text(plan(ONE).model_copy(update={"report": report}), shown=None)
+    (choice,) = choices_of_text(plan(ONE).model_copy(update={"report": report}), current=None)
     assert choice.shape == "general · 9 steps · w0, w1, w2, w3 and 5 more"
 
 
 def test_the_panel_shows_the_plan_of_the_text_that_is_used() -> None:
-    kept = plan(f"{ONE}\nRather:\n{TWO}")
-    assert as_used(kept, workflow(TWO)) is kept
-    used = as_used(kept, workflow(ONE))
+    current = plan(f"{ONE}\nRather:\n{TWO}")
+    assert as_used(current, workflow(TWO)) is current
+    used = as_used(current, workflow(ONE))
     assert used.report.chosen == 0
-    assert as_used(kept, workflow(ONE).with_worker(0, "gamma")) is kept
+    assert as_used(current, workflow(ONE).with_worker(0, "gamma")) is current

@@ -47,8 +47,8 @@ def test_a_snippet_asks_the_question_letter_for_letter(language: str, query: str
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 def test_javascript_reads_the_question_as_it_is() -> None:
     script = f"process.stdout.write(JSON.stringify({quoted(HOSTILE)}))"
-    found = subprocess.run(["node", "-e", script], capture_output=True, check=True, timeout=60)
-    assert json.loads(found.stdout) == HOSTILE
+    process = subprocess.run(["node", "-e", script], capture_output=True, check=True, timeout=60)
+    assert json.loads(process.stdout) == HOSTILE
     assert quoted(HOSTILE) in snippets(url=URL, model=MODEL, query=HOSTILE)["JavaScript"]
 
 

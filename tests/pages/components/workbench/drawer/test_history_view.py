@@ -21,7 +21,7 @@ def rows(bench, session):
 
 @pytest.mark.slow
 def test_a_row_says_what_was_done_by_whom_and_what_was_run(bench, session, three):
-    assert bench.running.start(session).done.wait(10)
+    assert bench.running.start(session).done.wait(60)
     bench.editing.edit(session, three.with_worker(0, "beta"), note="Step 1: alpha to beta", author="Ada")
     newest, first = rows(bench, session)
     assert (newest.note, newest.facts[0], newest.standing) == ("Step 1: alpha to beta", "by Ada", "current")

@@ -21,7 +21,7 @@ def texts(elements):
 @pytest.fixture
 def ran(bench, session):
     """A session whose workflow was run to the end, and that run."""
-    assert bench.running.start(session).done.wait(timeout=10)
+    assert bench.running.start(session).done.wait(timeout=60)
     bench.activities.wait(session)  # which ends a moment after its run
     return session, bench.store.runs.latest(session)
 
@@ -46,8 +46,8 @@ def test_a_run_that_is_over_has_a_timeline_with_what_its_edges_cost(app, bench, 
     page.run()
     assert not page.exception
     assert any(text.startswith("Critical path") for text in texts(page.caption))
-    shown = [*texts(page.markdown), *texts(page.caption)]
-    assert any("edge" in text for text in shown)
+    lines = [*texts(page.markdown), *texts(page.caption)]
+    assert any("edge" in text for text in lines)
 
 
 def test_all_edges_are_listed_on_demand(app, bench, ran):
@@ -184,13 +184,13 @@ def test_a_live_run_has_a_timeline_that_cannot_be_replayed(app, bench, session, 
     view = SessionView.load(bench, session, replay=replay)
     assert (view.replay, view.moves) == (None, True)
     bench.running.stop(session)
-    assert live.done.wait(timeout=10)
+    assert live.done.wait(timeout=60)
 
 
 def test_a_run_of_one_step_has_a_timeline_without_edges(app, url, bench):
     session = bench.ask("Alone?").id
     bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
-    assert bench.running.start(session).done.wait(timeout=10)
+    assert bench.running.start(session).done.wait(timeout=60)
     page = app(session=session)
     page.session_state["panel"] = "Timeline"
     page.run()
@@ -200,12 +200,13 @@ def test_a_run_of_one_step_has_a_timeline_without_edges(app, url, bench):
         assert store.runs.latest(session).status == "finished"
 
 
+@pytest.mark.thorough
 def test_any_run_that_is_over_can_be_chosen_and_replayed(app, bench, ran, three):
     session, first = ran
     edited = bench.editing.edit(
         session, three.with_worker(1, "alpha"), note="By hand", head=bench.store.revisions.head(session)
     )
-    assert bench.running.start(session).done.wait(timeout=10)
+    assert bench.running.start(session).done.wait(timeout=60)
     second = bench.store.runs.latest(session)
     page = app(session=session)
     page.session_state["panel"] = "Timeline"

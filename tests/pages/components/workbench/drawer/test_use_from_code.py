@@ -22,11 +22,11 @@ class MadeUp:
     """An API that answers, or refuses where it is asked to."""
 
     def __init__(self) -> None:
-        self.asked = []
+        self.requests = []
         self.refuses = False
 
     async def __call__(self, request):
-        self.asked.append((request.headers["authorization"], await request.json()))
+        self.requests.append((request.headers["authorization"], await request.json()))
         if self.refuses:
             return JSONResponse({"error": {"message": HOSTILE}}, status_code=503)
         account = {"session": "another", "label": "simulated"}
@@ -64,7 +64,7 @@ def snippets(page):
 def tried(page, session):
     """The page once the attempt is over."""
     page.button(key="code-try").click().run()
-    page.session_state[f"code-attempt-{session}"].future.result(timeout=30)
+    page.session_state[f"code-attempt-{session}"].future.result(timeout=60)
     page.run()
     assert not page.exception
     return page
@@ -100,13 +100,14 @@ def test_the_question_stays_while_another_view_is_shown(page, session):
     assert page.text_area(key=f"code-query-{session}").value == "Why so?"
 
 
+@pytest.mark.thorough
 def test_an_attempt_goes_through_the_api_and_leads_to_its_session(api, page, session):
     page.text_area(key=f"code-query-{session}").set_value("Why so?").run()
     tried(page, session)
-    [(key, asked)] = api.asked
+    [(key, request)] = api.requests
     assert key == f"Bearer {OWN_KEY}"
-    assert (asked["model"], asked["messages"][0]["content"]) == (model(page, session), "Why so?")
-    assert any(text.startswith(f"{asked['model']} · ") for text in texts_of(page))
+    assert (request["model"], request["messages"][0]["content"]) == (model(page, session), "Why so?")
+    assert any(text.startswith(f"{request['model']} · ") for text in texts_of(page))
     page.button(key="code-open").click().run()
     assert page.query_params["session"] == "another"
 

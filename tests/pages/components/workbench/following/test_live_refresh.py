@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 
 import pytest
 import streamlit as st
+from waiting import until
 
 from conductor.errors import StorageError
 from conductor.workflow.model import Step, Workflow
@@ -28,11 +28,11 @@ def loads(monkeypatch):
     """The sessions read from the store, one entry for each time."""
     load, read = SessionView.load, []
 
-    def counted(bench, session, **options):
+    def load_and_count(bench, session, **options):
         read.append(session)
         return load(bench, session, **options)
 
-    monkeypatch.setattr(SessionView, "load", counted)
+    monkeypatch.setattr(SessionView, "load", load_and_count)
     return read
 
 
@@ -41,9 +41,7 @@ def running(bench, session):
     """The session while a slow step of it runs."""
     bench.editing.edit(session, Workflow.of([Step(instruction="Wait.", worker="slow")]), note="Slow")
     bench.running.start(session)
-    until = time.monotonic() + 5
-    while not SessionView.load(bench, session).moves and time.monotonic() < until:
-        time.sleep(0.01)
+    until(lambda: SessionView.load(bench, session).moves)
     yield session
     bench.running.stop(session)
 
@@ -71,7 +69,7 @@ def test_all_fragments_of_a_tick_share_one_reading_of_a_running_session(bench, t
 def test_the_page_of_a_run_has_one_timer_and_no_fragment_one_of_its_own(app, running, monkeypatch):
     fragment, watch, timers = st.fragment, live_refresh.watch, []
 
-    def counted(part, *, key, run_every=None):
+    def count_timers(part, *, key, run_every=None):
         timers.extend([] if run_every is None else [key])
         return fragment(part, key=key, run_every=run_every)
 
@@ -79,14 +77,14 @@ def test_the_page_of_a_run_has_one_timer_and_no_fragment_one_of_its_own(app, run
         timers.append(every)
         watch(tab, marks, every=every, on_tick=on_tick)
 
-    monkeypatch.setattr(st, "fragment", counted)
+    monkeypatch.setattr(st, "fragment", count_timers)
     monkeypatch.setattr(live_refresh, "watch", watched)
     assert not app("workbench", running).exception
     assert timers == [RUN_MILLISECONDS]
 
 
 @pytest.mark.parametrize(
-    ("seen", "drawn"),
+    ("seen", "expected"),
     [
         (("live", False), ["state", "canvas", "live"]),
         (("step", False), ["state", "canvas", "inspector"]),
@@ -94,18 +92,18 @@ def test_the_page_of_a_run_has_one_timer_and_no_fragment_one_of_its_own(app, run
         (("answer", True), ["state", "canvas", "panels"]),
     ],
 )
-def test_a_tick_draws_only_what_moves_and_is_seen(desk, running, monkeypatch, seen, drawn):
-    (bench, tab), asked = desk, []
+def test_a_tick_draws_only_what_moves_and_is_seen(desk, running, monkeypatch, seen, expected):
+    (bench, tab), keys = desk, []
     current = CurrentView(bench, tab, running)
     monkeypatch.setattr(live_refresh, "_fragment", lambda *_: None)
-    monkeypatch.setattr(tab, "redraw", asked.extend)
+    monkeypatch.setattr(tab, "redraw", keys.extend)
     reads, tab.panel_moves = seen
     st.session_state["changes"] = SimpleNamespace(tick=reads)
     parts = {"state": "always", "canvas": "always", "inspector": "step", "live": "live", "panels": "drawer"}
     for key, follows in {**parts, "composer": None}.items():
         current.fragment(key, print, follows=follows)
     current.tick()
-    assert asked == drawn
+    assert keys == expected
 
 
 def test_a_page_that_stands_still_is_read_again_when_a_fragment_is_drawn_again(bench, tab, session, loads):
@@ -126,7 +124,7 @@ def test_a_run_of_the_page_reads_its_session_once(app, bench, session, loads):
     page = app("workbench", session)
     assert not page.exception
     assert loads == [session]
-    bench.running.start(session).done.wait(10)
+    bench.running.start(session).done.wait(60)
     loads.clear()
     page.run()
     assert loads == [session]

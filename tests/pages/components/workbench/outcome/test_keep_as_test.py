@@ -10,7 +10,7 @@ from studio.evaluation.team_tests import TeamTests
 @pytest.fixture
 def ran(bench, session):
     """The session after a run, and that run's id."""
-    assert bench.running.start(session).done.wait(10)
+    assert bench.running.start(session).done.wait(60)
     return session, bench.store.runs.latest(session).id
 
 
@@ -33,6 +33,7 @@ def test_there_is_nothing_to_keep_before_a_run(app, session):
     assert not [each for each in page.get("popover") if "as a test" in each.proto.popover.label]
 
 
+@pytest.mark.thorough
 def test_the_answer_is_proposed_and_kept_with_its_check_and_set(app, bench, ran):
     session, run = ran
     page = opened(app, session, run)
@@ -76,8 +77,8 @@ def test_what_cannot_be_a_test_is_refused_and_the_fields_stay(app, bench, ran, f
 def test_a_question_that_was_kept_in_another_tab_meanwhile_is_refused(app, bench, ran):
     session, run = ran
     page = opened(app, session, run)
-    kept = TeamTests(bench.store).keep(session, accepted="first")
+    test = TeamTests(bench.store).keep(session, accepted="first")
     page = keep(page, run, accepted="second")
     assert not page.exception
     assert "has this question already" in page.error[0].value
-    assert bench.store.tests.of_set("team") == (kept,)
+    assert bench.store.tests.of_set("team") == (test,)

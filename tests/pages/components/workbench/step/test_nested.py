@@ -27,7 +27,7 @@ from pages.components.workbench.step.nested import inner_facts
 from pages.components.workbench.step.nested_path import Inside, Level, places, round_names
 
 RUN = fold(events())
-TOLD = events()
+EVENTS = events()
 
 
 def content(state, step):
@@ -66,17 +66,17 @@ def test_rounds_are_named_by_their_attempt_only_where_there_were_several():
 def test_a_graph_opens_and_closes_below_the_way_it_stands_on(tab):
     inside = Inside("s")
     assert (inside.way, inside.reveal) == ((), None)
-    inside.asked({"step": 1, "open": True}, above=())
+    inside.carry_out({"step": 1, "open": True}, above=())
     first = inside.reveal
-    inside.asked({"step": 1, "open": True}, above=(Level(1, 1),))
+    inside.carry_out({"step": 1, "open": True}, above=(Level(1, 1),))
     assert inside.way == (Level(1, 1), Level(1))
     assert inside.reveal != first
     inside.look_at(0)
     assert inside.way == (Level(1, 1), Level(1, 0))
-    inside.asked({"step": 1, "open": False}, above=(Level(1, 1),))
+    inside.carry_out({"step": 1, "open": False}, above=(Level(1, 1),))
     assert inside.way == (Level(1, 1),)
     for nonsense in (None, {}, {"step": "1", "open": True}, {"step": -1, "open": True}):
-        inside.asked(nonsense, above=())
+        inside.carry_out(nonsense, above=())
     assert inside.way == (Level(1, 1),)
     assert Inside("other").way == ()
 
@@ -106,10 +106,10 @@ def test_a_card_counts_what_is_inside(rounds, expected):
     ],
 )
 def test_a_card_follows_a_step_that_is_asked_again_thinks_and_answers(count, status, remark):
-    inner = TOLD[:count]
+    inner = EVENTS[:count]
     state = fold(inner)
-    (shown, *_) = card_contents(state.workflow, run=state, radius=None, cards={}, now=inner[-1].at + 0.2)
-    assert (shown.status, shown.remark) == (status, remark)
+    (card, *_) = card_contents(state.workflow, run=state, radius=None, cards={}, now=inner[-1].at + 0.2)
+    assert (card.status, card.remark) == (status, remark)
 
 
 def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
@@ -147,16 +147,16 @@ def test_an_output_has_the_providers_name_of_its_call():
 
 
 def test_a_card_names_who_answered_and_says_for_whom_and_that_it_is_cut_off():
-    shown = content(RUN, 2)
-    assert (shown.worker, shown.badges) == ("writer-8b", ("simulated",))
-    assert shown.remark == "in place of gpt-5 · cut off at the token limit"
+    card = content(RUN, 2)
+    assert (card.worker, card.badges) == ("writer-8b", ("simulated",))
+    assert card.remark == "in place of gpt-5 · cut off at the token limit"
     assert content(RUN, 0).remark == ""
 
 
 def test_a_card_says_that_its_step_sees_the_round_before():
     seeing = RUN.workflow.with_sight_of_previous(0, True)
-    (shown, *_) = card_contents(seeing, run=None, radius=None, cards={}, now=0.0)
-    assert shown.badges == ("sees the round before",)
+    (card, *_) = card_contents(seeing, run=None, radius=None, cards={}, now=0.0)
+    assert card.badges == ("sees the round before",)
 
 
 def test_a_retry_is_one_sentence_whose_end_is_seen_however_long_the_message():
@@ -185,6 +185,7 @@ def test_a_nested_round_sums_its_plan_and_its_steps():
     assert inner_facts(fold(failed_inner())) == []
 
 
+@pytest.mark.thorough
 def test_a_press_that_comes_twice_neither_closes_what_it_opened_nor_goes_up_two_levels(app, bench):
     session = bench.ask("Which one?").id
     revision = bench.store.revisions.add(session, WORKFLOW, origin="import", note="Planted")

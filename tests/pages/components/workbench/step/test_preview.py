@@ -14,7 +14,7 @@ from pages.components.workbench.step import inspector
 def sent(monkeypatch):
     """The data of the component, the newest last."""
     sent = []
-    monkeypatch.setattr(step_preview, "_component", lambda **given: sent.append(given["data"]))
+    monkeypatch.setattr(step_preview, "_component", lambda **arguments: sent.append(arguments["data"]))
     return sent
 
 
@@ -29,7 +29,7 @@ def test_a_step_that_has_not_run_is_known_by_its_instruction(bench, session, sen
 
 @pytest.mark.slow
 def test_an_output_is_known_by_its_beginning_with_what_it_is_not(bench, session, sent):
-    bench.running.start(session).done.wait(10)
+    bench.running.start(session).done.wait(60)
     inspector.preview_steps(bench, SessionView.load(bench, session))
     for own in sent[0]["steps"]:
         assert (own["usual"], own["state"], own["notes"]) == ("Output", "finished", ["simulated"])

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from fake_openai import FakeOpenAI, serving
 from tokenizer_cases import whole_count, write_tokenizer
+from waiting import until
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.scope import FORCE, RunScope
@@ -25,7 +26,7 @@ from studio.workbench import Workbench
 def run(bench, session, *args):
     """Run the session's workflow to its end; the run."""
     live = bench.running.start(session, *args)
-    assert live.done.wait(timeout=10)
+    assert live.done.wait(timeout=60)
     bench.activities.wait(session)
     return bench.store.runs.latest(session)
 
@@ -44,14 +45,14 @@ def written(page):
 
 def passages(page):
     """What the passages on the page were given, by label."""
-    found = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
-    return {data["label"]: data for data in found if isinstance(data, dict) and "legend" in data}
+    parts = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
+    return {data["label"]: data for data in parts if isinstance(data, dict) and "legend" in data}
 
 
 def grants(page):
     """The buttons that let the step see more, by what they say."""
-    found = {button.label: button for button in page.button if str(button.key).startswith("let-see-")}
-    return {label.replace("\\", "").removeprefix("Let it see "): button for label, button in found.items()}
+    buttons = {button.label: button for button in page.button if str(button.key).startswith("let-see-")}
+    return {label.replace("\\", "").removeprefix("Let it see "): button for label, button in buttons.items()}
 
 
 def edit(bench, session, workflow):
@@ -76,10 +77,10 @@ def ran(bench, session):
 
 def test_a_request_is_told_by_its_sources(app, bench, ran):
     page = opened(app, ran, 2)
-    shown = passages(page)["Request"]
+    passage = passages(page)["Request"]
     request = bench.state(bench.store.runs.latest(ran)).steps[2].request
-    assert "".join(text for text, *_ in shown["parts"]) == request.messages[0].content
-    names = [(entry["name"], entry["detail"], entry["notes"]) for entry in shown["legend"]]
+    assert "".join(text for text, *_ in passage["parts"]) == request.messages[0].content
+    names = [(entry["name"], entry["detail"], entry["notes"]) for entry in passage["legend"]]
     assert names == [
         ("Query", "", []),
         ("Step 1", "alpha", ["simulated"]),
@@ -92,8 +93,8 @@ def test_a_request_is_told_by_its_sources(app, bench, ran):
 
 
 def test_what_was_reused_pinned_or_written_by_hand_says_so(app, bench, ran, three):
-    made = bench.state(bench.store.runs.latest(ran)).outputs
-    seeing = three.with_access(2, (0, 1)).with_pin(0, made[0].by_hand("Mine.", edit=HandEdit(at=1.0)))
+    outputs = bench.state(bench.store.runs.latest(ran)).outputs
+    seeing = three.with_access(2, (0, 1)).with_pin(0, outputs[0].by_hand("Mine.", edit=HandEdit(at=1.0)))
     edit(bench, ran, seeing)
     run(bench, ran)
     notes = {entry["name"]: entry["notes"] for entry in passages(opened(app, ran, 2))["Request"]["legend"]}
@@ -101,6 +102,7 @@ def test_what_was_reused_pinned_or_written_by_hand_says_so(app, bench, ran, thre
     assert notes["Step 2"] == ["reused", "simulated"]
 
 
+@pytest.mark.thorough
 def test_a_hidden_step_is_one_click_from_being_seen_and_the_click_can_be_undone(app, bench, ran):
     page = opened(app, ran, 2)
     assert list(grants(page)) == ["2. Look again"]
@@ -111,6 +113,7 @@ def test_a_hidden_step_is_one_click_from_being_seen_and_the_click_can_be_undone(
     assert list(grants(page.run())) == ["2. Look again"]
 
 
+@pytest.mark.thorough
 def test_after_a_grant_the_request_stays_in_sight_and_says_that_it_is_of_before(app, bench, ran):
     page = opened(app, ran, 2)
     grants(page)["2. Look again"].click().run()
@@ -127,13 +130,12 @@ def test_nobody_is_offered_more_sight_while_the_session_runs(app, bench, session
     live = bench.running.start(session)
     try:
         page = opened(app, session, 1)
-        while "Request" not in passages(page):
-            page.run()
+        until(lambda: "Request" in passages(page.run()))
         [button] = grants(page).values()
         assert button.disabled
     finally:
         bench.running.stop(session)
-        assert live.done.wait(timeout=10)
+        assert live.done.wait(timeout=60)
 
 
 def test_a_step_that_was_sent_nothing_saw_nothing(app, bench, ran, three):
@@ -157,10 +159,10 @@ def test_a_models_tokens_are_counted_by_its_tokenizer_and_estimated_openly_witho
         edit(bench, session, Workflow.of([Step(instruction="Answer.", worker="m")]))
         run(bench, session)
         [step] = bench.state(bench.store.runs.latest(session)).steps
-    counted = whole_count(file, step.request.messages[0].content)
+    count = whole_count(file, step.request.messages[0].content)
     page = opened(app, session, 0)
     [note] = [text for text in written(page) if "tokenizer" in text]
-    assert note.startswith(f"{counted:,} tokens of text, by the model's tokenizer. The endpoint counted ")
+    assert note.startswith(f"{count:,} tokens of text, by the model's tokenizer. The endpoint counted ")
     file.unlink()
     page.run()
     assert any("Its tokenizer is not used: " in text and "cannot be read" in text for text in written(page))
@@ -261,6 +263,7 @@ def test_a_worker_without_a_call_in_between_is_looked_for_further_back(bench, ra
     assert asked_before(bench, newest, 1).number == 2
 
 
+@pytest.mark.thorough
 def test_many_sources_and_many_hidden_steps_are_all_there(app, bench):
     session = bench.ask("Many?").id
     steps = [Step(instruction=f"Part {at}.", worker="alpha") for at in range(29)]
@@ -272,6 +275,7 @@ def test_many_sources_and_many_hidden_steps_are_all_there(app, bench):
     assert len(grants(page)) == 17
 
 
+@pytest.mark.thorough
 def test_the_form_and_the_tools_that_were_sent_stand_above_what_it_saw(app, bench, session):
     workflow = bench.store.revisions.head(session).workflow
     final = workflow.final

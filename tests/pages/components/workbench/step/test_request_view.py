@@ -13,7 +13,7 @@ from pages.components.workbench.step.request_view import hidden_from
 def later(bench, session, three):
     """A session whose workflow is its second round's."""
     live = bench.running.start(session)
-    assert live.done.wait(timeout=10)
+    assert live.done.wait(timeout=60)
     bench.activities.wait(session)
     report = parse("model_id = [0]\nsubtasks = ['a']\naccess_list = [[]]", workers=["alpha"], dialect="any")
     plan = bench.store.plans.add(
@@ -56,6 +56,7 @@ def test_in_a_first_round_nobody_is_offered_the_round_before(app, session):
     assert seen(select(app, session, 0), session, 0).disabled
 
 
+@pytest.mark.thorough
 def test_in_a_later_round_the_round_before_is_one_entry_and_one_edit(app, bench, later):
     page = select(app, later, 2)
     field = seen(page, later, 2)
@@ -70,6 +71,7 @@ def test_in_a_later_round_the_round_before_is_one_entry_and_one_edit(app, bench,
     assert not bench.store.revisions.head(later).workflow.steps[2].sees_previous
 
 
+@pytest.mark.thorough
 def test_in_a_later_round_the_first_step_may_see_the_round_before_too(app, bench, later):
     page = select(app, later, 0)
     assert seen(page, later, 0).options == ["The round before"]
@@ -77,12 +79,13 @@ def test_in_a_later_round_the_first_step_may_see_the_round_before_too(app, bench
     assert bench.store.revisions.head(later).workflow.steps[0].sees_previous
 
 
+@pytest.mark.thorough
 def test_a_step_that_saw_the_round_before_names_its_steps_by_round_and_others_name_it_as_unseen(
     app, bench, later, three
 ):
     bench.editing.edit(later, three.with_sight_of_previous(2, True), note="Step 3: access")
     live = bench.running.start(later)
-    assert live.done.wait(timeout=10)
+    assert live.done.wait(timeout=60)
     assert unseen(select(app, later, 2)) == ["2. Look again"]
     assert unseen(select(app, later, 1)) == ["the round before", "1. Find it"]
     [parts] = [step.request.messages[0].parts for step in bench.state(newest(bench, later)).steps[2:]]
@@ -90,6 +93,7 @@ def test_a_step_that_saw_the_round_before_names_its_steps_by_round_and_others_na
     assert rounds == [(1, 0), (1, 1), (1, 2), (None, 0)]
 
 
+@pytest.mark.thorough
 def test_the_round_before_is_one_click_from_being_seen(app, bench, later):
     bench.editing.edit(
         later,
@@ -98,7 +102,7 @@ def test_the_round_before_is_one_click_from_being_seen(app, bench, later):
         head=bench.store.revisions.head(later),
     )
     live = bench.running.start(later)
-    assert live.done.wait(timeout=10)
+    assert live.done.wait(timeout=60)
     page = select(app, later, 1)
     page.button(key=f"let-see-{later}-1-before").click().run()
     assert bench.store.revisions.head(later).workflow.steps[1].sees_previous

@@ -10,8 +10,8 @@ from studio.gallery import GALLERY, RECORDED
 
 
 def texts(page):
-    shown = (*page.markdown, *page.caption, *page.error, *page.warning)
-    return "\n".join(re.sub(r"\\(.)", r"\1", str(element.value)) for element in shown)
+    elements = (*page.markdown, *page.caption, *page.error, *page.warning)
+    return "\n".join(re.sub(r"\\(.)", r"\1", str(element.value)) for element in elements)
 
 
 def press(page, key):
@@ -35,7 +35,7 @@ def test_every_workflow_and_recording_is_offered(app):
 def test_a_workflow_is_opened_with_a_question_of_ones_own(app):
     page = press(app(), "gallery-maths-check")
     assert page.text_area(key="gallery-query-1").value == "Solve x^2 - 5x + 6 = 0"
-    assert "2 steps, by mathematics, checker." in texts(page)
+    assert "2 steps, by smol." in texts(page)
     assert not page.warning
     page.text_area(key="gallery-query-1").set_value("Solve x + 1 = 3")
     press(page, "gallery-begin-false")
@@ -52,9 +52,14 @@ def test_what_is_chosen_for_the_next_session_holds_for_one_of_the_gallery(app):
     assert services.workbench().settings(session.id).max_steps == 7
 
 
-def test_what_the_built_in_experts_cannot_do_is_announced_and_run_all_the_same(app):
+def test_that_a_pool_without_a_model_will_decline_is_announced_and_run_all_the_same(
+    app, tmp_path, monkeypatch
+):
+    pool = tmp_path / "pool.toml"
+    pool.write_text('[[worker]]\nname = "sums"\nkind = "calculator"\n', encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
     page = press(app(), "gallery-debate")
-    assert "This pool has the built-in experts alone, which cannot do this one" in texts(page)
+    assert "This pool has no language model, so the steps will decline." in texts(page)
     press(page, "gallery-begin-true")
     [session] = sessions()
     services.workbench().activities.wait(session.id)

@@ -1,0 +1,330 @@
+"""The table of an evaluation: a row for each planner, the differences between them, and the categories. Pure.
+
+Knows items, cells and statistics; knows no store. Unknown figures are None and written as nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import TypeVar
+
+from conductor.baselines.named import WORKER
+from conductor.evaluation.items import Item
+from conductor.evaluation.score import Verdict
+from conductor.evaluation.spec import CellResult, FittedOn
+from conductor.evaluation.statistics import (
+    Interval,
+    PairedDifference,
+    Rate,
+    entropy,
+    paired_difference,
+    pass_at,
+    rate,
+    with_holm,
+)
+from conductor.evaluation.statistics.sequential import sequential_difference
+from conductor.values.messages import NOTHING_USED, Usage, Value
+from conductor.workers.computed import COMPUTED_NAMES
+
+T = TypeVar("T")
+
+ROUTER = "perfect router"
+"""The best single worker for each question, after the fact: the bound of every planner that only routes."""
+
+
+PASS_AT = (1, 2, 5, 10, 20, 50, 100)
+"""Which pass@k are computed, beside that of all answers to a question."""
+
+
+class Cell(Value):
+    """A scored cell: the item's position, the planner, the repeat (from 0), its session and its result."""
+
+    item: int
+    planner: str
+    repeat: int
+    session: str
+    result: CellResult
+
+
+@dataclass(frozen=True)
+class PlannerRow:
+    """A planner's figures: means are over cells in which they are known. `rate` is of the answers that are
+    known to be right or not, which an answer without the judge's verdict is not; None before there is one.
+    `difference` is its accuracy minus that of the first planner, by question; None for the first itself.
+    `pass_at` has for k the probability that one of k answers is right, where questions have several.
+    `judging_tokens` and `judging_cost` are of the answers that were judged. A computed row has no figures of
+    its own. Of a planner that was fitted, `seen` counts the questions that it was fitted on, which are no
+    test of it, and `unseen` is its rate on the others; both are None for every other planner.
+    """
+
+    planner: str
+    rate: Rate | None
+    difference: PairedDifference | None
+    verdicts: Mapping[Verdict, int]
+    pass_at: Mapping[int, float] = field(default_factory=dict)
+    planning_tokens: float | None = None
+    work_tokens: float | None = None
+    judging_tokens: float | None = None
+    judging_cost: float | None = None
+    cost: float | None = None
+    calls: float | None = None
+    steps: float | None = None
+    seconds: float | None = None
+    shapes: Mapping[str, int] | None = None
+    workers: Mapping[str, int] | None = None
+    computed: bool = False
+    seen: int | None = None
+    unseen: Rate | None = None
+
+    @property
+    def accuracy(self) -> float | None:
+        return None if self.rate is None else self.rate.mean
+
+    @property
+    def interval(self) -> Interval | None:
+        return None if self.rate is None else self.rate.interval
+
+    @property
+    def right(self) -> int:
+        """How many answers are right."""
+        return 0 if self.rate is None else self.rate.right
+
+    @property
+    def answers(self) -> int:
+        return 0 if self.rate is None else self.rate.answers
+
+    @property
+    def questions(self) -> int:
+        return 0 if self.rate is None else self.rate.questions
+
+    @property
+    def tokens(self) -> float | None:
+        """Tokens of planner and workers a question."""
+        if self.planning_tokens is None or self.work_tokens is None:
+            return None
+        return self.planning_tokens + self.work_tokens
+
+    @property
+    def valid_plans(self) -> int | None:
+        """Cells in which the planner wrote a valid plan; None for a computed row."""
+        return None if self.computed else sum(self.verdicts.values()) - self.verdicts.get("no plan", 0)
+
+    @property
+    def shares(self) -> Mapping[str, float] | None:
+        """Each worker's share of the steps that were done, the largest first; the workers that only compute,
+        such as a vote, have none.
+        """
+        routed = self._routed
+        if routed is None:
+            return None
+        ordered = sorted(routed.items(), key=lambda item: (-item[1], item[0]))
+        return {worker: count / sum(routed.values()) for worker, count in ordered}
+
+    @property
+    def routing_entropy(self) -> float | None:
+        """Bits: 0 where one worker gets every step."""
+        return None if self._routed is None else entropy(list(self._routed.values()))
+
+    @property
+    def _routed(self) -> Mapping[str, int] | None:
+        if self.workers is None:
+            return None
+        return {name: count for name, count in self.workers.items() if name not in COMPUTED_NAMES}
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Of a sequential evaluation: how many of its questions all planners have `answered`, and about how many
+    `calls` the others would take.
+    """
+
+    answered: int
+    questions: int
+    calls: int
+
+
+@dataclass(frozen=True)
+class EvaluationTable:
+    """`rows` by planner as they were named, then the perfect router where every worker was asked alone.
+
+    `categories` has, for each category, each planner's rate. `judge` is the worker that judged, None if
+    none did, `looks` is of a sequential evaluation and None for every other.
+    """
+
+    rows: tuple[PlannerRow, ...]
+    categories: Mapping[str, Mapping[str, Rate]]
+    judge: str | None = None
+    looks: Looks | None = None
+
+    @property
+    def most(self) -> int | None:
+        """The most answers that pass@k is shown for; None if each question has one answer."""
+        return max((k for row in self.rows for k in row.pass_at), default=None)
+
+    @property
+    def decided(self) -> bool:
+        """Whether every difference to the first planner is significant."""
+        others = [row.difference for row in self.rows[1:] if not row.computed]
+        return bool(others) and all(each is not None and each.significant for each in others)
+
+    @property
+    def judging_words(self) -> str:
+        """Who judged, and what a verdict took; nothing where no one did."""
+        if self.judge is None:
+            return ""
+        tokens = {row.planner: row.judging_tokens for row in self.rows if row.judging_tokens is not None}
+        means = ", ".join(f"{planner} {mean:,.0f}" for planner, mean in tokens.items())
+        return f"Judged by {self.judge}{f'; tokens a verdict: {means}' if means else ''}."
+
+
+def table_of(
+    items: Sequence[Item],
+    planners: Sequence[str],
+    cells: Iterable[Cell],
+    fitted: Iterable[FittedOn] = (),
+    *,
+    judge: str | None = None,
+    order: Sequence[int] | None = None,
+) -> EvaluationTable:
+    """The table of these cells; a question of several repeats counts once, with its share of right answers.
+    Each p is adjusted over the rows. `fitted` names the planners that were fitted, and on which of the items,
+    `judge` the worker that judged, and `order` is that of a sequential evaluation, whose differences may be
+    looked at while it is made.
+    """
+    seen = {each.planner: frozenset(each.seen) for each in fitted}
+    own: dict[str, list[Cell]] = {planner: [] for planner in planners}
+    for cell in cells:
+        own[cell.planner].append(cell)
+    rows = [_row(planner, own[planner], seen.get(planner)) for planner in planners]
+    shares = [shares_of(verdicts_of(own[planner])) for planner in planners]
+    workers = [planner for planner in planners if planner.startswith(WORKER)]
+    if len(workers) > 1:
+        best = _best_of([own[planner] for planner in workers])
+        rows.append(_router(best))
+        shares.append(shares_of(best))
+    differences = with_holm(
+        [
+            paired_difference(each, shares[0])
+            if order is None
+            else sequential_difference(each, shares[0], order)
+            for each in shares[1:]
+        ]
+    )
+    rows[1:] = [replace(row, difference=each) for row, each in zip(rows[1:], differences, strict=True)]
+    looks = None if order is None else _looks(len(items), own)
+    return EvaluationTable(tuple(rows), _categories(items, own), judge, looks)
+
+
+def _looks(questions: int, own: Mapping[str, Sequence[Cell]]) -> Looks:
+    common = len(set.intersection(*({cell.item for cell in cells} for cells in own.values())))
+    paid = sum(cell.result.paid for cells in own.values() for cell in cells)
+    return Looks(common, questions, round(paid / max(1, common) * (questions - common)))
+
+
+def disagreements(cells: Iterable[Cell], one: str, other: str) -> tuple[tuple[Cell, Cell], ...]:
+    """The pairs of cells of one item and repeat with exactly one right answer, the pairs that `one` has right
+    first."""
+    of: defaultdict[tuple[int, int], dict[str, Cell]] = defaultdict(dict)
+    for cell in cells:
+        if cell.planner in (one, other) and cell.result.score.is_known:
+            of[cell.item, cell.repeat][cell.planner] = cell
+    pairs = [(pair_of[one], pair_of[other]) for pair_of in of.values() if len(pair_of) == 2]
+    apart = [pair for pair in pairs if pair[0].result.score.right != pair[1].result.score.right]
+    return tuple(
+        sorted(apart, key=lambda pair: (not pair[0].result.score.right, pair[0].item, pair[0].repeat))
+    )
+
+
+def verdicts_of(cells: Iterable[Cell]) -> dict[int, dict[int, bool]]:
+    """Which answers are right, by item and repeat; of those without a verdict it is unknown."""
+    verdicts: defaultdict[int, dict[int, bool]] = defaultdict(dict)
+    for cell in cells:
+        if cell.result.score.is_known:
+            verdicts[cell.item][cell.repeat] = cell.result.score.right
+    return dict(verdicts)
+
+
+def rate_of(verdicts: Mapping[int, Mapping[int, bool]]) -> Rate | None:
+    """The rate of right answers; None for no answer."""
+    return rate({item: tuple(each.values()) for item, each in verdicts.items()})
+
+
+def shares_of(verdicts: Mapping[int, Mapping[int, bool]]) -> dict[int, float]:
+    """By item the share of its answers that are right."""
+    return {item: fmean(each.values()) for item, each in verdicts.items()}
+
+
+def _row(planner: str, cells: Sequence[Cell], seen: frozenset[int] | None) -> PlannerRow:
+    verdicts = verdicts_of(cells)
+    results = [cell.result for cell in cells]
+    unseen = {} if seen is None else {item: each for item, each in verdicts.items() if item not in seen}
+    return PlannerRow(
+        planner=planner,
+        rate=rate_of(verdicts),
+        difference=None,
+        verdicts=Counter(result.score.verdict for result in results),
+        pass_at=_pass_at(verdicts),
+        planning_tokens=_mean(results, lambda each: each.planning.total),
+        work_tokens=_mean(results, lambda each: each.work.total),
+        judging_tokens=_mean(_judging(results), lambda each: each.total),
+        judging_cost=_mean(_judging(results), lambda each: each.cost),
+        cost=_mean(results, lambda each: (each.planning + each.work).cost),
+        calls=_mean(results, lambda each: each.calls),
+        steps=_mean(results, lambda each: each.steps),
+        seconds=_mean(results, lambda each: each.seconds),
+        shapes=Counter(result.topology for result in results if result.topology is not None),
+        workers=sum((Counter(dict(result.workers)) for result in results), Counter[str]()),
+        seen=None if seen is None else len(verdicts) - len(unseen),
+        unseen=rate_of(unseen),
+    )
+
+
+def _pass_at(verdicts: Mapping[int, Mapping[int, bool]]) -> Mapping[int, float]:
+    """By k, up to the fewest answers of a question; nothing where a question has one answer."""
+    answers = [tuple(each.values()) for each in verdicts.values()]
+    fewest = min(map(len, answers), default=0)
+    steps = sorted({*(k for k in PASS_AT if k <= fewest), fewest}) if fewest > 1 else []
+    rates = {k: pass_at(k, answers) for k in steps}
+    return {k: share for k, share in rates.items() if share is not None}
+
+
+def _judging(results: Iterable[CellResult]) -> list[Usage]:
+    return [sum(result.judging, NOTHING_USED) for result in results if result.judging]
+
+
+def _mean(results: Iterable[T], of: Callable[[T], float | None]) -> float | None:
+    values = [value for value in map(of, results) if value is not None]
+    return fmean(values) if values else None
+
+
+def _best_of(workers: Sequence[Sequence[Cell]]) -> dict[int, dict[int, bool]]:
+    """Where any worker alone is right, on what all of them answered."""
+    verdicts = [verdicts_of(cells) for cells in workers]
+    best: dict[int, dict[int, bool]] = {}
+    for item in set.intersection(*(set(each) for each in verdicts)):
+        for repeat in set.intersection(*(set(each[item]) for each in verdicts)):
+            best.setdefault(item, {})[repeat] = any(each[item][repeat] for each in verdicts)
+    return best
+
+
+def _router(best: Mapping[int, Mapping[int, bool]]) -> PlannerRow:
+    rate = rate_of(best)
+    right, of = (0, 0) if rate is None else (rate.right, rate.answers)
+    verdicts: Mapping[Verdict, int] = {"right": right, "wrong": of - right}
+    return PlannerRow(ROUTER, rate, None, verdicts, pass_at=_pass_at(best), computed=True)
+
+
+def _categories(items: Sequence[Item], own: Mapping[str, Sequence[Cell]]) -> Mapping[str, Mapping[str, Rate]]:
+    rates: dict[str, dict[str, Rate]] = {}
+    for planner, cells in own.items():
+        by: defaultdict[str, list[Cell]] = defaultdict(list)
+        for cell in cells:
+            if (category := items[cell.item].category) is not None:
+                by[category].append(cell)
+        for category, each in by.items():
+            if (rate := rate_of(verdicts_of(each))) is not None:
+                rates.setdefault(category, {})[planner] = rate
+    return rates

@@ -1,0 +1,125 @@
+"""A table as text for other programs: CSV, LaTeX, and its figures by column. Unknown figures are empty.
+
+Knows the table's rows; writes no file.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+
+from conductor.evaluation.evaluation_table import EvaluationTable, PlannerRow
+from conductor.evaluation.report.names import labelled
+from conductor.evaluation.report.remarks import remarks
+from conductor.text.formatting import p_value
+
+COLUMNS = (
+    "planner", "questions", "answers", "right", "accuracy", "low", "high", "pass_at", "difference",
+    "difference_low", "difference_high", "difference_questions", "p", "p_holm", "planning_tokens",
+    "work_tokens", "cost", "calls", "steps", "seconds", "valid_plans", "no_plan", "failed",
+    "refused", "routing_entropy", "shares", "shapes", "seen", "unseen_answers", "unseen_right",
+    "unjudged", "judging_tokens", "judging_cost", "no_answer",
+)  # fmt: skip
+
+Figure = str | float | int | Mapping[str, float] | Mapping[int, float] | None
+
+
+def row_values(row: PlannerRow) -> Mapping[str, Figure]:
+    """A row's figures by column, unrounded, None if unknown. `shares` and `shapes` are by name, `pass_at`
+    is by k. `difference` is over `difference_questions`, those that the first planner has answered as well.
+    """
+    interval, difference = row.interval, row.difference
+    fitted, unseen = row.seen is not None, row.unseen
+    return {
+        "planner": row.planner,
+        "questions": row.questions,
+        "answers": row.answers,
+        "right": row.right,
+        "accuracy": row.accuracy,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "pass_at": row.pass_at or None,
+        "difference": None if difference is None else difference.difference,
+        "difference_low": None if difference is None else difference.interval.low,
+        "difference_high": None if difference is None else difference.interval.high,
+        "difference_questions": None if difference is None else difference.questions,
+        "p": None if difference is None else difference.p,
+        "p_holm": None if difference is None else difference.adjusted,
+        "planning_tokens": row.planning_tokens,
+        "work_tokens": row.work_tokens,
+        "cost": row.cost,
+        "calls": row.calls,
+        "steps": row.steps,
+        "seconds": row.seconds,
+        "valid_plans": row.valid_plans,
+        "no_plan": None if row.computed else row.verdicts.get("no plan", 0),
+        "failed": None if row.computed else row.verdicts.get("failed", 0),
+        "refused": None if row.computed else row.verdicts.get("refused", 0),
+        "routing_entropy": row.routing_entropy,
+        "shares": row.shares,
+        "shapes": row.shapes,
+        "seen": row.seen,
+        "unseen_answers": (0 if unseen is None else unseen.answers) if fitted else None,
+        "unseen_right": (0 if unseen is None else unseen.right) if fitted else None,
+        "unjudged": None if row.computed else row.verdicts.get("unjudged", 0),
+        "judging_tokens": row.judging_tokens,
+        "judging_cost": row.judging_cost,
+        "no_answer": None if row.computed else row.verdicts.get("no answer", 0),
+    }
+
+
+def as_csv(table: EvaluationTable) -> str:
+    """The rows as CSV, with a head."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    rows = map(row_values, labelled(table).rows)
+    writer.writerows({name: _flat(figure) for name, figure in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def _flat(figure: Figure) -> str | float | int | None:
+    """In one cell: figures by name as JSON."""
+    return json.dumps(dict(figure)) if isinstance(figure, Mapping) else figure
+
+
+_LATEX = str.maketrans({**{mark: f"\\{mark}" for mark in "&%$#_{}"}, "\\": r"\textbackslash{}",
+                        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"})  # fmt: skip
+
+
+def as_latex(table: EvaluationTable) -> str:
+    """A `tabular` with accuracy, its interval, the difference to the first planner and the usual costs."""
+    table = labelled(table)
+    lines = [
+        *([] if table.judge is None else [f"% judged by {table.judge}"]),
+        *(f"% {each}" for each in remarks(table)),
+        r"\begin{tabular}{lrrrrrrr}",
+        r"planner & accuracy & 95\,\% interval & $n$ & difference & $p$ & tokens & calls \\",
+        r"\hline",
+    ]
+    for row in table.rows:
+        interval = "" if row.interval is None else f"{row.interval.low:.3f}--{row.interval.high:.3f}"
+        difference, p = "", ""
+        if row.difference is not None:
+            difference, p = (
+                f"{row.difference.difference:+.3f}",
+                p_value(row.difference.read_p).replace("<", "$<$"),
+            )
+        cells = (
+            row.planner.translate(_LATEX),
+            _rounded(row.accuracy, 3),
+            interval,
+            str(row.questions),
+            difference,
+            p,
+            _rounded(row.tokens, 0),
+            _rounded(row.calls, 2),
+        )
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\end{tabular}"]) + "\n"
+
+
+def _rounded(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

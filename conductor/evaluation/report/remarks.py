@@ -1,0 +1,118 @@
+"""What a reader has to know of the figures of a table, in sentences: their unit, tests, and what they see.
+
+Knows the table; draws nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from conductor.evaluation.evaluation_table import EvaluationTable, Looks
+from conductor.evaluation.statistics.power import (
+    DIFFERENCE,
+    VARIANCE,
+    difference_by,
+    difference_seen,
+    questions_needed,
+)
+from conductor.text.formatting import quantity
+
+METHODS = (
+    "Intervals are at 95%: Wilson's, and Newcombe's of differences; where a question has several answers, "
+    "Wilson's at the effective number of questions, and Student's. Differences are paired by question; p is "
+    "exact, by their signs (McNemar's where a question has one answer)."
+)
+"""How the figures of a table are computed."""
+
+
+_NAMED = 3
+"""Planners that are named one by one."""
+
+
+def remarks(table: EvaluationTable, name: Callable[[str], str] = str) -> tuple[str, ...]:
+    """The sentences; `name` is how a planner is called where they stand."""
+    return tuple(_remarks(table, name))
+
+
+def _remarks(table: EvaluationTable, name: Callable[[str], str]) -> Iterator[str]:
+    questions = max((row.questions for row in table.rows), default=0)
+    if any(row.answers > row.questions for row in table.rows):
+        yield (
+            f"The answers to a question count as one share of it: intervals, differences and p are over "
+            f"{quantity(questions, 'question')}."
+        )
+    differences = [row.difference for row in table.rows]
+    compared = sum(each is not None for each in differences)
+    if compared > 1:
+        yield f"p is adjusted over the {compared} comparisons of the table (Holm)."
+    yield from _over_others(table, name)
+    visible = difference_seen(differences)
+    if table.looks is not None:
+        yield from _sequential(table, table.looks)
+    elif visible is not None:
+        yield can_see(visible)
+
+
+def _sequential(table: EvaluationTable, looks: Looks) -> Iterator[str]:
+    yield (
+        "Sequential: p and the intervals of differences hold at every look (a confidence sequence by "
+        "betting, Waudby-Smith and Ramdas 2024); the intervals of accuracies do not."
+    )
+    if table.decided and looks.answered < looks.questions:
+        yield (
+            f"Decided after {looks.answered:,} of {quantity(looks.questions, 'question')}: it saved about "
+            f"{quantity(looks.calls, 'call')}."
+        )
+
+
+def can_see(difference: float) -> str:
+    """Which difference of accuracies a table can show."""
+    points = math.ceil(100 * difference)
+    if points >= 100:
+        return "These are too few questions to see any difference."
+    return f"This table can see a difference of {quantity(points, 'point')}, with a probability of 80%."
+
+
+def power(questions: int, *, comparisons: int = 1) -> str:
+    """Before anything is paid: how many questions show a difference worth seeing, and what these can show."""
+    needed = questions_needed(comparisons=comparisons)
+    points = math.ceil(100 * difference_by(questions, comparisons=comparisons))
+    return (
+        f"{needed:,} questions show a difference of {100 * DIFFERENCE:g} points with a probability of 80%, "
+        f"where on {100 * VARIANCE:g} of 100 one planner alone is right; "
+        f"{questions:,} show {min(points, 100)} points."
+    )
+
+
+def power_of_trial(held_out: int, margin: float) -> str:
+    """How many questions confirm a variant that changes nothing in accuracy."""
+    return (
+        f"{questions_needed(difference=margin):,} held-out questions confirm, with a probability of 80%, a "
+        f"variant that is as good within {100 * margin:g} points, where {100 * VARIANCE:g} of 100 answers "
+        f"change between right and wrong; there are {held_out:,}."
+    )
+
+
+def _over_others(table: EvaluationTable, name: Callable[[str], str]) -> Iterator[str]:
+    """Where differences are over other questions than the accuracies beside them."""
+    first = table.rows[0] if table.rows else None
+    texts = [
+        (row, row.difference)
+        for row in table.rows[1:]
+        if row.difference and first and row.difference.questions < max(row.questions, first.questions)
+    ]
+    if not texts or first is None:
+        return
+    if len(texts) > _NAMED:
+        yield (
+            f"The accuracies of {len(texts)} planners are over other questions than that of "
+            f"{name(first.planner)}; each difference is over the questions that both answered."
+        )
+        return
+    for row, difference in texts:
+        yield (
+            f"{name(row.planner)}: the difference is over the {difference.questions:,} questions that both "
+            f"answered; its accuracy is over {row.questions:,}, that of {name(first.planner)} over "
+            f"{first.questions:,}."
+        )

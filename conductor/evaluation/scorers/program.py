@@ -1,0 +1,79 @@
+"""The scorer of programs: a response's Python, and the tests of its item, in a limited process.
+
+Off unless code is allowed. Knows how a program is found in a response; `limited` runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from secrets import token_hex
+from textwrap import dedent
+
+from conductor.errors import DataError
+from conductor.evaluation.items import Item
+from conductor.evaluation.score import Score
+from conductor.limited.command import Ended, limited, python
+from conductor.limited.supervisor import Limits
+
+_FENCE = re.compile(r"^[ \t]*(```|~~~)[ \t]*(\w*)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
+LIMITS = Limits(seconds=20.0)
+STARTED_LIMITS = Limits(seconds=3_600.0, memory=4 * 1024**3)
+"""Of tests that start the program themselves, once for each of many inputs, each with seconds of its own; the
+memory is LiveCodeBench's.
+"""
+
+_COMMAND = python("exec(compile(__import__('sys').stdin.buffer.read(), '<stdin>', 'exec'))")
+
+PROGRAM = "PROGRAM"
+"""Tests that read this name get the program's text under it, and the program does not run before them."""
+
+
+UNSAFE_CODE = "CONDUCTOR_UNSAFE_CODE"
+"""The environment variable that, set to 1, lets programs run where the system cannot isolate them."""
+
+
+async def check_isolation() -> None:
+    """Raises `WorkerError` where programs would not be run, since the system cannot isolate them."""
+    await _run("", LIMITS)
+
+
+async def _run(script: str, limits: Limits) -> Ended:
+    isolated = os.environ.get(UNSAFE_CODE) != "1"
+    return await limited(_COMMAND, sent=script.encode(), limits=replace(limits, isolated=isolated))
+
+
+async def code(response: str, item: Item) -> Score:
+    """Whether the response's program passes the item's tests, which are its target: Python that raises where
+    the program is wrong, with the program's names in view, or with its text as `PROGRAM`.
+
+    Raises `DataError` where the target is no Python, and as `limited`.
+    """
+    program, tests = program_in(response), "\n".join(item.target)
+    try:
+        reads_text = PROGRAM in compile(tests, "tests", "exec").co_names
+    except (SyntaxError, ValueError) as error:
+        raise DataError(f"The target of the item {item.id!r} is no Python: {error}.") from error
+    if not program.strip():
+        return Score.no_answer("", "the response holds no program")
+    # A new one for each program: one that ends early, or prints what it likes, has not passed.
+    mark = f"passed-{token_hex(8)}"
+    start = f"{PROGRAM} = {program!r}" if reads_text else program
+    limits = STARTED_LIMITS if reads_text else LIMITS
+    script = f"{start}\n\n{tests}\n\nimport sys as _sys\n_sys.stdout.write({mark!r})\n_sys.stdout.flush()\n"
+    ended = await _run(script, limits)
+    if ended.code == 0 and ended.output.endswith(mark):
+        return Score.of(True, program)
+    last = ended.output.strip().rpartition("\n")[2][:300]
+    return Score.of(False, program, reason=ended.stopped or last or f"exit code {ended.code}")
+
+
+def program_in(response: str) -> str:
+    """The last fenced block of Python, else the last fenced block, else the whole response.
+
+    A block may be indented, as in a list, and the last one, of an answer that was cut, may lack its end.
+    """
+    blocks = [(language.lower(), dedent(text)) for _, language, text in _FENCE.findall(response)]
+    programs = [text for language, text in blocks if language in ("python", "py", "python3")]
+    return (programs or [text for _, text in blocks] or [response])[-1]

@@ -1,0 +1,87 @@
+"""Where orchestration writes what it does: a protocol, and a recorder in memory.
+
+Knows plans, runs and their events; knows neither a store nor how rounds follow one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from conductor.engine.run import WorkflowRun
+from conductor.planner.conductor import PlanRequest
+from conductor.planner.planner import PlanningEnd
+from conductor.runs.events import Event, StepFinished
+from conductor.values.output import Output
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.model import Workflow
+
+
+@dataclass(frozen=True)
+class RunHistory:
+    """What was run before: outputs by fingerprint, which a new run reuses, and the id of the newest run."""
+
+    outputs: Mapping[str, Output] = field(default_factory=dict)
+    latest: str | None = None
+
+
+class Recorder(Protocol):
+    """Called by orchestration in one event loop, in the order in which things happen.
+
+    A method returns once what it was given is durable. Where its caller is cancelled meanwhile, it still
+    writes to the end before it raises `CancelledError`.
+    """
+
+    async def begin_plan(self, request: PlanRequest, *, planner: WorkerCard) -> None:
+        """A Conductor is about to be called."""
+        ...
+
+    async def write_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+        """The attempt that began last has ended. `workflow` is what is to be run of it, None for nothing."""
+        ...
+
+    async def history(self) -> RunHistory:
+        """What the next run may reuse, and what comes before it."""
+        ...
+
+    async def start_run(self, run: WorkflowRun) -> None:
+        """A run is about to start; its `events` are read next."""
+        ...
+
+    def events(self, run: WorkflowRun) -> AsyncGenerator[Event, None]:
+        """Start the run and append its events. Each is yielded once it is appended, the last one once all are
+        durable.
+        """
+        ...
+
+
+class MemoryRecorder:
+    """Remembers outputs and the newest run, so that a later round reuses what an earlier one gave."""
+
+    def __init__(self, outputs: Mapping[str, Output] | None = None) -> None:
+        self._outputs = dict(outputs or {})
+        self._latest: str | None = None
+
+    async def begin_plan(self, request: PlanRequest, *, planner: WorkerCard) -> None:
+        """See `Recorder.begin_plan`; nothing is remembered of plans."""
+
+    async def write_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+        """See `Recorder.write_plan`; nothing is remembered of plans."""
+
+    async def history(self) -> RunHistory:
+        """See `Recorder.history`."""
+        return RunHistory(outputs=dict(self._outputs), latest=self._latest)
+
+    async def start_run(self, run: WorkflowRun) -> None:
+        """See `Recorder.start_run`."""
+        self._latest = run.run
+
+    async def events(self, run: WorkflowRun) -> AsyncGenerator[Event, None]:
+        """See `Recorder.events`."""
+        async with aclosing(run.events()) as events:
+            async for event in events:
+                if isinstance(event, StepFinished):
+                    self._outputs[event.output.fingerprint] = event.output
+                yield event

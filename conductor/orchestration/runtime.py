@@ -1,0 +1,122 @@
+"""The planner and the workers: a pool and the Conductor that writes workflows for it.
+
+A frozen value, so that what has begun continues with the same ones, whatever is configured meanwhile.
+Knows neither files nor sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+from conductor.baselines.named import planner_named
+from conductor.engine.meter import Meter
+from conductor.errors import PoolError
+from conductor.orchestration.recursion import with_conductor
+from conductor.planner.conductor import Conductor
+from conductor.planner.model_planner import ModelConductor
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.budget import NO_BUDGET
+from conductor.values.presets import Settings
+from conductor.workers.endpoint.batches.batch_client import PRICE_SHARE, BatchClient
+from conductor.workers.endpoint.batches.batch_queue import Batches
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
+from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.pool.kinds import ConductorEntry
+from conductor.workers.pool.pool import Pool
+from conductor.workers.pool.schema import LocalConductorTable
+from conductor.workers.pool.table import PlannerTable, built
+from conductor.workers.protocol import Worker
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """`nests`: the Conductor is one more worker of its own pool, in addition to `workers`."""
+
+    workers: Pool
+    conductor: Conductor
+    nests: bool = False
+
+    @cached_property
+    def pool(self) -> Pool:
+        return self.pool_for(Meter(NO_BUDGET))
+
+    def planner_for(self, settings: Settings) -> Conductor:
+        """Who plans with these settings. Raises `PlanError` where they name a planner that does not exist."""
+        return self.conductor if settings.planner is None else planner_named(settings.planner, self.workers)
+
+    def pool_for(self, meter: Meter) -> Pool:
+        """The pool of a run whose spending `meter` counts."""
+        if not self.nests:
+            return self.workers
+        return with_conductor(self.workers, self.conductor, settings=Settings(), meter=meter)
+
+    def batched(self, batches: Batches) -> Runtime:
+        """The same, whose served models are called in batches at the price of these. Raises `PoolError`
+        where no model of an endpoint is among them.
+        """
+        conductor = self.conductor
+        models = [worker for worker in self.workers.workers if worker.card.kind == "model"]
+        if not models and not isinstance(conductor, ModelConductor):
+            raise PoolError("No worker of the pool is a model of an endpoint, so nothing is sent in batches.")
+        replacements: dict[int, Worker] = {}
+        workers = tuple(_batched(worker, batches, replacements) for worker in self.workers.workers)
+        if isinstance(conductor, ModelConductor):
+            conductor = _in_batches(conductor, batches)
+        return replace(self, workers=replace(self.workers, workers=workers), conductor=conductor)
+
+
+Called = TypeVar("Called", OpenAIWorker, ModelConductor)
+
+
+def _in_batches(called: Called, batches: Batches) -> Called:
+    other = copy(called)
+    other.client = BatchClient(called.client.endpoint, name=called.card.name, batches=batches)
+    price = called.card.price
+    halved = None if price is None else price.times(PRICE_SHARE)
+    other.card = called.card.model_copy(update={"price": halved})
+    return other
+
+
+def _batched(worker: Worker, batches: Batches, replacements: dict[int, Worker]) -> Worker:
+    """The worker in batches; each object once, also where it is another's fallback."""
+    if id(worker) not in replacements:
+        other = worker
+        if isinstance(worker, FallbackWorker):
+            other = FallbackWorker(
+                *(_batched(each, batches, replacements) for each in (worker.first, worker.second))
+            )
+        elif isinstance(worker, OpenAIWorker):
+            other = _in_batches(worker, batches)
+        replacements[id(worker)] = other
+    return replacements[id(worker)]
+
+
+Runtimes = Callable[[], Runtime]
+"""The runtime for what begins now. Raises `PoolError` while what is configured cannot be read."""
+
+
+def runtime_of(pool: Pool) -> Runtime:
+    """The pool with the Conductor that plans for it: the model that its file names, else the rules.
+
+    Raises `PoolError` where the card of a local one cannot be read.
+    """
+    entry = pool.conductor
+    return Runtime(workers=pool, conductor=_conductor(entry), nests=entry is not None and entry.as_worker)
+
+
+def _conductor(entry: ConductorEntry | None) -> Conductor:
+    if entry is None:
+        return OfflineConductor()
+    if isinstance(entry, LocalConductorTable):
+        # Here, because most pools have no local model and need not wait for numpy.
+        from conductor.planner.local.local_conductor import LocalConductor  # noqa: PLC0415
+
+        return LocalConductor(entry)
+    if isinstance(entry, PlannerTable):
+        planner: Conductor = built(entry)
+        return planner
+    return ModelConductor(entry)

@@ -1,0 +1,81 @@
+"""The Conductor as the planner sees it: a card, a dialect, and a stream of text for a planning request.
+
+Knows neither how a completion is read (parse) nor who writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from typing import Protocol
+
+from conductor.values.conversation import NO_CONVERSATION, Conversation
+from conductor.values.message_parts.tools import ToolOffer
+from conductor.values.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.change_request import ChangeRequest
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import Dialect, Form, HandedOver, PlanReport
+
+MAX_PLANNED_STEPS = 5
+"""The published Conductor's limit on the steps of a plan."""
+
+
+class PlanRequest(Value):
+    """What a Conductor is sent: the query, the numbered pool (from 0) and the limit on steps.
+
+    From `round` 2 on, `previous` is the workflow of the round before and `responses` what its steps
+    answered. `rejected` are this round's earlier completions, none of them valid, oldest first.
+    `economical` requires the cheapest of `workers` that can do a step. `conversation` holds the messages
+    before the query, and the last step's worker may call the `tools`. With a `change` the Conductor writes no
+    plan from nothing, but a changed one. `strict`: its lists are read without repairs, see `parse`.
+    `varied`: other plans are requested for the same question, so they should differ.
+    """
+
+    query: str
+    workers: tuple[WorkerCard, ...]
+    max_steps: int = MAX_PLANNED_STEPS
+    round: int = 1
+    previous: Workflow | None = None
+    responses: tuple[SeenResponse, ...] = ()
+    rejected: tuple[PlanReport, ...] = ()
+    economical: bool = False
+    conversation: Conversation = NO_CONVERSATION
+    tools: ToolOffer | None = None
+    change: ChangeRequest | None = None
+    strict: bool = False
+    varied: bool = False
+
+
+class OutgoingPrompt(Value):
+    """The messages that go out now, and the form in which the plan is requested.
+
+    A Conductor that calls a model yields it before each try; the last one counts.
+    """
+
+    messages: tuple[Message, ...]
+    form: Form = "lists"
+
+
+class Planned(Value):
+    """The workflow of a Conductor that computes its plan; what it writes besides is shown and not parsed."""
+
+    workflow: Workflow
+
+
+class Conductor(Protocol):
+    """A writer of workflows."""
+
+    @property
+    def card(self) -> WorkerCard: ...
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    def stream(
+        self, request: PlanRequest
+    ) -> AsyncIterable[OutgoingPrompt | Planned | HandedOver | Delta | Thought | Retried | Completion]:
+        """Write a completion for `request`; raises a `ConductorError` when there is none.
+
+        A `HandedOver` comes before the text that another planner writes.
+        """
+        ...

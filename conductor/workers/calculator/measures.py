@@ -1,0 +1,106 @@
+"""Units and dates: "5 miles in km", "days between 2024-01-01 and 2024-03-01". Pure.
+
+Pint knows the units and computes with fractions, dateutil knows dates. A text counts only as a whole: other
+words in it make it none. Both are imported where they are used, since that takes half a second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from conductor.errors import FormatError
+from conductor.workers.calculator.arithmetic import written
+
+_UNIT = r"([A-Za-zµ]{1,20}(?:\^[23])?(?:/[A-Za-z]{1,20}(?:\^[23])?)?)"
+_AMOUNT = r"(-?\d[\d,]{0,30}(?:\.\d{1,30})?|an?|one)"
+_INTO = re.compile(rf"(?:(?:convert|change|what is) )?{_AMOUNT} ?{_UNIT} (?:in|to|into|as) {_UNIT}", re.I)
+_HOW_MANY = re.compile(rf"how many {_UNIT} (?:(?:are|is) )?(?:there )?(?:in )?{_AMOUNT} ?{_UNIT}", re.I)
+_UNIT_WORDS = (
+    (r"\bdegrees? (celsius|fahrenheit|kelvin)\b", r"\1"), (r" ?° ?([CF])\b", r" deg\1"), ("²", "^2"),
+    ("³", "^3"), (r"\bsquare (\w+)", r"\1^2"), (r"\bcubic (\w+)", r"\1^3"), (r" per ", "/"),
+    (r"\b([CFK]) (in|to|into|as) ([CFK])$", r"deg\1 \2 deg\3"),
+)  # fmt: skip
+
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}"
+_DAY = r"\d\d?(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    rf"\b(?:\d{{4}}-\d\d?-\d\d?|{_DAY}(?: of)? {_MONTH},? \d{{4}}|{_MONTH} {_DAY},? \d{{4}})\b", re.I
+)
+_SPAN = re.compile(r"\b(\d{1,6}|an?|one) (day|week|month|year)s?\b", re.I)
+_BACK = frozenset("before earlier minus subtract -".split())
+_DATE_WORDS = _BACK | frozenset(
+    "what which how many long is was will be are there the a day days week weeks weekday of date on in fall "
+    "falls fell between and from to until after later than plus + add does it".split()
+)
+
+
+def converted(text: str) -> Sequence[str] | None:
+    """The lines of a conversion, else None. Raises `FormatError` for units of different kinds."""
+    text = text.strip(" ?.!")
+    for pattern, words in _UNIT_WORDS:
+        text = re.sub(pattern, words, text, flags=re.I)
+    if into := _INTO.fullmatch(text):
+        amount, source, target = into.groups()
+    elif how_many := _HOW_MANY.fullmatch(text):
+        target, amount, source = how_many.groups()
+    else:
+        return None
+    import pint  # noqa: PLC0415
+
+    number = Fraction(1) if amount[0].isalpha() else Fraction(amount.replace(",", ""))
+    try:
+        exact = _registry().Quantity(number, _unit(source)).to(_unit(target)).magnitude
+    except pint.UndefinedUnitError:
+        return None
+    except pint.DimensionalityError:
+        raise FormatError(f"{source} and {target} measure different things. Name two of one kind.") from None
+    value = written(exact)
+    value = f"{written(float(exact)) if '/' in value else value} {target}"
+    return [f"{written(number)} {source} = {value}", f"Answer: {value}"]
+
+
+@cache
+def _registry() -> Any:
+    import pint  # noqa: PLC0415
+
+    return pint.UnitRegistry(non_int_type=Fraction, autoconvert_offset_to_baseunit=True)
+
+
+def _unit(name: str) -> Any:
+    is_unit = re.split(r"[\^/]", name)[0] in _registry()
+    return _registry().parse_units((name if is_unit else name.lower()).replace("^", "**"))
+
+
+def dated(text: str) -> Sequence[str] | None:
+    """The days between two dates, a date before or after another, or the day of the week; else None.
+
+    Raises `FormatError` for a day that does not exist.
+    """
+    rest = _DATE.sub(" ", text)
+    spans = _SPAN.findall(rest)
+    words = set(re.findall(r"[^\W_]+|[-+]", _SPAN.sub(" ", rest).lower()))
+    if rest == text or not words <= _DATE_WORDS:
+        return None
+    from dateutil import parser, relativedelta  # noqa: PLC0415
+
+    try:
+        dates = sorted(parser.parse(each).date() for each in _DATE.findall(text))
+        match len(dates), len(spans):
+            case 2, 0:
+                days = (dates[1] - dates[0]).days
+                answer = f"{written(Fraction(days, 7))} weeks" if "weeks" in words else f"{days} days"
+                return [f"From {dates[0]} to {dates[1]}: {days} days", f"Answer: {answer}"]
+            case 1, 1:
+                number = 1 if spans[0][0][0].isalpha() else int(spans[0][0])
+                span = relativedelta.relativedelta(**{f"{spans[0][1].lower()}s": number})
+                moved = dates[0] - span if words & _BACK else dates[0] + span
+                return [f"{moved} is a {moved:%A}.", f"Answer: {moved}"]
+            case 1, 0 if words & {"day", "weekday"}:
+                return [f"Answer: {dates[0]:%A}"]
+    except (ValueError, OverflowError):
+        raise FormatError("There is no such day. Check the dates: the years are 1 to 9999.") from None
+    return None

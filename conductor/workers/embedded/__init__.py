@@ -1,0 +1,1 @@
+"""Language models on this machine: a process of this program serves a GGUF file by llama.cpp."""

@@ -1,0 +1,158 @@
+"""A request without the parameters that its endpoint refuses, by what it has refused and by the pool file.
+
+Knows how servers name a parameter and word a refusal; knows neither attempts nor connections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from conductor.values.message_parts.response_format import ResponseFormat
+from conductor.workers.endpoint.failures import EndpointFailure
+
+MOST = 5
+"""Refusals to which one call is adapted."""
+
+_READ_CHARACTERS = 4_000
+_OTHER_CAUSES = (401, 402, 408, 409, 429)
+_LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+_INSTEAD = {
+    "system": "with the system message in the user's",
+    "stream": "without streaming",
+    "stream_options": "without stream_options, so its tokens stay unknown",
+    "response_format": "with the form of the answer in words",
+}
+"""Where another way leads to the same."""
+
+_NAMES = {
+    # OpenAI, templates of vLLM and llama.cpp, Gemini.
+    "system": r"\bsystem\b.{0,30}\b(?:role|message|prompt|instruction)|\brole\b.{0,60}\bsystem\b|"
+    r"developer instruction|\broles? must alternate|user and assistant roles|valid role",
+    # OpenAI for an organization that is not verified, FastAPI, llama.cpp with tools.
+    "stream": r"to stream this model|(?<!non-)\bstream(?:ing)?\b(?!.?options)\W+(?:\w+\W+){0,4}?"
+    r"(?:not (?:be )?(?:support|permit|allow|avail|enabl|implement)|unsupported|unavailable|disabled)|"
+    r"(?:not (?:be )?(?:support|permit|allow|avail|enabl)\w*|unsupported|cannot (?:be )?use\w*|"
+    r"unknown (?:name|field|param\w*|argument))[^.]{0,60}\bstream(?:ing)?\b(?!.?options)",
+    "stream_options": r"stream[_ ]?options|include[_ ]?usage",
+    **dict.fromkeys(_LIMITS, r"max[_ ]?(?:completion[_ ]?|output[_ ]?)?tokens"),
+    "temperature": r"\btemperature\b",
+    "top_p": r"\btop[_ ]?p\b",
+    "frequency_penalty": r"frequency[_ ]?penalty|\bpenalty is not",  # the second: Gemini
+    "presence_penalty": r"presence[_ ]?penalty|\bpenalty is not",
+    "seed": r"\bseed\b",
+    "stop": r"(?<=['\"`.])stop\b|(?:parameter|argument|name|field)\W{1,3}stop\b|\bstop[_ ]?sequences?",
+    # The second part: Ollama and Anthropic.
+    "reasoning_effort": r"reasoning[_. ]?effort|(?:reasoning|think) value|support thinking|effort level",
+    "parallel_tool_calls": r"parallel[_ ]?tool[_ ]?calls?",
+    "response_format": r"response[_ ]?format|response mime type|\bjson_schema\b|\bjson mode",
+}
+"""How servers name each, in small letters: xAI writes presencePenalty."""
+
+_UNSUPPORTED = (
+    r"(?:\bnot|n't|no longer) (?:\w+ ){0,2}?(?:support|permit|allow|avail|enabl|recogni|accept|compat)|"
+    r"\bun(?:support|known|recogni|expect|avail)|\bextra|deprecated|forbidden"
+)
+_REFUSED = rf"{_UNSUPPORTED}|\binvalid\b|\bonly\b|cannot|to stream|alternate|valid role|at the beginning"
+_OF_VALUE = (
+    r"less than|greater than|\bbetween\b|\btoo \w+|at (?:most|least)|(?:max|min)imum|exceed|\brange\b|"
+    r"(?:supported|allowed) (?:values|levels)|must be (?:one of|an? |positive|strictly|non-|in\b|\")|"
+    r"[<>≤≥]=? ?-?\d"
+)
+"""Another value would be taken: that is for the person to choose."""
+
+
+class Adaptation:
+    """What is not sent to one endpoint. What it refuses is remembered as long as the client lives."""
+
+    def __init__(self, leave_out: Collection[str]) -> None:
+        self._left = set(leave_out)
+
+    def fit(
+        self, body: Mapping[str, Any], form: ResponseFormat | None
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The body as it is sent, and the names of what it loses without another way to the same."""
+        fitted = {name: value for name, value in body.items() if name not in self._left}
+        if "max_tokens" in body and "max_tokens" in self._left and "max_completion_tokens" not in self._left:
+            fitted["max_completion_tokens"] = body["max_tokens"]
+        if "stream" in self._left:
+            fitted["stream"] = False
+            fitted.pop("stream_options", None)
+        if form is not None and {form.type, "response_format"} & self._left:
+            fitted.pop("response_format", None)
+            fitted["messages"] = [*body["messages"][:-1], _with_content(body["messages"][-1], form.request)]
+        if "system" in self._left:
+            fitted["messages"] = without_system(fitted["messages"])
+        sent = {*fitted, *_INSTEAD, *(_LIMITS[name] for name in fitted if name in _LIMITS)}
+        return fitted, tuple(name for name in body if name not in sent)
+
+    def learn(
+        self, failure: EndpointFailure, body: Mapping[str, Any], form: ResponseFormat | None, done: set[str]
+    ) -> str | None:
+        """Adapts to this refusal of `body`, as it was sent; `done` are the names for which the call was
+        adapted before, each once. Returns the change in words, or None if nothing changes.
+        """
+        if failure.status in _OTHER_CAUSES or len(done) >= MOST:
+            return None
+        message = failure.server_message[:_READ_CHARACTERS].lower().partition("did you mean")[0]
+        places = {
+            name: match.start()
+            for name, pattern in _NAMES.items()
+            if name not in done
+            and (match := re.search(pattern, message)) is not None
+            and _is_sent(name, body, form)
+            and _is_refused(name, message, failure.status)
+        }
+        # What is refused stands first, before what to write instead or what goes with it.
+        refused = [name for name, place in places.items() if place == min(places.values())]
+        for name in refused:
+            self._left.discard(_LIMITS.get(name, ""))
+            self._left.add(form.type if name == "response_format" and form is not None else name)
+            done |= {name, _LIMITS.get(name, name)}
+        changes = (f"with {_LIMITS[name]}" if name in _LIMITS else f"without {name}" for name in refused)
+        return _INSTEAD.get("".join(refused)) or " and ".join(changes) or None
+
+
+def _is_sent(name: str, body: Mapping[str, Any], form: ResponseFormat | None) -> bool:
+    if name == "system":
+        return bool(without_system(body["messages"]) != body["messages"])
+    if name == "response_format":
+        # Without a form it is a plan's, which has weaker ones.
+        return form is not None and name in body
+    value = body.get(name)
+    return value is not None and (name != "stream" or value is True)
+
+
+def _is_refused(name: str, message: str, status: int | None) -> bool:
+    """Whether the message, which names the parameter, is about it and not about its value."""
+    if "invalid schema" in message or (name not in _INSTEAD and re.search(_OF_VALUE, message)):
+        return False
+    if name in _LIMITS:
+        # A limit that is beyond the context is named in many ways.
+        return re.search(rf"{_UNSUPPORTED}|\b{_LIMITS[name]}\b", message) is not None
+    # The fault of a request needs no words of a refusal; of a system message the text may be at fault.
+    return (status in (400, 422) and name != "system") or re.search(_REFUSED, message) is not None
+
+
+def without_system(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The messages with those of the system as the user's, and neighbours of one role and name as one."""
+    merged: list[Mapping[str, Any]] = []
+    for message in messages:
+        own = {**message, "role": "user"} if message["role"] == "system" else message
+        last = merged[-1] if merged else {}
+        alone = own["role"] == "tool" or "tool_calls" in {**last, **own}
+        if last.get("role") != own["role"] or alone or last.get("name", own.get("name")) != own.get("name"):
+            merged.append(own)
+        else:
+            merged[-1] = _with_content({**own, "content": last["content"]}, own["content"])
+    return merged
+
+
+def _with_content(message: Mapping[str, Any], more: Any) -> dict[str, Any]:
+    """The message with a paragraph, or pieces, after its content."""
+    contents = (message["content"], more)
+    if all(isinstance(each, str) for each in contents):
+        return {**message, "content": "\n\n".join(contents)}
+    pieces = ([{"type": "text", "text": each}] if isinstance(each, str) else each for each in contents)
+    return {**message, "content": [piece for each in pieces for piece in each]}

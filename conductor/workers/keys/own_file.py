@@ -1,0 +1,33 @@
+"""Files that decide about keys: they count where they are this user's alone.
+
+What came with another person's folder, as by git, or what another user could write decides nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from conductor.errors import PoolError
+
+
+def own_text(path: Path, *, kind: str) -> str:
+    """The text of the file, or "". POSIX: only with this user as its owner and mode 600.
+
+    Raises `PoolError`, which repeats nothing of what it contains, where it cannot be read or does not count.
+    `kind` is what it must be: "TOML in UTF-8".
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            if hasattr(os, "geteuid"):
+                state = os.fstat(file.fileno())
+                if state.st_uid != os.geteuid() or state.st_mode & 0o077:
+                    raise PoolError(
+                        f"{path} is not yours alone (mode 600), so nothing in it counts; if you wrote it, "
+                        f"run: chmod 600 {path}"
+                    )
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError):
+        raise PoolError(f"{path} cannot be read: it must be {kind}.") from None

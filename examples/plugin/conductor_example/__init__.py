@@ -1,0 +1,1 @@
+"""One kind of each group, in a module each."""

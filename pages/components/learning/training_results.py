@@ -1,0 +1,124 @@
+"""What a training came to: its curves, the table beside the baselines, and plans before and after."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import streamlit as st
+
+from conductor.drawing.layout import layouts
+from conductor.drawing.network import draw
+from conductor.learning.demonstration.acceptance import SPLITS, Results
+from conductor.learning.demonstration.contenders import CONDUCTOR
+from conductor.learning.demonstration.plan_pairs import ExamPlan, read_pairs
+from conductor.orchard import orchard_pool
+from conductor.text.formatting import duration, p_value, percent
+from conductor.workers.protocol import WorkerCard
+from pages.components.graph import workflow_graph
+from pages.components.tab.state import plain
+from pages.components.view_models.training_curves import DARK, LIGHT, curves
+from pages.components.view_models.workflow.card_content import card_contents
+from pages.components.widgets.labels import distinct_labels
+from studio.learning.training_run import TrainingRun
+
+
+def curve_charts(run: TrainingRun) -> None:
+    """The curves so far, two in a row where there is the room."""
+    colours = DARK if st.context.theme.type == "dark" else LIGHT
+    with st.container(key="training-curves"):
+        for key, chart in curves(run, colours):
+            with st.container(key=f"curve-{key}"):
+                st.vega_lite_chart(dict(chart), width="stretch", key=f"chart-{key}")
+
+
+def results_table(results: Results) -> None:
+    """The trained Conductor beside every baseline."""
+    st.subheader("Beside the baselines", anchor=False)
+    rows = [
+        {
+            "Planner": row.planner,
+            "Right": f"{row.accuracy:.1%}",
+            "Steps": "-" if row.steps is None else f"{row.steps:.2f}",
+            "Tokens a question": "-" if row.tokens is None else f"{row.tokens:,.0f}",
+            "This Conductor ahead by": "" if row.ahead is None else f"{100 * row.ahead:+.1f} points",
+            "with its 95% interval": (
+                "" if row.between is None else f"{100 * row.between[0]:+.1f} to {100 * row.between[1]:+.1f}"
+            ),
+            "p, of all rows by Holm": "" if row.p is None else p_value(row.p),
+        }
+        for row in results.rows
+    ]
+    st.dataframe(rows, hide_index=True, key="training-table", width="stretch")
+    after = results.row(CONDUCTOR).accuracy
+    shares = [
+        ("the likeliest plan", results.greedy_before, after),
+        ("sampled plans", results.sampled_before, results.sampled),
+        *((words, results.before.get(name), getattr(results, name)) for name, words in SPLITS.items()),
+    ]
+    changes = (
+        f"{words} {'' if before is None else f'{percent(before)} to '}{percent(share)}"
+        for words, before, share in shares
+    )
+    facts = [
+        f"Right on questions that it never saw, before GRPO to after it: {'; '.join(changes)}, of "
+        f"{percent(results.reachable)} that can be reached.",
+        f"{results.calls:,} calls of workers, {results.saved:,} saved by sharing.",
+        f"It took {duration(results.seconds)}.",
+    ]
+    st.caption(plain(" ".join(facts), limit=800))
+
+
+def plans_before_and_after(folder: Path) -> None:
+    """A question's plans side by side; nothing before there are any. Raises `DataError`."""
+    exam = read_pairs(folder)
+    if exam is None:
+        return
+    st.subheader("Plans before GRPO and after it", anchor=False)
+    cards = orchard_pool().cards
+    with st.container(key="learning-plans"):
+        pairs = dict(enumerate(exam.pairs, 1))
+        changed = [at for at, pair in pairs.items() if pair.after and pair.after != pair.before]
+        changed.sort(key=lambda at: pairs[at].before.right)
+        names = {at: pair.question + (" (changed)" if at in changed else "") for at, pair in pairs.items()}
+        at = st.selectbox(
+            "Question",
+            list(pairs),
+            index=changed[0] - 1 if changed else 0,
+            key=f"plans-question-{folder.name}",
+            format_func=distinct_labels(names),
+        )
+        pair = pairs[at]
+        st.caption(plain(f"Right is: {pair.answer}"))
+        left, right = st.columns(2, gap="small")
+        with left:
+            _planned("Before", pair.before, cards, key=f"plan-before-{at}")
+        with right:
+            if pair.after is None:
+                st.markdown("**After**")
+                st.caption("It is planned once the training has ended.")
+            else:
+                _planned("After", pair.after, cards, key=f"plan-after-{at}")
+
+
+def _planned(title: str, planned: ExamPlan, cards: Mapping[str, WorkerCard], *, key: str) -> None:
+    icon = ":material/check:" if planned.right else ":material/close:"
+    answer = planned.answer or "no answer"
+    st.markdown(f"**{title}** · {icon} {plain(answer, limit=120)}")
+    if planned.workflow is None:
+        st.caption("No valid plan.")
+        return
+    pictures = layouts(planned.workflow)
+    contents = card_contents(planned.workflow, run=None, radius=None, cards=cards, now=time.time())
+    workflow_graph(
+        draw(planned.workflow, contents, pictures),
+        pictures,
+        key=key,
+        direction="down",
+        selected=None,
+        selection_revision=0,
+        locked=True,
+        editable=False,
+        inspector="learning-plans",
+    )

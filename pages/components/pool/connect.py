@@ -1,0 +1,228 @@
+"""The dialog that connects an endpoint: its address and key once, its models as workers, and who plans.
+
+Knows the document that it adds to. A key that is typed goes to the app's secrets and to that endpoint alone.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import cast
+
+import streamlit as st
+
+from conductor.errors import PoolError
+from conductor.workers.discovery.models import strengths_of
+from conductor.workers.discovery.offers import Offer, served_models, usual_choice, with_offer
+from conductor.workers.health.probe import targets
+from conductor.workers.keys.hosts import KeyHost, confirm
+from conductor.workers.keys.secret import SECRETS_FILE, find_secret, name_fault
+from conductor.workers.keys.services import Service
+from conductor.workers.pool.toml_editor import PoolDocument
+from pages.components.pool.fields import SERVICES
+from pages.components.pool.offers import key_on_trial
+from pages.components.streamlit_patches.dialog_theme import dialog_theme
+from pages.components.streamlit_patches.initial_values import note_drawn, on_choice
+from pages.components.tab.services import services
+from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import action
+from pages.components.widgets.labels import distinct_labels
+from pages.components.widgets.pool_saving import save
+from studio.workbench import Workbench
+
+_CONNECTION = "pool-connection"
+_AS_NOW = ""
+_OPEN_ROWS = 4
+"""Models whose strengths are written without scrolling."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """An open dialog. `offer` has all models of the endpoint once they are listed; `fault` is what is wrong.
+
+    A new `serial` makes new fields.
+    """
+
+    document: PoolDocument
+    serial: int
+    offer: Offer | None = None
+    fault: str = ""
+
+    def key(self, name: str) -> str:
+        """The key of a widget."""
+        return f"connect-{self.serial}-{name}"
+
+    def typed(self, name: str) -> str:
+        """What a text field has."""
+        return str(st.session_state.get(self.key(name)) or "").strip()
+
+
+def open_connection(document: PoolDocument) -> None:
+    """Show the dialog on the next run of the page."""
+    serial = st.session_state["pool-forms"] = st.session_state.get("pool-forms", 0) + 1
+    st.session_state[_CONNECTION] = Connection(document, serial)
+
+
+def connection_dialog(bench: Workbench) -> None:
+    """Draw it, if it is open."""
+    if st.session_state.get(_CONNECTION) is None:
+        return
+
+    def draw() -> None:
+        connection = cast("Connection | None", st.session_state[_CONNECTION])
+        if connection is None:
+            st.rerun()
+        elif connection.offer is None:
+            _address(bench, connection)
+        else:
+            _models(connection, connection.offer)
+
+    dialog_theme()
+    st.dialog("Connect an endpoint", width="medium", on_dismiss=_close)(draw)()
+
+
+def _close() -> None:
+    st.session_state[_CONNECTION] = None
+
+
+# -- where it is ----------------------------------------------------------------------------------------
+
+
+def _address(bench: Workbench, connection: Connection) -> None:
+    key = connection.key("service")
+    note_drawn(key, st.session_state.get(key))
+
+    def fill_in(service: Service | None) -> None:
+        if service is not None:
+            st.session_state[connection.key("url")] = service.base_url
+            st.session_state[connection.key("variable")] = service.api_key_env or ""
+
+    st.selectbox(
+        "Service",
+        SERVICES,
+        index=None,
+        format_func=distinct_labels({service: service.name for service in SERVICES}),
+        placeholder="Choose one, or write an address below",
+        key=key,
+        on_change=on_choice(key, fill_in),
+    )
+    st.text_input("URL", key=connection.key("url"), placeholder="https://api.example.com/v1")
+    with st.container(horizontal=True, gap="small"):
+        st.text_input(
+            "Key",
+            key=connection.key("secret"),
+            type="password",
+            autocomplete="off",
+            placeholder="Only if the endpoint needs one",
+        )
+        st.text_input(
+            "Name of the key",
+            key=connection.key("variable"),
+            placeholder="From the address",
+            help=f"The variable that holds it: in the environment, or in {SECRETS_FILE}, where a key typed "
+            "here is stored. The pool file has the name alone.",
+        )
+    st.caption("Listing its models sends the key to this address, and to no other.")
+    _fault(connection)
+    with st.container(horizontal=True):
+        action(
+            "List its models",
+            "list",
+            _list,
+            bench,
+            connection,
+            key="connect-list",
+            type="primary",
+            redraw=False,
+        )
+        st.button("Cancel", key="connect-cancel", on_click=_close)
+
+
+def _list(bench: Workbench, connection: Connection) -> None:
+    url, secret, variable = (connection.typed(name) for name in ("url", "secret", "variable"))
+    service = next((one for one in SERVICES if one.base_url == url), None)
+    offer = Offer(service.name if service else "", url, variable or None)
+    try:
+        host = offer.origin.partition("//")[2] if url else ""
+        if not host:
+            raise PoolError(
+                "The URL is missing. Write where the models are served, like https://api.openai.com/v1."
+            )
+        name = variable or f"ENDPOINT_{re.sub('[^A-Z0-9]+', '_', host.upper()).strip('_')}_API_KEY"
+        if (secret or variable) and (wrong := name_fault(name)) is not None:
+            raise PoolError(f"Name of the key: {wrong}.")
+        has_key = secret or (variable and find_secret(variable))
+        offer = Offer(offer.name or host, url, name if has_key or variable else None)
+        pool = str(connection.document.path.resolve())
+        with key_on_trial(name, secret) if secret else nullcontext():
+            if offer.api_key_env is not None:
+                confirm(KeyHost(offer.api_key_env, offer.origin, pool))
+            listing = served_models(offer, of="The URL", pool=pool)
+            models = bench.background.spawn(listing).result()
+        if not models:
+            raise PoolError(f"{offer.name} lists no model that answers questions; use Add a worker.")
+    except PoolError as error:
+        st.session_state[_CONNECTION] = replace(connection, fault=str(error))
+        return
+    st.session_state[_CONNECTION] = replace(connection, offer=offer._replace(models=models), fault="")
+
+
+# -- what of it is used -----------------------------------------------------------------------------------
+
+
+def _models(connection: Connection, offer: Offer) -> None:
+    names = [model.name for model in offer.models or ()]
+    chosen = st.multiselect(
+        f"Workers, of {len(names):,} models of {plain(offer.name)}",
+        names,
+        default=usual_choice(offer.name, offer.models or ()),
+        key=connection.key("models"),
+    )
+    if chosen:
+        st.caption("What each is good at, for the Conductor")
+        with st.container(height=260 if len(chosen) > _OPEN_ROWS else "content", border=False):
+            for name in chosen:
+                st.text_input(plain(name), strengths_of(name) or "", key=connection.key(f"strengths {name}"))
+    planners = [_AS_NOW, *names]
+    st.selectbox(
+        "Writes the workflows",
+        planners,
+        index=0 if connection.document.conductor else min(1, len(chosen)) and planners.index(chosen[0]),
+        format_func=distinct_labels({_AS_NOW: "As now", **{name: name for name in names}}),
+        key=connection.key("planner"),
+    )
+    _fault(connection)
+    with st.container(horizontal=True):
+        action(
+            "Add and test", "add", _add, connection, offer, key="connect-add", type="primary", redraw=False
+        )
+        st.button("Cancel", key="connect-cancel", on_click=_close)
+
+
+def _add(connection: Connection, offer: Offer) -> None:
+    by_name = {model.name: model for model in offer.models or ()}
+    chosen = [name for name in st.session_state[connection.key("models")] if name in by_name]
+    planner = by_name.get(connection.typed("planner"))
+    strengths = {name: connection.typed(f"strengths {name}") for name in chosen}
+    try:
+        if not chosen and planner is None:
+            raise PoolError("Choose at least one model.")
+        workers = offer._replace(models=tuple(by_name[name] for name in chosen))
+        document, done = with_offer(connection.document, workers, planner=planner, strengths=strengths)
+        save(document, notice=done)
+    except PoolError as error:
+        st.session_state[_CONNECTION] = replace(connection, fault=str(error))
+        return
+    before = {str(worker.get("name")) for worker in connection.document.workers}
+    new = [target for target in targets(document.pool()) if target.name not in before]
+    services().probe.begin(new)
+    _close()
+    TabState().ask_redraw()
+
+
+def _fault(connection: Connection) -> None:
+    # A container that is always there holds the buttons in place, and the focus with them.
+    with st.container(key="connect-fault"):
+        if connection.fault:
+            st.error(plain(connection.fault), icon=":material/error:")

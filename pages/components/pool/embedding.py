@@ -1,0 +1,67 @@
+"""Better small models for this machine, each with its size, its licence and how far its download is."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from conductor.text.formatting import percent
+from conductor.workers.discovery.offers import with_model_file
+from conductor.workers.embedded.model_hub import HUB_MODELS, HubModel, hub_address
+from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
+from conductor.workers.pool.toml_editor import PoolDocument
+from pages.components.tab.services import services
+from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import action, row
+from storage import data_folder, default_url
+
+_POLL_SECONDS = 0.5
+
+
+def embedding(tab: TabState) -> None:
+    """Draw the models and a button for each, for a person who may change the pool."""
+    downloads = services().downloads
+    polled = downloads.busy
+
+    @st.fragment(key="embed-part", run_every=_POLL_SECONDS if polled else None)
+    def part() -> None:
+        tab.redraw_if_asked()
+        with st.expander("Small models on this machine", icon=":material/memory:", key="pool-embed"):
+            st.caption(
+                f"Each is downloaded from {plain(hub_address())}, once, and needs no server and no key."
+            )
+            for model in HUB_MODELS:
+                with row():
+                    _model(model)
+        if polled and not downloads.busy:
+            st.rerun()
+
+    part()
+
+
+def _model(model: HubModel) -> None:
+    downloads = services().downloads
+    state = downloads.of(model)
+    st.markdown(f"**{plain(model.name)}** · {plain(model.about)}", width="content")
+    st.space("stretch")
+    if state is not None and state.busy:
+        share = state.have / state.size if state.size else 0.0
+        st.progress(min(share, 1.0), text=percent(share), width=240)
+        return
+    if state is not None and state.failure:
+        st.markdown(f":material/error: {plain(state.failure, limit=400)}")
+    if state is not None and state.file is not None:
+        st.caption(":material/check: in the pool file", width="content")
+        return
+    folder = data_folder(default_url()) / "models"
+    begin = partial(downloads.begin, model, folder, then=partial(_add, model))
+    action("Download", "download", begin, key=f"embed-{model.name}")
+
+
+def _add(model: HubModel, file: Path) -> None:
+    """Put the model into the pool file. Raises `PoolError`."""
+    path = configured_path() or DEFAULT_PATH
+    document, _ = with_model_file(PoolDocument.opened(path), model.name, file)
+    document.save()

@@ -1,0 +1,55 @@
+"""How a stored response is to be read: whole, or as a stream, also from some event on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from studio.access.errors import ApiError
+from studio.api.error_answers import unsupported
+from studio.api.stored.visible import StoredResponse
+
+
+@dataclass(frozen=True)
+class ResponseReading:
+    """`starting_after` is the number of the last event that the client has; None: it has none."""
+
+    stream: bool = False
+    starting_after: int | None = None
+
+    @classmethod
+    def of(cls, parameters: Iterable[tuple[str, str]]) -> ResponseReading:
+        """What a query string asks for. Raises `ApiError` for a parameter that cannot be honoured."""
+        values: dict[str, str] = {}
+        for name, value in parameters:
+            if name in values:
+                message = f"'{name[:200]}' is given twice; take one out."
+                raise ApiError(message, param=name[:200], code="invalid_value")
+            values[name] = value
+        if values.get("include_obfuscation") == "false":
+            del values["include_obfuscation"]
+        stream, after = values.pop("stream", "false"), values.pop("starting_after", None)
+        for name in values:
+            raise unsupported(name[:200], "a response is sent as it was answered.")
+        if stream not in ("true", "false"):
+            raise ApiError("'stream' is true or false.", param="stream", code="invalid_value")
+        if after is None:
+            return cls(stream=stream == "true")
+        if stream == "false":
+            raise unsupported("starting_after", "nothing is streamed.")
+        if not (after.isascii() and after.isdecimal() and len(after) <= 9):
+            message = "'starting_after' is the number of an event, from 0."
+            raise ApiError(message, param="starting_after", code="invalid_value")
+        return cls(stream=True, starting_after=int(after))
+
+    def after(self, response: StoredResponse) -> int:
+        """The number after which events are sent. Raises `ApiError` where they had other numbers."""
+        if self.starting_after is None:
+            return -1
+        if response.origin is not None and response.origin.events:
+            raise unsupported(
+                "starting_after",
+                "this stream also has the run's events, which are not sent again; leave it out to read the "
+                "answer from its beginning.",
+            )
+        return self.starting_after

@@ -1,0 +1,389 @@
+"""A request to `/v1/responses`: the parameters, and the values of them that are honoured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Discriminator, Field, PrivateAttr, Tag
+
+from conductor.files.file_text import FileReader
+from conductor.values.conversation import Conversation, Turn
+from conductor.values.message_parts.images import Detail
+from conductor.values.message_parts.response_format import ResponseFormat
+from conductor.values.message_parts.tools import ToolOffer
+from studio.access.errors import ApiError
+from studio.api.error_answers import unsupported
+from studio.api.requests.content import Content, FileData, ImageUrl, Piece, content_of
+from studio.api.requests.request import (
+    COMMON_REASONS,
+    MAX_MESSAGES,
+    MAX_PARTS,
+    ApiRequest,
+    EchoPart,
+    Effort,
+    FormDescription,
+    FormKind,
+    FormName,
+    NamedSchema,
+    Question,
+    Refusal,
+    RequestPart,
+    Thoughts,
+    Tokens,
+    Unsupported,
+)
+from studio.api.requests.tools import (
+    CallItem,
+    FlatChoice,
+    FlatTools,
+    call_ids,
+    check_calls,
+    offer,
+)
+
+LOGPROBS = "message.output_text.logprobs"
+"""The value of `include` that asks for log probabilities."""
+
+Included = Literal[
+    "message.output_text.logprobs",
+    "message.input_image.image_url",
+    "reasoning.encrypted_content",
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+]
+"""All but the first ask for more of what no response here has."""
+
+
+class InputText(EchoPart):
+    """A piece of a message's text."""
+
+    type: Literal["input_text", "output_text"]
+    text: str
+
+
+class InputImage(EchoPart):
+    """An image of a user's message, as a data URL."""
+
+    type: Literal["input_image"]
+    image_url: str
+    detail: Detail | None = None
+    file_id: Unsupported = None
+
+
+class InputFile(EchoPart):
+    """A file of a user's message in base64, as it is or as a data URL."""
+
+    type: Literal["input_file"]
+    file_data: str
+    filename: str | None = None
+    detail: str | None = None
+    file_id: Unsupported = None
+    file_url: Unsupported = None
+
+
+def _part_kind(part: object) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    kinds = {"input_image": "InputImage", "input_file": "InputFile", "refusal": "Refusal"}
+    return kinds.get(str(kind), "InputText")
+
+
+InputPart = Annotated[
+    Annotated[InputText, Tag("InputText")]
+    | Annotated[InputImage, Tag("InputImage")]
+    | Annotated[InputFile, Tag("InputFile")]
+    | Annotated[Refusal, Tag("Refusal")],
+    Discriminator(_part_kind),
+]
+
+
+def _piece(part: InputText | InputImage | InputFile | Refusal, place: str) -> tuple[str, Piece]:
+    match part:
+        case InputImage():
+            return f"{place}.image_url", ImageUrl(part.image_url, part.detail)
+        case InputFile():
+            return f"{place}.file_data", FileData(part.filename, part.file_data)
+        case _:
+            return f"{place}.text", part.text
+
+
+class InputMessage(EchoPart):
+    """A message, with what clients send back with an answer."""
+
+    type: Literal["message"] | None = None
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | Annotated[tuple[InputPart, ...], Field(fail_fast=True, max_length=MAX_PARTS)]
+
+    def turn(self, place: str, reader: FileReader) -> Turn:
+        """The message at that parameter. Raises `ApiError` for an image or a file that is not taken."""
+        role, content = self.role, self.content
+        if isinstance(content, str):
+            read = Content(content)
+        else:
+            read = content_of(
+                (_piece(part, f"{place}.content.{at}") for at, part in enumerate(content)), reader
+            )
+        if (read.images or read.files) and role != "user":
+            raise unsupported(f"{place}.content", "images and files belong to messages of the user.")
+        return Turn(role="system" if role == "developer" else role, **read.fields)
+
+
+class CallResult(EchoPart):
+    """The result of a call of an earlier response."""
+
+    type: Literal["function_call_output"]
+    call_id: Annotated[str, Field(min_length=1, max_length=200)]
+    output: str | Annotated[tuple[InputText, ...], Field(fail_fast=True, max_length=MAX_PARTS)]
+    caller: Unsupported = None
+    namespace: Unsupported = None
+
+    @property
+    def turn(self) -> Turn:
+        output = self.output
+        text = output if isinstance(output, str) else "".join(part.text for part in output)
+        return Turn(role="tool", text=text, tool_call_id=self.call_id)
+
+
+def _kind(item: object) -> str:
+    kind = item.get("type") if isinstance(item, dict) else "message"
+    if kind in (None, "message"):
+        return "message"
+    kinds = {"function_call": "function_call", "function_call_output": "function_call_output"}
+    return {**kinds, "reasoning": "Thoughts"}.get(str(kind), "item")
+
+
+class OtherItem(RequestPart):
+    """Calls of other tools and the like: refused."""
+
+    type: Literal["message"]
+
+
+InputItem = Annotated[
+    Annotated[InputMessage, Tag("message")]
+    | Annotated[CallItem, Tag("function_call")]
+    | Annotated[CallResult, Tag("function_call_output")]
+    | Annotated[Thoughts, Tag("Thoughts")]
+    | Annotated[OtherItem, Tag("item")],
+    Discriminator(_kind),
+]
+
+
+def _placed_turns(items: Iterable[InputItem], reader: FileReader) -> list[tuple[int, Turn]]:
+    """The messages, each with the index of its first item. Calls that stand side by side, and a text right
+    before or behind them, are one message of the assistant.
+    """
+    turns: list[tuple[int, Turn]] = []
+    for at, item in enumerate(items):
+        if isinstance(item, OtherItem | Thoughts):
+            continue
+        if isinstance(item, InputMessage):
+            turn = item.turn(f"input.{at}", reader)
+        else:
+            turn = _calling(item) if isinstance(item, CallItem) else item.turn
+        first, before = turns[-1] if turns else (at, None)
+        if before is not None and before.role == turn.role == "assistant" and _one(before, turn):
+            calls = (*before.tool_calls, *turn.tool_calls)
+            joined = before.model_copy(update={"text": before.text + turn.text, "tool_calls": calls})
+            turns[-1] = (first, joined)
+        else:
+            turns.append((at, turn))
+    return turns
+
+
+def _calling(item: CallItem) -> Turn:
+    return Turn(role="assistant", text="", tool_calls=(item.call,))
+
+
+def _one(before: Turn, turn: Turn) -> bool:
+    """Whether two messages of the assistant are one: not where both are texts."""
+    return not (before.text and turn.text) and bool(before.tool_calls or turn.tool_calls)
+
+
+class Reasoning(RequestPart):
+    """How hard to think."""
+
+    effort: Effort | None = None
+    summary: Unsupported = None
+    generate_summary: Unsupported = None
+
+
+class TextFormat(RequestPart):
+    """The form of the answer; all but the type belong to `json_schema`."""
+
+    type: FormKind
+    name: FormName | None = None
+    description: FormDescription | None = None
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    strict: bool | None = None
+
+    @property
+    def form(self) -> ResponseFormat | None:
+        """The form, None for text. Raises `ApiError` for a schema that is too large."""
+        if self.name is not None and self.schema_ is not None:
+            named = NamedSchema(
+                name=self.name, description=self.description, schema=self.schema_, strict=self.strict
+            )
+            return named.form(param="text.format.schema")
+        return ResponseFormat(type="json_object") if self.type == "json_object" else None
+
+    def check(self) -> None:
+        """Raise `ApiError` where a schema or its name is missing, or stands beside another type."""
+        schema_fields = {"name": self.name, "schema": self.schema_}
+        for name, value in {**schema_fields, "description": self.description, "strict": self.strict}.items():
+            if (value is not None and self.type != "json_schema") or (
+                value is None and self.type == "json_schema" and name in schema_fields
+            ):
+                message = "Invalid value for 'text.format': a name and a schema belong to json_schema."
+                raise ApiError(message, param=f"text.format.{name}", code="invalid_value")
+
+
+class TextOptions(RequestPart):
+    """The form of the answer."""
+
+    format: TextFormat | None = None
+    verbosity: Literal["medium"] | None = None
+
+
+_REASONS = {
+    **COMMON_REASONS,
+    "tools.type": "a tool is a function; give it the type function.",
+    "tool_choice.type": "what is chosen is a function, or allowed_tools.",
+    "reasoning.summary": "the run contains the workers' reasoning; open its link.",
+    "reasoning.generate_summary": "the run contains the workers' reasoning; open its link.",
+    "reasoning.effort": "give one of minimal, low, medium, high, xhigh and max.",
+    "text.verbosity": 'request the length of the answer in a message; only "medium" changes nothing.',
+    "truncation": 'nothing is left out of a conversation; only "disabled" is possible.',
+    "background_options": "what goes on in the background has no options here.",
+    "conversation": "give previous_response_id, or the messages themselves.",
+    "prompt": "no prompts are stored here; give the messages themselves.",
+    "context_management": "nothing is left out of a conversation.",
+    "access_programs": "there are none here.",
+    "image": "an answer is text.",
+    "input.type": "items are messages, calls of functions and their results.",
+    "input.content.type": "messages are text, images (input_image) and files (input_file), no sounds.",
+    "input.content.file_id": "no files are stored here; send the image as a data URL, the file as file_data.",
+    "input.content.file_url": "nothing is fetched from addresses; send the file's content as file_data.",
+}
+
+
+class ResponsesRequest(ApiRequest):
+    """The user's question, alone or as the last of several messages, and how its answer is found."""
+
+    reasons: ClassVar[Mapping[str, str]] = _REASONS
+    without_logprobs = f"'top_logprobs' belongs to log probabilities; ask for them with include: {LOGPROBS}."
+    query_parameter = "input"
+    effort_parameter = "reasoning.effort"
+
+    input: (
+        str | Annotated[tuple[InputItem, ...], Field(fail_fast=True, min_length=1, max_length=MAX_MESSAGES)]
+    )
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    tools: FlatTools | None = None
+    tool_choice: FlatChoice | None = None
+    max_output_tokens: Tokens | None = None
+    reasoning: Reasoning | None = None
+    text: TextOptions | None = None
+    truncation: Literal["disabled"] | None = None
+    max_tool_calls: int | None = None
+    include: tuple[Included, ...] | None = None
+    background: bool | None = None
+    background_options: Unsupported = None
+    conversation: Unsupported = None
+    prompt: Unsupported = None
+    context_management: Unsupported = None
+    access_programs: Unsupported = None
+    image: Unsupported = None
+    # The messages of the input, each with the index of its first item; read by `check`.
+    _turns: list[tuple[int, Turn]] = PrivateAttr(default_factory=list)
+
+    def check(self) -> None:
+        self._turns = self._read_turns()
+        if isinstance(self.input, tuple):
+            self._check_items(self.input)
+        if self.text is not None and self.text.format is not None:
+            self.text.format.check()
+        if self.background and self.store is False:
+            raise unsupported("background", "what goes on without its client is found in the store.")
+        _ = self.offer
+        super().check()
+
+    def _check_items(self, items: Sequence[InputItem]) -> None:
+        last = items[-1]
+        if not isinstance(last, CallResult) and not (isinstance(last, InputMessage) and last.role == "user"):
+            where = f"input.{len(items) - 1}.role"
+            message = "The last message must be the user's, or the result of a call."
+            raise ApiError(message, param=where, code="invalid_value")
+        if self.previous_response_id is not None:
+            # The calls may be that response's; see `after`.
+            return
+        check_calls([(at, call_ids(turn)) for at, turn in self._turns], place="input", result="call_id")
+        if not any(turn.role == "user" for _, turn in self._turns):
+            message = "The input contains no question; one of its messages must be the user's."
+            raise ApiError(message, param="input", code="invalid_value")
+
+    @property
+    def ignored(self) -> list[str]:
+        included = (f"include.{name}" for name in dict.fromkeys(self.include or ()) if name != LOGPROBS)
+        return [*super().ignored, *included]
+
+    @cached_property
+    def offer(self) -> ToolOffer | None:
+        """The tools that the answer may call. Raises `ApiError`."""
+        return offer(self.tools or (), self.tool_choice, parallel=self.parallel_tool_calls)
+
+    @cached_property
+    def question(self) -> Question:
+        return self._question_of([turn for _, turn in self._turns], self.instructions or "")
+
+    def after(self, earlier: Conversation) -> Question:
+        """What is asked for behind all messages of an earlier response, its answer included.
+
+        Instructions are not taken over, but where the results of its calls go on with its own question.
+        Raises `ApiError` where its calls and the results do not belong together.
+        """
+        own = self._turns
+        before = [(0, call_ids(turn)) for turn in earlier.turns[-1:]]
+        check_calls([*before, *((at, call_ids(turn)) for at, turn in own)], place="input", result="call_id")
+        goes_on = self.instructions is None and all(turn.role != "user" for _, turn in own)
+        instructions = earlier.instructions if goes_on else self.instructions or ""
+        return self._question_of([*earlier.turns, *(turn for _, turn in own)], instructions)
+
+    def _question_of(self, turns: Sequence[Turn], instructions: str) -> Question:
+        """The question is the user's last message; an earlier response's is none."""
+        last = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=None)
+        at = len(turns) if last is None else last
+        return Question(
+            query="" if last is None else turns[at].text,
+            history=Conversation(
+                instructions=instructions,
+                turns=tuple(
+                    turn for turn in turns[:at] if turn.display_text or turn.images or call_ids(turn)
+                ),
+                following=tuple(turns[at + 1 :]),
+                images=() if last is None else turns[at].images,
+                files=() if last is None else turns[at].files,
+            ),
+            tools=self.offer,
+            effort=None if self.reasoning is None else self.reasoning.effort,
+            token_limit=self.max_output_tokens,
+            limit_parameter="max_output_tokens",
+            form=self.form,
+            form_parameter="text.format",
+            logprobs=self.top_logprobs or 0 if LOGPROBS in (self.include or ()) else None,
+            logprobs_parameter=f"include.{LOGPROBS}",
+        )
+
+    @property
+    def form(self) -> ResponseFormat | None:
+        """The form of the answer, None for text."""
+        return None if self.text is None or self.text.format is None else self.text.format.form
+
+    def _read_turns(self) -> list[tuple[int, Turn]]:
+        if isinstance(self.input, str):
+            return [(0, Turn(role="user", text=self.input))]
+        return _placed_turns(self.input, FileReader())

@@ -1,0 +1,306 @@
+"""Pairs and programs with the verdicts that the field's own scorers, or people, give: math-verify's and
+MATH's for formulas, simple-evals' and lm-evaluation-harness' for choices, LiveCodeBench's for programs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from conductor.evaluation.items import Item
+from conductor.evaluation.score import Verdict
+from conductor.evaluation.scorers import score
+from conductor.evaluation.scorers.program import program_in
+
+RIGHT, WRONG, NONE = "right", "wrong", "no answer"
+
+Pairs = Sequence[tuple[str, str, Verdict]]
+
+TEXTS: Mapping[str, Pairs] = {
+    "exact": (
+        ("Correct answer: Paris", "Paris", RIGHT),
+        ("The best answer: Paris", "Paris", RIGHT),
+        ("\\boxed{\\textbf{Paris}}", "Paris", RIGHT),
+        ("\\boxed{\\mathbf{\\text{Paris}}}", "Paris", RIGHT),
+        ("\\boxed{\\mathrm{NaCl}}", "NaCl", RIGHT),
+        ("Answer: 1.234,50", "1234.5", RIGHT),
+        ("Answer: 1.234", "1234", WRONG),
+        ("The capital of Peru is Lima", "Lima", WRONG),
+        ("The answer is Lima.", "Lima", RIGHT),
+        ("Answer: Lima, Peru", "Lima", WRONG),
+        ("Answer: an owl", "owl", RIGHT),
+        ("Answer: 7,0", "7.0", WRONG),
+        ("No answer: I cannot say.", "Lima", NONE),
+        ("", "Lima", NONE),
+    ),
+    "number": (
+        ("Answer: 1.234,50 €", "1234.5", RIGHT),
+        ("Answer: 1.234.567,8", "1234567.8", RIGHT),
+        ("Answer: 1 234,5", "1234.5", RIGHT),
+        ("Answer: 1\u202f234,5", "1234.5", RIGHT),
+        ("Answer: 1'234.5", "1234.5", RIGHT),
+        ("Answer: 1’234’567", "1234567", RIGHT),
+        ("Answer: 12,34,567", "1234567", RIGHT),
+        ("Answer: ₹1,23,456.50", "123456.5", RIGHT),
+        ("Answer: 1,5", "1.5", NONE),
+        ("Answer: 1.500", "1500", WRONG),
+        ("Answer: 12,345", "12.345", WRONG),
+        ("Answer: 204 minutes, i.e. 3 h 24 min", "204", NONE),
+        ("We add 0.1 + 0.2, which is 0.3", "0.3", RIGHT),
+        ("17 and 23 makes 40.", "40", RIGHT),
+        ("The sum of 17 and 23 is 40 apples.", "40", RIGHT),
+        ("The product of 2 and 3 is not 5.", "5", NONE),
+        ("2 plus 2 is 4 or 5", "4", NONE),
+        ("2 + 2 equals 4", "4", RIGHT),
+        ("The number 7 is odd.", "7", RIGHT),
+        ("Answer: five", "5", NONE),
+        ("Answer: 5'11\"", "511", NONE),
+        ("Answer: 10,20,300", "10", WRONG),
+        ("I don't know.", "5", NONE),
+        ("", "5", NONE),
+    ),
+    "contains": (
+        ("It is certainly not Paris.", "Paris", WRONG),
+        ("It is not Lyon but Paris.", "Paris", RIGHT),
+        ("Whether it is Paris I doubt.", "Paris", RIGHT),
+        ("17 %", "17%", RIGHT),
+        ("about 17%", "17 %", RIGHT),
+        ("It grew by 17\u00a0%.", "17%", RIGHT),
+        ("117 %", "17%", WRONG),
+        ("The capital of Peru is Lima", "Lima", RIGHT),
+        ("Limass", "Lima", WRONG),
+        ("It costs 1.234,50 €.", "1234.50", RIGHT),
+        ("It is **Lima**.", "lima", RIGHT),
+        ("No answer: I know no Lima.", "Lima", NONE),
+        ("", "Lima", NONE),
+    ),
+    "flexible": (
+        ("Answer: 5 km", "5 m", RIGHT),
+        ("Answer: 5000 m", "5 km", WRONG),
+        ("Answer: 1.234,50 €", "1,234.5 euros", RIGHT),
+        ("Answer: the result is 9.75", "9.8", RIGHT),
+        ("Answer: 9.6", "9.8", WRONG),
+        ("Answer: 5 £", "5 $", WRONG),
+        ("Answer: it rises", "It rises.", RIGHT),
+        ("Answer: it falls", "It rises.", WRONG),
+        ("", "5", NONE),
+    ),
+}  # fmt: skip
+
+TOWNS = ("Rome", "London", "Lyon", "Bern")
+
+CHOICES: Pairs = (
+    ("\\boxed{\\textbf{(B)}}", "B", RIGHT),
+    ("\\boxed{\\mathbf{B}}", "B", RIGHT),
+    ("$\\boxed{\\mathrm{(B)}\\ \\text{London}}$", "B", RIGHT),
+    ("Correct answer: B", "B", RIGHT),
+    ("Therefore the correct choice is (B).", "B", RIGHT),
+    ("The best choice is **B) London**", "B", RIGHT),
+    ("I would choose B.", "B", RIGHT),
+    ("not B, so C", "C", RIGHT),
+    ("not B, so C", "B", WRONG),
+    ("A long story.", "A", NONE),
+    ("A good answer would be London", "A", NONE),
+    ("A good answer would be London.\nWhy do you ask?", "A", NONE),
+    ("A", "A", RIGHT),
+    ("A.", "A", RIGHT),
+    ("A: Rome", "A", RIGHT),
+    ("A) Rome", "A", RIGHT),
+    ("A, since it is old", "A", RIGHT),
+    ("A because it is old", "A", RIGHT),
+    ("A is right", "A", RIGHT),
+    ("Answer: A", "A", RIGHT),
+    ("Answer: A or B", "A", NONE),
+    ("Answer: a) Rome", "A", RIGHT),
+    ("a dog", "A", NONE),
+    ("As it is", "A", NONE),
+    ("The answer is A good one", "A", NONE),
+    ("The correct option is B\n\nI hope that this helps!", "B", RIGHT),
+    ("The answer is (B). Then again, who knows.\n\nGood luck!", "B", RIGHT),
+    ("Option C is wrong, so B", "B", RIGHT),
+    ("I'd go with C", "C", RIGHT),
+    ("I pick (C) Lyon.", "C", RIGHT),
+    ("My final answer is option D.", "D", RIGHT),
+    ("The answer must be D, not A.", "D", RIGHT),
+    ("It is London (B).", "B", RIGHT),
+    ("It is either (B) or (C).", "B", NONE),
+    ("Both choices B and C fit", "B", NONE),
+    ("Neither A nor B", "B", NONE),
+    ("London", "B", RIGHT),
+    ("The answer is London.", "B", RIGHT),
+    ("the capital is London", "B", NONE),
+    ("I cannot help with that.", "B", NONE),
+    ("Answer: E", "B", NONE),
+    ("Answer: Ⓑ", "B", RIGHT),
+    ("Answer:\nB", "B", RIGHT),
+    ("**Answer:** (B) London", "B", RIGHT),
+    ("ANSWER: b", "B", RIGHT),
+    ("", "B", NONE),
+)  # fmt: skip
+
+BLOOD = ("O", "A", "B", "AB")
+
+LETTERED: Pairs = (
+    ("Answer: A", "A", RIGHT),
+    ("Answer: B", "A", WRONG),
+    ("Answer: A", "B", WRONG),
+    ("Answer: (D)", "D", RIGHT),
+    ("Answer: AB", "D", RIGHT),
+    ("Answer: O", "A", NONE),
+    ("Answer: B) A", "B", RIGHT),
+    ("Answer: C: B", "C", RIGHT),
+)
+"""Choices whose texts are letters: a letter alone is the letter of a choice, as the question asks."""
+
+FORMULAS: Pairs = (
+    ("\\boxed{4210_{7}}", "4210_5", WRONG),
+    ("\\boxed{4210_{5}}", "4210_5", RIGHT),
+    ("\\boxed{4210}", "4210_5", RIGHT),
+    ("So $x=\\frac12$ is the answer.", "\\frac12", RIGHT),
+    ("Thus $\\theta = 90^\\circ$", "90", RIGHT),
+    ("Hence \\(x = 3\\).", "3", RIGHT),
+    ("Hence \\[x = 3\\]", "3", RIGHT),
+    ("The values are $5$ and $6$.", "5, 6", RIGHT),
+    ("The values are $5$ and $6$.", "6", WRONG),
+    ("$5$ and $6$", "\\{5,6\\}", RIGHT),
+    ("It costs \\$5.", "5", RIGHT),
+    ("There are 12 ways", "12", RIGHT),
+    ("90^\\circ", "90", RIGHT),
+    ("x=\\frac12", "\\frac12", RIGHT),
+    ("\\boxed{x>3}", "(3,\\infty)", RIGHT),
+    ("\\boxed{(3,\\infty)}", "x>3", RIGHT),
+    ("\\boxed{x\\ge 3}", "(3,\\infty)", WRONG),
+    ("\\boxed{(-\\infty, 3]}", "x \\le 3", RIGHT),
+    ("\\boxed{\\boxed{7}}", "7", RIGHT),
+    ("\\boxed{\\sqrt{50}}", "5\\sqrt2", RIGHT),
+    ("\\boxed{0.5}", "\\frac{1}{2}", RIGHT),
+    ("\\boxed{\\frac{x^2-1}{x-1}}", "x+1", RIGHT),
+    ("\\boxed{\\text{(B)}}", "\\text{(B)}", RIGHT),
+    ("\\boxed{\\text{no solution}}", "\\text{no solution}", RIGHT),
+    ("I do not know", "3", NONE),
+    ("I think that it rises", "x^2", NONE),
+    ("", "3", NONE),
+    ("\\boxed{9^{9^{9^{9^{9}}}}!}", "1", "unjudged"),
+)  # fmt: skip
+
+
+def verdict(scorer: str, response: str, target: str, choices: tuple[str, ...] | None = None) -> Verdict:
+    item = Item(id="q", input="Why?", target=(target,), choices=choices, scorer=scorer)
+    return asyncio.run(score(response, item)).verdict
+
+
+@pytest.mark.parametrize(
+    ("scorer", "response", "target", "expected"),
+    [(scorer, *pair) for scorer, pairs in TEXTS.items() for pair in pairs],
+)
+def test_a_text_has_the_verdict_that_people_give(
+    scorer: str, response: str, target: str, expected: Verdict
+) -> None:
+    assert verdict(scorer, response, target) == expected
+
+
+@pytest.mark.parametrize(
+    ("choices", "response", "target", "expected"),
+    [(TOWNS, *pair) for pair in CHOICES] + [(BLOOD, *pair) for pair in LETTERED],
+)
+def test_a_choice_has_the_verdict_that_its_letter_or_text_gives(
+    choices: tuple[str, ...], response: str, target: str, expected: Verdict
+) -> None:
+    assert verdict("choice", response, target, choices) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+async def test_a_formula_has_the_verdict_of_its_meaning() -> None:
+    verdicts = []
+    for response, target, _ in FORMULAS:
+        item = Item(id="q", input="Why?", target=(target,), scorer="mathematics")
+        verdicts.append((response, target, (await score(response, item)).verdict))
+    assert tuple(verdicts) == FORMULAS
+
+
+F = "def f(x):\n    return 2 * x"
+TESTS = "assert f(2) == 4\nassert f(-1) == -2"
+
+RESPONSES: Pairs = (
+    (F, TESTS, RIGHT),
+    (f"```python\n{F}\n```", TESTS, RIGHT),
+    (f"```\n{F}\n```", TESTS, RIGHT),
+    (f"~~~python\n{F}\n~~~", TESTS, RIGHT),
+    (f"Here it is:\n```python\n{F}\n", TESTS, RIGHT),
+    ("1. Define it:\n\n   ```python\n   def f(x):\n       return 2 * x\n   ```\n\n2. Use it.", TESTS, RIGHT),
+    ("- So:\n\t```py\n\tdef f(x):\n\t\treturn 2 * x\n\t```", TESTS, RIGHT),
+    (f"```python\n{F}\n```\nIt prints:\n```text\n4\n```", TESTS, RIGHT),
+    (f"```python\n{F}\n```\nIt prints:\n```\n4\n```", TESTS, RIGHT),
+    (f"```\n{F}\n```\nIt prints:\n```\n4\n```", TESTS, WRONG),
+    (f"```python\nf = 1\n```\nBetter:\n```python\n{F}\n```", TESTS, RIGHT),
+    (f"```python\n{F}\n```\nWorse:\n```python\nf = 1\n```", TESTS, WRONG),
+    (f"```Python\r\n{F}\r\n```".replace("\n", "\r\n").replace("\r\r", "\r"), TESTS, RIGHT),
+    ("```python\nf = lambda x: x + x\n```", TESTS, RIGHT),
+    ("```python\nclass F:\n    def __call__(self, x): return x * 2\nf = F()\n```", TESTS, RIGHT),
+    ("```python\nimport functools\nf = functools.partial(int.__mul__, 2)\n```", TESTS, RIGHT),
+    ("```python\nprint('debug')\ndef f(x):\n    print(x)\n    return x * 2\n```", TESTS, RIGHT),
+    ("```python\nimport sys\ndef f(x):\n    print(x, file=sys.stderr)\n    return x * 2\n```", TESTS, RIGHT),
+    ("```python\ndef f(x: 'int') -> 'int':\n    '''Twice x.'''\n    return x << 1\n```", TESTS, RIGHT),
+    (f"```python\nimport threading\nthreading.Thread(target=print).start()\n{F}\n```", TESTS, RIGHT),
+    (f"```python\n{F}\nif __name__ == '__main__':\n    print(f(1))\n```", TESTS, RIGHT),
+    ("```python\ndef f(x):\n    return 4\n```", TESTS, WRONG),
+    ("```python\ndef f(x):\n    return x\n```", TESTS, WRONG),
+    ("```python\ndef g(x):\n    return 2 * x\n```", TESTS, WRONG),
+    ("```python\ndef f(x):\nreturn 2 * x\n```", TESTS, WRONG),
+    ("```python\ndef f(x):\n    return 2 * x +\n```", TESTS, WRONG),
+    ("```python\nimport no_such_module\nf = lambda x: 2 * x\n```", TESTS, WRONG),
+    ("```python\nimport sys\nsys.exit(0)\n```", TESTS, WRONG),
+    ("```python\nimport os\nos._exit(0)\n```", TESTS, WRONG),
+    ("```python\nraise SystemExit\n```", TESTS, WRONG),
+    ("```python\nprint('passed')\nquit()\n```", TESTS, WRONG),
+    ("```python\ndef f(x):\n    import os\n    os._exit(0)\n```", TESTS, WRONG),
+    ("```python\nimport resource\nresource.setrlimit(0, (1, 1))\nwhile True: pass\n```", TESTS, WRONG),
+    ("```python\nf = [0] * 10**10\n```", TESTS, WRONG),
+    ("```python\ndef f(x):\n    return f(x)\n```", TESTS, WRONG),
+    ("```python\nx = input()\n```", TESTS, WRONG),
+    ("```python\nassert False\n```", TESTS, WRONG),
+    ("```python\nopen('/etc/passwd-', 'w')\n```", TESTS, WRONG),
+    ("```python\ndef f(x):\n    return 2.0 * x\n```", TESTS, RIGHT),
+    ("```python\ndef f(x):\n    return str(2 * x)\n```", TESTS, WRONG),
+    ("```java\nint f(int x) { return 2 * x; }\n```", TESTS, WRONG),
+    ("I would double it.", TESTS, WRONG),
+    ("```python\n```", TESTS, NONE),
+    ("", TESTS, NONE),
+    ("```python\nx, y = map(int, '2 3'.split())\n```", "assert 'split' in PROGRAM", RIGHT),
+    (f"```python\n{F}\n```", "names = {}\nexec(PROGRAM, names)\nassert names['f'](3) == 6", RIGHT),
+    (f"```python\n{F}\n```", "names = {}\nexec(PROGRAM, names)\nassert names['f'](3) == 7", WRONG),
+    (f"```python\n\n{F}  \n\n\n```", TESTS, RIGHT),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+async def test_a_program_has_the_verdict_of_its_tests() -> None:
+    async def scored(response: str, tests: str) -> tuple[str, str, Verdict]:
+        item = Item(id="q", input="Why?", target=(tests,), scorer="code")
+        return response, tests, (await score(response, item, allow_code=True)).verdict
+
+    verdicts: list[tuple[str, str, Verdict]] = []
+    for at in range(0, len(RESPONSES), 4):
+        verdicts += await asyncio.gather(*(scored(*each[:2]) for each in RESPONSES[at : at + 4]))
+    assert tuple(verdicts) == RESPONSES
+
+
+@pytest.mark.parametrize(
+    ("response", "program"),
+    [
+        ("1. So:\n   ```python\n   f = 1\n   ```", "f = 1\n"),
+        ("1. So:\n   ```python\n   if f:\n       g\n   ```", "if f:\n    g\n"),
+        ("```python\nf = 1", "f = 1"),
+        ("```python\nf = 1\n", "f = 1\n"),
+        ("~~~\nf = 1\n~~~", "f = 1\n"),
+        ("~~~python\ns = '''\n```\n'''\n~~~", "s = '''\n```\n'''\n"),
+        ("```python\nf = 1\n```\n```\n1\n```", "f = 1\n"),
+        ("```\nf = 1\n```\n```\n1\n```", "1\n"),
+    ],
+)
+def test_the_program_of_a_response_is_found_in_fences_of_each_kind(response: str, program: str) -> None:
+    assert program_in(response) == program

@@ -1,0 +1,88 @@
+"""The one way in which tests wait: it returns what came, and it ends."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from itertools import count
+
+import pytest
+from own_sources import sources
+from waiting import until, until_async
+
+
+def test_it_returns_what_became_true():
+    numbers = count()
+
+    assert until(lambda: (number := next(numbers)) > 2 and number, every=0) == 3
+
+
+def test_what_never_holds_ends_and_is_named():
+    with pytest.raises(AssertionError, match=r"After 0\.\d s it does not hold: .*lambda: \[\]"):
+        until(lambda: [], seconds=0.01)
+    with pytest.raises(AssertionError, match="does not hold: the answer is there"):
+        until(lambda: None, seconds=0, what="the answer is there")
+
+
+def test_what_is_no_function_of_python_is_named_too():
+    with pytest.raises(AssertionError, match="does not hold: <built-in method"):
+        until(dict[str, str]().copy, seconds=0)
+
+
+async def test_other_tasks_go_on_meanwhile():
+    ready = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.01, ready.set)
+
+    assert await until_async(ready.is_set)
+    with pytest.raises(AssertionError, match=r"lambda: 0"):
+        await until_async(lambda: 0, seconds=0.01)
+
+
+ELSEWHERE = {
+    "waiting.py": "the one way to wait",
+    "conductor/orchestration/test_rounds.py": "a Conductor that writes without an end",
+    "conductor/workers/endpoint/test_chat_faults.py": "endpoints that send without an end",
+    "faults/app.py": "reads what is kept until the kill",
+    "storage/golden/make.py": "runs beside the code of older versions, without this folder",
+    "studio/api/requests/test_large_requests.py": "counts the turns of an event loop",
+}
+"""Files with a loop that sleeps, and what it is for."""
+
+
+@pytest.mark.slow
+def test_no_other_loop_sleeps_until_something_holds():
+    names = set()
+    for name, source in sources().items():
+        if ("sleep(" in source or "wait_for_timeout(" in source) and sleeping_loops(source):
+            names.add(name)
+    assert names <= ELSEWHERE.keys(), "wait with `until` or `until_async` of waiting.py, which end"
+
+
+def sleeping_loops(source: str) -> list[int]:
+    """The lines of each `while`, and each `for` over a range that is left early, in which a test sleeps."""
+    lines = []
+    for loop in ast.walk(ast.parse(source)):
+        if isinstance(loop, ast.While | ast.For):
+            within = [node for statement in loop.body for node in ast.walk(statement)]
+            names = {getattr(node.func, "attr", "") for node in within if isinstance(node, ast.Call)}
+            is_range = isinstance(loop, ast.For) and ast.unparse(loop.iter).startswith("range(")
+            left = any(isinstance(node, ast.Break | ast.Return) for node in within)
+            if names & {"sleep", "wait_for_timeout"} and (isinstance(loop, ast.While) or (is_range and left)):
+                lines.append(loop.lineno)
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("while not done():\n    time.sleep(1)", [1]),
+        ("while True:\n    if done(): break\n    await asyncio.sleep(1)", [1]),
+        ("while page.wait():\n    page.wait_for_timeout(1)", [1]),
+        ("for _ in range(9):\n    if done(): break\n    time.sleep(1)", [1]),
+        ("for piece in pieces:\n    time.sleep(1)\n    send(piece)", []),
+        ("for n in range(9):\n    time.sleep(1)\n    send(n)", []),
+        ("while left:\n    left = read()", []),
+    ],
+)
+def test_a_loop_that_waits_is_known_however_it_is_written(source: str, lines: list[int]):
+    assert sleeping_loops(source) == lines
