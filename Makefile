@@ -30,7 +30,7 @@ WHEEL := .venv-installed
 WHEEL_INSTALLED := $(WHEEL)/.installed
 PACKED := pyproject.toml app.py $(shell find .streamlit conductor storage studio pages -type f -not -name '*.pyc')
 
-.PHONY: setup run learn unit unit-app unit-library test test-thorough test-all test-vllm test-learn test-inspect test-clients \
+.PHONY: setup run learn unit unit-app unit-library test test-thorough test-environments test-vllm test-learn test-inspect test-clients \
 	test-ray test-installed environments check lint types bench screenshots faults lock
 
 setup: $(INSTALLED)
@@ -65,17 +65,14 @@ unit-app: setup
 unit-library: setup
 	$(UNIT) $(addprefix --ignore=tests/,studio pages storage conductor/planner browser integration)
 
+# Everything but `thorough`, in as many workers as there are cores.
 test: setup
 	$(PYTEST) $(PARALLEL) -m "not thorough"
 
-# What takes longer or needs more: PostgreSQL, kills, crowds, other people's clients, every theme and width, and
+# What needs more than this machine by itself: PostgreSQL, kills, crowds, other people's clients, every theme and width, and
 # the rarer ways of the app in a browser.
 test-thorough: setup
 	$(PYTEST) $(PARALLEL) -m thorough
-
-# Both together, in one session.
-test-all: setup
-	$(PYTEST) $(PARALLEL)
 
 # A real vLLM server on the CPU, in an environment of its own: 2.5 GB of disk, about three minutes.
 test-vllm: setup $(VLLM_INSTALLED)
@@ -158,6 +155,9 @@ $(WHEEL_INSTALLED): requirements.lock $(PACKED) | $(INSTALLED)
 # What those six are tried in, made beforehand.
 environments: $(WHEEL_INSTALLED) $(INSPECT_INSTALLED) $(CLIENTS_INSTALLED) $(RAY_INSTALLED) $(LEARN_INSTALLED) $(VLLM_INSTALLED)
 
+# What needs an environment of its own, one after the other.
+test-environments: test-installed test-inspect test-clients test-learn test-vllm test-ray
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -166,7 +166,7 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-check: lint types test-all
+check: lint types test
 
 bench: setup
 	$(BIN)/python benchmarks/engine.py

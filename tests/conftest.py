@@ -19,6 +19,23 @@ from property_cases import PROFILES
 
 from studio.gc_tuning import THRESHOLDS
 
+JOURNEYS = {
+    "test_from_nothing_to_an_answer_of_several_models",
+    "test_a_question_is_asked_and_followed_up_by_keyboard_and_kept_until_then",
+    "test_a_rerun_calls_only_what_an_edit_touched",
+    "test_access_is_drawn_and_deleted_in_the_graph_and_counts_at_the_rerun",
+    "test_stop_ends_a_run_and_keeps_what_is_done",
+    "test_a_failed_step_says_why_and_the_rest_is_kept",
+    "test_a_gate_is_set_in_the_graph_and_a_run_waits_there_until_it_is_continued",
+    "test_planning_streams_with_thinking_and_retries_and_ends_in_the_plan",
+    "test_both_sides_show_as_much_on_their_cards",
+    "test_a_person_logs_in_works_and_logs_out",
+    "test_a_file_of_questions_becomes_a_table_whose_disagreements_open_on_compare",
+    "test_on_a_phone_the_answer_comes_first_and_a_step_comes_up_from_below",
+    "test_an_answer_is_rendered_and_its_source_is_one_click_away",
+}
+"""The ways that everyone walks through the app in a browser."""
+
 MEMORY, ROOM = Path("/dev/shm"), 4_000_000_000
 """A folder of Linux whose files are in memory, and the bytes that are to be free there."""
 
@@ -53,13 +70,13 @@ def _has_room_in_memory() -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: who drives a browser or a process also waits for it."""
-    return (os.cpu_count() or 1) + 1
+    """One a core."""
+    return os.cpu_count() or 1
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on PostgreSQL, and what asks a running server.
+    """Mark what runs on PostgreSQL or in a browser and is no journey, and what asks a running server.
 
     Long files come first, so that no worker is left with one at the end.
     """
@@ -70,6 +87,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.thorough)
         if "one_stage" in fixtures:
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("browser") and getattr(item, "originalname", "") not in JOURNEYS:
+            item.add_marker(pytest.mark.thorough)
     tests = Counter(item.path for item in items)
     long = {item.path for item in items if _is_long({mark.name for mark in item.iter_markers()})}
     items.sort(key=lambda item: (item.path not in long, -tests[item.path], item.path))
