@@ -1,4 +1,4 @@
-# The project's commands. `make run` starts the app, `make test` passes the tests, CI is `.ci/run`.
+# The project's commands. `make run` starts the app, `make test` passes the tests, CI is `.ci/run`, which is `make check`.
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
@@ -54,9 +54,9 @@ behind = @cd $(1) && for packages in lib/python3*/site-packages; do \
 
 RESOLVE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet --upgrade
 
-.PHONY: setup app run learn unit unit-app unit-library test test-journeys test-pages test-api test-studio test-workers \
-	test-library test-thorough test-real test-vllm test-learn test-inspect test-trackers test-clients test-ray test-installed \
-	changed docs environments check lint lint-js types bench screenshots faults lock
+.PHONY: setup app run learn unit unit-app unit-library test test-thorough test-environments \
+	test-real test-vllm test-learn test-inspect test-trackers test-clients test-ray test-installed \
+	changed docs check lint lint-js types bench screenshots faults lock
 
 # What the tests need, too.
 setup: $(INSTALLED)
@@ -96,37 +96,15 @@ unit-app: setup
 unit-library: setup
 	$(UNIT) $(addprefix --ignore=tests/,studio pages storage conductor/planner browser integration)
 
-# What pytest's own process can show in less than half a second of a core, with a tenth of the cases that Hypothesis
-# makes up, and a dozen journeys through the app in a browser. In six processes that share nothing, as above; the
-# journeys, which mostly wait for a browser, in one of their own.
-TEST := $(PYTEST) -n 0 -o console_output_style=classic -m "not thorough" --hypothesis-profile=unit
-
+# What can be shown here in less than half a second of a core, with a tenth of the cases that Hypothesis makes up, and the
+# ways through the app in a browser that everyone walks: in as many workers as there are cores.
 test: setup
-	@$(MAKE) --no-print-directory -k -j6 test-journeys test-pages test-api test-studio test-workers test-library
-
-test-journeys: setup
-	@$(TEST) --part journeys tests/browser
-
-test-pages: setup
-	@$(TEST) --part pages tests/pages
-
-test-api: setup
-	@$(TEST) --part api tests/studio/api tests/studio/access tests/studio/mcp
-
-test-studio: setup
-	@$(TEST) --part studio $(addprefix --ignore=tests/studio/,api access mcp) tests/studio tests/storage
-
-test-workers: setup
-	@$(TEST) --part workers tests/conductor/workers tests/conductor/evaluation
-
-test-library: setup
-	@$(TEST) --part library $(addprefix --ignore=tests/,browser pages storage studio conductor/workers \
-		conductor/evaluation) tests
+	$(PYTEST) $(PARALLEL) -m "not thorough" --hypothesis-profile=unit
 
 # The rest: servers, commands, kills and crowds, PostgreSQL, other people's clients, every other test in a browser; and
 # all the cases of Hypothesis.
 test-thorough: setup
-	$(PYTEST) $(PARALLEL) -m "thorough or hypothesis"
+	$(PYTEST) $(PARALLEL) -m "thorough or hypothesis" --timeout=600
 
 # The tests that mirror what was changed since main, committed or not: of conductor/x/y.py tests/conductor/x/test_y.py,
 # else those of the nearest folder. `make changed SINCE=COMMIT` takes another beginning.
@@ -219,8 +197,8 @@ docs: $(SITE_INSTALLED)
 $(SITE_INSTALLED): FORCE | $(INSTALLED)
 	$(PINNED) $(SITE) "140 MB of disk, a quarter of a minute" $(PINNED_OPTIONS) $(SITE_PINS)
 
-# What those eight are tried in, made beforehand.
-environments: $(SITE_INSTALLED) $(WHEEL_INSTALLED) $(INSPECT_INSTALLED) $(TRACKERS_INSTALLED) $(CLIENTS_INSTALLED) $(RAY_INSTALLED) $(LEARN_INSTALLED) $(VLLM_INSTALLED)
+# What needs an environment or a model of its own, one after the other; the longest first.
+test-environments: test-vllm test-learn test-real test-clients test-inspect test-trackers test-installed docs test-ray
 
 lint: setup
 	$(BIN)/python -m ruff check .
@@ -235,7 +213,7 @@ lint-js: tests/node/node_modules/.package-lock.json
 types: setup
 	$(BIN)/python -m mypy
 
-check: lint types test test-thorough
+check: lint types test
 
 bench: setup
 	$(BIN)/python benchmarks/engine.py

@@ -80,6 +80,8 @@ name = "calculator"
 kind = "calculator"
 """
 
+PASSWORD = "correct horse battery"
+
 PATIENCE = 180_000
 """Milliseconds for whatever a test waits for. Only a test that fails waits so long; a busy machine may."""
 
@@ -96,7 +98,7 @@ def chromium() -> str:
     return program
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def built_in_app(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
     """The app with the built-in set, whose language model is a simulated worker."""
     folder = tmp_path_factory.mktemp("built-in")
@@ -105,7 +107,7 @@ def built_in_app(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def paced_app(
     chromium: str, endpoint: ScriptedEndpoint, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AppServer]:
@@ -122,7 +124,7 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
         yield served
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served_app(
     chromium: str, endpoint: ScriptedEndpoint, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AppServer]:
@@ -133,7 +135,7 @@ def served_app(
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def graph_demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
     """A page of nothing but graphs."""
     quiet = {  # as in .streamlit/config.toml
@@ -143,6 +145,13 @@ def graph_demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
     }
     folder = tmp_path_factory.mktemp("graphs")
     with AppServer(folder, script="tests/browser/graph_app.py", settings=quiet) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """An app with a password."""
+    with AppServer(tmp_path_factory.mktemp("guarded"), settings={"CONDUCTOR_PASSWORD": PASSWORD}) as server:
         yield server
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from app_server import AppServer
-from contrast import assert_readable
+from conftest import PASSWORD
 from fake_openai import FakeOpenAI, Served, serving
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
@@ -20,7 +20,6 @@ from studio.access.login import ATTEMPTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
-PASSWORD = "correct horse battery"
 STREAM = "/_stcore/stream"
 EVERYWHERE = ("/", "/sessions", "/changes", "/v1/models", "/_stcore/health", "/_stcore/host-config", STREAM)
 
@@ -118,13 +117,6 @@ def test_another_tab_does_nothing_after_a_log_out(visit, browser, complaints, ch
             assert list(store.sessions.listed()) == []
         complaints.clear()  # the browser notes each answer of 401 and that no websocket is opened again
         context.close()
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """An app with a password."""
-    with AppServer(tmp_path_factory.mktemp("guarded"), settings={"CONDUCTOR_PASSWORD": PASSWORD}) as server:
-        yield server
 
 
 def test_without_the_password_nothing_of_the_app_is_there(guarded: AppServer) -> None:
@@ -237,35 +229,3 @@ def test_a_secrets_file_that_others_can_read_is_named_with_what_to_do(cloned: Pa
     (cloned / ".streamlit/secrets.toml").chmod(0o644)
     with pytest.raises(AssertionError, match=r"secrets\.toml is not yours alone .* run: chmod 600"):
         AppServer(cloned).start()
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_person_logs_in_works_and_logs_out(visit, browser, guarded, complaints, scheme) -> None:
-    context = browser.new_context(color_scheme=scheme)
-    page = visit(guarded, "/sessions?q=x", inside=context)
-    assert_readable(page, "body")
-    field = page.get_by_label("Password")
-    expect(field).to_be_focused()
-    field.fill("not the password")
-    field.press("Enter")
-    expect(page.get_by_role("alert")).to_have_text("This is not the password.")
-    assert_readable(page, "body")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
-    assert page.url == f"{guarded.url}/sessions?q=x"
-    [cookie] = [each for each in context.cookies() if each["name"].startswith("conductor-session")]
-    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
-
-    page.goto("about:blank")
-    guarded.kill()
-    guarded.start()
-    page.goto(guarded.url)
-    expect(WorkbenchPage(page).settled().query).to_be_visible()
-    page.get_by_role("link", name="Log out").click()
-    expect(page.get_by_label("Password")).to_be_visible()
-    context.add_cookies([cookie])
-    page.goto(guarded.url)
-    expect(page.get_by_label("Password")).to_be_visible()
-    complaints[:] = [text for text in complaints if "status of 401" not in text]

@@ -51,6 +51,7 @@ def started(page: Page, count: int) -> WorkbenchPage:
     return desk
 
 
+@pytest.mark.journey
 def test_a_file_of_questions_becomes_a_table_whose_disagreements_open_on_compare(app, visit, subtests):
     page = visit(app, "/evaluation")
     expect(page.get_by_text("No evaluation yet.")).to_be_visible()

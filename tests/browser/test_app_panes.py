@@ -68,6 +68,7 @@ def test_the_title_is_changed_where_it_stands(visit, paced_app):
         assert store.sessions.find(session).title == "Two plans"
 
 
+@pytest.mark.journey
 def test_on_a_phone_the_answer_comes_first_and_a_step_comes_up_from_below(visit, paced_app):
     desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*FIVE)}"))
     desk.run()

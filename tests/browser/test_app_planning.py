@@ -28,6 +28,7 @@ def written(desk: WorkbenchPage) -> Locator:
     return desk.region("Reasoning as it is written")
 
 
+@pytest.mark.journey
 def test_planning_streams_with_thinking_and_retries_and_ends_in_the_plan(visit, served_app, endpoint):
     answer = held(f"First I weigh {HOSTILE} and then I choose.\n\n{GOOD}", thinking="Hm. " * 5, refusals=1)
     endpoint.say(answer)

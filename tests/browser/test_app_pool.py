@@ -69,6 +69,7 @@ def save(page: Page) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
 
 
+@pytest.mark.journey
 def test_a_model_is_added_to_the_built_in_pool_tested_and_used_without_a_restart(app, visit, fake, folder):
     page = opened(visit(app, "/pool"))
     expect(page.get_by_role("status")).to_contain_text(

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 QUERY = '<img src="/title.png" onerror="alert(1)"> **What** is 2 + 2?'
 
 
-@pytest.mark.parametrize("name", ["Session", "One file"])
+@pytest.mark.parametrize("name", ["Session", pytest.param("One file", marks=pytest.mark.journey)])
 def test_a_session_goes_out_and_comes_back(visit, built_in_app, tmp_path, name):
     session = built_in_app.plant(Step(instruction="Solve it.", worker="calculator"), query=QUERY)
     desk = WorkbenchPage(visit(built_in_app, f"/?session={session}"))

@@ -35,7 +35,7 @@ FIND_UNSAFE = """tags => {
 """What the browser has made of the texts that should not be there."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def rendered_demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
     quiet = {  # as in .streamlit/config.toml
         "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
