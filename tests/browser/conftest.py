@@ -196,7 +196,8 @@ def _record(page: Page, server: AppServer, complaints: list[str]) -> None:
 
     def written(message: ConsoleMessage) -> None:
         # A press right behind a tick goes with it; `streamlit_patches/joined_message.py` has it drawn.
-        if message.type in ("warning", "error") and not message.text.startswith("Unexpected state: Multiple different"):
+        joined = message.text.startswith("Unexpected state: Multiple different")
+        if message.type in ("warning", "error") and not joined:
             complaints.append(message.text)
 
     page.on("console", written)

@@ -29,8 +29,8 @@ FOUND = """async () => {
 def assert_accessible(page: Page, *, settles: float = 10.0) -> None:
     """Fails if axe-core still finds something serious or critical after `settles` seconds.
 
-    Streamlit dims what it is about to replace: what is faint only until then is no fault. Skips the test where axe-core
-    is not installed.
+    Streamlit dims what it is about to replace: what is faint only until then is no fault. Skips the test if
+    axe-core is not installed.
     """
     if not AXE.is_file():
         pytest.skip("axe-core is not installed: npm ci --prefix tests/node")
