@@ -5,6 +5,7 @@ A plugin of pytest's own, so that the process that only hands out the tests to o
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,16 @@ def no_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         # No test looks for servers at the usual ports, where the caller's own may listen.
         patch.setenv("CONDUCTOR_LOCAL_PORTS", "")
         yield
+
+
+@pytest.fixture(autouse=True)
+def own_signals() -> Iterator[None]:
+    """A command that a test runs in this process sets what signals do, for the whole process."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)

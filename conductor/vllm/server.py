@@ -68,18 +68,20 @@ class Server:
         Not SIGTERM: vLLM ignores it while its engine starts. A second Ctrl+C skips the waiting.
         """
         group = self._process.pid
-        with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
-            _signal(group, signal.SIGINT)
-            self._process.wait(timeout=self.grace)
-            # Children may outlive the server a moment: the last of them frees shared memory.
-            until = time.monotonic() + _CHILDREN_SECONDS
-            while _signal(group, 0) and time.monotonic() < until:
-                time.sleep(0.05)
-        _signal(group, signal.SIGKILL)
-        self._process.wait()
-        self._reader.join(timeout=2)
-        if not self._reader.is_alive() and self._process.stdout is not None:
-            self._process.stdout.close()
+        try:
+            with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+                _signal(group, signal.SIGINT)
+                self._process.wait(timeout=self.grace)
+                # Children may outlive the server a moment: the last of them frees shared memory.
+                until = time.monotonic() + _CHILDREN_SECONDS
+                while _signal(group, 0) and time.monotonic() < until:
+                    time.sleep(0.05)
+        finally:
+            _signal(group, signal.SIGKILL)
+            self._process.wait()
+            self._reader.join(timeout=2)
+            if not self._reader.is_alive() and self._process.stdout is not None:
+                self._process.stdout.close()
 
     def wait_until_ready(self, model: str, *, every: float = 0.25) -> int | None:
         """Wait until the server is healthy and serves `model`.

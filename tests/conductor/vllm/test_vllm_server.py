@@ -63,6 +63,12 @@ def ready(server: Server, model: str = "conductor") -> int | None:
     return server.wait_until_ready(model, every=0.02)
 
 
+def ready_and_interrupted(server: Server) -> None:
+    """Wait until the server is ready; an interrupt follows a tenth of a second later."""
+    ready(server)
+    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+
+
 def until_gone(pid: int) -> None:
     """Wait for a process that was killed, which takes it a moment; a living one would fail the test."""
     until(lambda: not lives(pid), what=f"the process {pid} is gone")
@@ -139,10 +145,17 @@ def test_a_server_that_ignores_interrupts_is_ended_after_its_grace(make: Make, r
 
 
 def test_a_second_interrupt_skips_the_grace(make: Make, record: Path) -> None:
-    impatient = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
     with make("stubborn", grace=600.0) as server:
-        ready(server)
-        impatient.start()
+        ready_and_interrupted(server)
+    assert not lives(json.loads(record.read_text(encoding="utf-8"))["pid"])
+
+
+def test_a_signal_that_ends_the_program_in_the_grace_leaves_no_server_behind(
+    make: Make, record: Path
+) -> None:
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+    with pytest.raises(SystemExit), make("stubborn", grace=600.0) as server:
+        ready_and_interrupted(server)
     assert not lives(json.loads(record.read_text(encoding="utf-8"))["pid"])
 
 
