@@ -8,8 +8,10 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from child_process import lives
@@ -117,12 +119,24 @@ def test_a_server_is_ready_when_healthy_and_ended_in_order_with_its_log(make: Ma
     assert not lives(json.loads(record.read_text(encoding="utf-8"))["pid"])
 
 
-def test_an_interrupt_while_waiting_ends_it_too(make: Make, record: Path) -> None:
-    def interrupt(line: str) -> None:
-        if "Starting to load model" in line:
+def test_an_interrupt_while_waiting_ends_it_too(
+    make: Make, record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = threading.Event()
+
+    def sleep(seconds: float) -> None:
+        """Not in the middle of a request, whose socket would be left to the collector, which warns of it."""
+        time.sleep(seconds)
+        if loads.is_set():
+            loads.clear()
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt), make("never", show=interrupt) as server:
+    def show(line: str) -> None:
+        if "Starting to load model" in line:
+            loads.set()
+
+    monkeypatch.setattr("conductor.vllm.server.time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    with pytest.raises(KeyboardInterrupt), make("never", show=show) as server:
         ready(server)
     assert not lives(json.loads(record.read_text(encoding="utf-8"))["pid"])
 
