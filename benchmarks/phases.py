@@ -79,7 +79,7 @@ async def _parts(workflow: Workflow) -> Mapping[str, Part]:
 
 def _ask(bound: BoundWorkflow, outputs: Mapping[int, Output]) -> None:
     for step in range(len(bound.workflow)):
-        bound.request(step, outputs, address=bound.fingerprint(step, outputs))
+        bound.call(step, outputs)
 
 
 async def _answer(worker: Worker, requests: Iterable[Request]) -> None:

@@ -67,8 +67,7 @@ def tokens(workflow: Workflow) -> int:
     bound = BoundWorkflow.of(workflow, query=QUERY, pool=simulated_pool(0.0))
     outputs = {step: _output(step) for step in range(len(workflow))}
     characters = sum(
-        len(bound.request(step, outputs, address="0" * 64).messages[0].content) + len(ANSWER)
-        for step in range(len(workflow))
+        len(bound.request(step, outputs).messages[0].content) + len(ANSWER) for step in range(len(workflow))
     )
     return round(characters / CHARACTERS)
 

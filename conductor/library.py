@@ -16,6 +16,7 @@ from contextlib import aclosing
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
+from conductor.engine.known_outputs import KnownOutputs
 from conductor.engine.meter import Meter
 from conductor.errors import PlanError
 from conductor.orchestration.recorder import MemoryRecorder
@@ -110,14 +111,15 @@ async def arun(
 ) -> RunState:
     """Run `workflow` on `query` and return its fold, with the `answer` and the `outputs`.
 
-    `after` is one or more earlier runs: a step that has an output there under its fingerprint is reused and
-    not called. A failed step raises nothing: the state's `status` and steps show it. Raises `WorkflowError`
-    where a step names a worker that the pool does not have, `PoolError` and `QueryError`.
+    `after` is one or more earlier runs, the newest last: a step keeps the output that it had there, and is
+    not called, as long as its request is the same. A failed step raises nothing: the state's `status` and
+    steps show it. Raises `WorkflowError` where a step names a worker that the pool does not have, `PoolError`
+    and `QueryError`.
     """
     request = RunRequest(check_query(query), Settings(budget=budget), workflow=workflow)
     runs = (after,) if isinstance(after, RunState) else after
-    outputs = {output.fingerprint: output for run in runs for output in run.outputs.values()}
-    state = await _folded(_events(request, pool, MemoryRecorder(outputs)), on_event)
+    known = KnownOutputs.of(*reversed(tuple(runs)))
+    state = await _folded(_events(request, pool, MemoryRecorder(known)), on_event)
     return state.runs[-1]
 
 

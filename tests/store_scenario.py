@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 
 from conductor.runs.events import (
@@ -99,3 +99,8 @@ def keep(store: SessionStore, *events: Event) -> None:
 def ticking() -> Iterator[float]:
     """Seconds that never stand still."""
     return map(float, count(1000))
+
+
+def by_fingerprint(outputs: Iterable[Output]) -> dict[str, Output]:
+    """Outputs by their fingerprint; of equal ones the first."""
+    return {output.fingerprint: output for output in reversed(tuple(outputs))}

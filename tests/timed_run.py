@@ -6,18 +6,18 @@ The engine's own clock is the loop's, so that measured times are exact and a run
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
 from simulated_time import in_simulated_time, now
-from worker_cases import events_of, run_of
+from worker_cases import Known, events_of, run_of
 
+from conductor.engine.known_outputs import NOTHING_KNOWN
 from conductor.runs.events import Event
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, fold
 from conductor.runs.timeline import Moments, Timeline, timeline_of
-from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
@@ -36,7 +36,7 @@ def timed_events(
     seconds: Sequence[float],
     *,
     fail: Sequence[int] = (),
-    outputs: Mapping[str, Output] | None = None,
+    outputs: Known = NOTHING_KNOWN,
     scope: RunScope = EDITED,
     stop_after: float | None = None,
 ) -> list[Event]:

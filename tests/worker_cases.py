@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.known_outputs import NOTHING_KNOWN, KnownOutputs, OutputArchive
 from conductor.engine.run import WorkflowRun
 from conductor.runs.events import Event
 from conductor.runs.scope import EDITED, RunScope
@@ -196,20 +197,24 @@ class Declining(Named):
         yield Completion(text="I cannot.", finish_reason="refused")
 
 
+Known = KnownOutputs | Iterable[Output]
+
+
 def run_of(
     workflow: Workflow,
     pool: Pool,
     *,
     query: str = "why?",
-    outputs: Mapping[str, Output] | None = None,
+    outputs: Known = NOTHING_KNOWN,
     scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
     run: str = "r",
     parent: str | None = None,
 ) -> WorkflowRun:
-    """A run that has not started."""
+    """A run that has not started. `outputs` of the step of no run are those of an equal step."""
     bound = BoundWorkflow.of(workflow, query=query, pool=pool)
-    return WorkflowRun(bound, pool, run=run, outputs=outputs, scope=scope, preloaded=preloaded, parent=parent)
+    known = outputs if isinstance(outputs, KnownOutputs) else KnownOutputs(archive=OutputArchive(outputs))
+    return WorkflowRun(bound, pool, run=run, known=known, scope=scope, preloaded=preloaded, parent=parent)
 
 
 async def events_of(run: WorkflowRun) -> list[Event]:
@@ -222,15 +227,16 @@ async def played(
     pool: Pool,
     *,
     query: str = "why?",
-    outputs: Mapping[str, Output] | None = None,
+    outputs: Known = NOTHING_KNOWN,
     scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
+    run: str = "r",
 ) -> RunState:
     """The end of a whole run."""
-    run = run_of(workflow, pool, query=query, outputs=outputs, scope=scope, preloaded=preloaded)
-    return fold(await events_of(run))
+    begun = run_of(workflow, pool, query=query, outputs=outputs, scope=scope, preloaded=preloaded, run=run)
+    return fold(await events_of(begun))
 
 
-def outputs_of(state: RunState) -> dict[str, Output]:
-    """A run's outputs by fingerprint."""
-    return {step.output.fingerprint: step.output for step in state.steps if step.output is not None}
+def outputs_of(state: RunState) -> KnownOutputs:
+    """What a later run may take over of this one."""
+    return KnownOutputs.of(state)

@@ -1,4 +1,4 @@
-"""The fingerprint and the request of each step of a workflow. Pure.
+"""The request of each step of a workflow, and its fingerprint, which is over that request. Pure.
 
 Knows what a step may see. `prompt_layouts` lays requests out, `run` runs the steps.
 """
@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from conductor.engine.prompt_layouts import (
-    STYLES,
-    VERBATIM,
     PromptContext,
     behind,
     moa_messages,
@@ -20,32 +19,37 @@ from conductor.engine.prompt_layouts import (
     verbatim_messages,
 )
 from conductor.values.conversation import NO_CONVERSATION, Conversation
-from conductor.values.messages import Message, Request, RequestStyle, Sampling, SeenResponse
+from conductor.values.messages import Message, Request, RequestStyle, SeenResponse
 from conductor.values.output import Output
+from conductor.workers.pool.fallback import for_fallback
 from conductor.workers.pool.pool import Pool
-from conductor.workers.wording.wording import OURS, Wording
-from conductor.workflow.fingerprint import fingerprint, written
+from conductor.workers.protocol import WorkerCard
+from conductor.workers.wording.wording import OURS
+from conductor.workflow.fingerprint import NONCE_LENGTH, fingerprint, outline_digits
 from conductor.workflow.model import Workflow
+
+
+class StepCall(NamedTuple):
+    """The call that a step is: the fingerprint of its output, and what its worker is sent."""
+
+    address: str
+    request: Request
 
 
 @dataclass(frozen=True)
 class BoundWorkflow:
     """A workflow with its query and its workers: all that decides the steps' requests, except the outputs.
 
-    `identities` and `styles` hold each step's worker identity and the style of its request. `previous` holds
-    the responses of the previous round's steps, `conversation` the messages before the query. The steps in
-    `sighted` have workers that see images; those in `wordings` have workers with other texts of the research
-    layout than ours, and `numbers` are the pool's in that layout. Methods take outputs by step position.
+    `cards` are the pool's by name, `numbers` the workers' in the research layout. `previous` holds the
+    responses of the previous round's steps, `conversation` the messages before the query. Methods take
+    outputs by step position.
     """
 
     workflow: Workflow
     query: str
-    identities: tuple[str, ...]
-    styles: tuple[RequestStyle, ...]
+    cards: Mapping[str, WorkerCard]
     previous: tuple[SeenResponse, ...] = ()
     conversation: Conversation = NO_CONVERSATION
-    sighted: frozenset[int] = frozenset()
-    wordings: Mapping[int, Wording] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -60,22 +64,12 @@ class BoundWorkflow:
     ) -> BoundWorkflow:
         """Raises `WorkflowError` when a step names a worker that the pool does not have."""
         workflow.check_workers(pool.cards)
-        names = [step.worker for step in workflow.steps]
         return cls(
             workflow=workflow,
             query=query,
-            identities=tuple(pool.identities[name] for name in names),
-            styles=tuple(
-                step.prompt_style or pool.cards[step.worker].prompt_style for step in workflow.steps
-            ),
+            cards=pool.cards,
             previous=previous,
             conversation=conversation,
-            sighted=frozenset(at for at, name in enumerate(names) if pool.cards[name].vision),
-            wordings={
-                at: wording
-                for at, name in enumerate(names)
-                if (wording := pool.cards[name].wording) is not None
-            },
             numbers={name: at for at, name in enumerate(pool.names)},
         )
 
@@ -84,42 +78,70 @@ class BoundWorkflow:
         """Whether the one step's worker is sent the conversation and the query as they are."""
         return self.conversation.verbatim and len(self.workflow) == 1
 
-    def fingerprint(self, step: int, outputs: Mapping[int, Output]) -> str:
-        """The address of `step`'s output, given the outputs of all steps it may read."""
-        own = self.workflow.steps[step]
-        read = [outputs[at] for at in own.access]
-        return fingerprint(
-            own,
-            identity=self.identities[step],
-            query=self.query,
-            conversation=self._written[step],
-            seen=[output.text for output in read],
-            by_hand=[at for at, output in enumerate(read) if output.hand is not None],
-            previous=[done.response for done in self.previous] if own.sees_previous else (),
-            final=self._names_final(step),
-            style=VERBATIM if self.verbatim else self._style(step),
+    def call(self, step: int, outputs: Mapping[int, Output]) -> StepCall:
+        """The call of `step`, given the outputs of all steps it may read.
+
+        Tags carry a nonce cut from the fingerprint, so that no response can close or forge one, and a rerun
+        sends the same words.
+        """
+        bare = self._request(step, outputs, nonce="")
+        address = self._address(step, bare)
+        if self.verbatim or self.styles[step] != "ours":
+            return StepCall(address, bare)
+        return StepCall(address, self._request(step, outputs, nonce=address[:NONCE_LENGTH]))
+
+    def fingerprint(self, step: int, outputs: Mapping[int, Output], *, by: str | None = None) -> str:
+        """The address of `step`'s output, given the outputs of all steps it may read; `by`: as the worker of
+        that name gives it in the place of the step's own.
+        """
+        return self._address(step, self._request(step, outputs, nonce=""), by=by)
+
+    def request(self, step: int, outputs: Mapping[int, Output]) -> Request:
+        """What `step`'s worker is sent; see `call`."""
+        return self.call(step, outputs).request
+
+    @cached_property
+    def outlines(self) -> tuple[str, ...]:
+        """What is known of each step's fingerprint before the steps that it reads have an output."""
+        return tuple(
+            outline_digits(self._request(step, None, nonce=""), identity=self._identities[step])
+            for step in range(len(self.workflow))
         )
 
-    def request(
-        self, step: int, outputs: Mapping[int, Output], *, address: str, defaults: Sampling | None = None
-    ) -> Request:
-        """What `step`'s worker is sent: one user message, but where it is `verbatim`, and behind it, in the
-        final step's, what follows the query.
+    @cached_property
+    def styles(self) -> tuple[RequestStyle, ...]:
+        """How each step's request is laid out."""
+        return tuple(
+            step.prompt_style or self.cards[step.worker].prompt_style for step in self.workflow.steps
+        )
 
-        `address` is the step's fingerprint; tags carry a nonce cut from it, so that no response can close or
-        forge one, and a rerun sends the same words. `defaults` is the worker's own sampling, used where the
-        step has none.
+    @cached_property
+    def _identities(self) -> tuple[str, ...]:
+        return tuple(self.cards[step.worker].identity for step in self.workflow.steps)
+
+    def _address(self, step: int, bare: Request, *, by: str | None = None) -> str:
+        identity = self._identities[step]
+        if by is not None:
+            own, other = self.cards[self.workflow.steps[step].worker], self.cards[by]
+            bare, identity = for_fallback(bare, own=own, other=other), other.identity
+        return fingerprint(bare, identity=identity, outline=self.outlines[step])
+
+    def _request(self, step: int, outputs: Mapping[int, Output] | None, *, nonce: str) -> Request:
+        """One user message, but where it is `verbatim`, and behind it, in the final step's, what follows the
+        query. The worker's own sampling is used where the step has none. Without `outputs` each response that
+        the step may read is blank.
         """
         own = self.workflow.steps[step]
-        sampling = own.sampling if defaults is None else own.sampling.over(defaults)
+        card = self.cards[own.worker]
+        sampling = own.sampling.over(card.sampling)
         if self.verbatim:
             messages = verbatim_messages(self._conversations[step], self.query)
             return Request(messages=messages, sampling=sampling)
-        context = self._prompt_context(step, outputs, nonce=address[:8])
+        context = self._prompt_context(step, outputs, nonce=nonce)
         if self.styles[step] == "moa":
             return Request(messages=moa_messages(context), sampling=sampling)
         if self.styles[step] == "research":
-            messages = research_messages(context, self.wordings.get(step, OURS), self.numbers)
+            messages = research_messages(context, card.wording or OURS, self.numbers)
             return Request(messages=messages, sampling=sampling)
         parts = tagged_parts(context)
         following = [turn.message for turn in context.conversation.following]
@@ -127,22 +149,10 @@ class BoundWorkflow:
         own_message = Message("user", tuple(parts), images=images)
         return Request(messages=(own_message, *following), sampling=sampling)
 
-    def _style(self, step: int) -> str:
-        """The layout's name and version, with a digest of its texts where they are not ours."""
-        name, wording = STYLES[self.styles[step]], self.wordings.get(step)
-        return name if self.styles[step] != "research" or wording is None else f"{name} {wording.digest}"
-
     @cached_property
     def _conversations(self) -> tuple[Conversation, ...]:
         """The conversation as each step sees it."""
         return tuple(map(self._conversation_of, range(len(self.workflow))))
-
-    @cached_property
-    def _written(self) -> tuple[str, ...]:
-        """The same as it counts in each step's fingerprint; most steps see one and the same."""
-        apart = {id(seen): seen for seen in self._conversations}
-        texts = {key: written(seen) for key, seen in apart.items()}
-        return tuple(texts[id(seen)] for seen in self._conversations)
 
     def _conversation_of(self, step: int) -> Conversation:
         """What follows the query are results for the final step, which leave the others as they were; so do
@@ -151,24 +161,27 @@ class BoundWorkflow:
         own = self.conversation if step == self.workflow.final else self.conversation.before
         if not self.workflow.steps[step].sees_files:
             return own.without_attachments
-        return own if step in self.sighted else own.without_images
+        sees_images = self.cards[self.workflow.steps[step].worker].vision
+        return own if sees_images else own.without_images
 
     def _names_final(self, step: int) -> bool:
         """Whether the step's request names it the last one; so a proposer's is the same in any workflow."""
         return step == self.workflow.final and self.styles[step] == "ours"
 
-    def _prompt_context(self, step: int, outputs: Mapping[int, Output], *, nonce: str) -> PromptContext:
+    def _prompt_context(
+        self, step: int, outputs: Mapping[int, Output] | None, *, nonce: str
+    ) -> PromptContext:
         own = self.workflow.steps[step]
         seen = [
             SeenResponse(
                 step=read,
                 worker=self.workflow.steps[read].worker,
                 instruction=self.workflow.steps[read].instruction,
-                response=outputs[read].text,
-                by_hand=outputs[read].hand is not None,
+                response="" if outputs is None else outputs[read].text,
+                by_hand=outputs is not None and outputs[read].hand is not None,
             )
             for read in own.access
-            if not outputs[read].empty
+            if outputs is None or not outputs[read].empty
         ]
         return PromptContext(
             query=self.query,

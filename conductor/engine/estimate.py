@@ -175,7 +175,7 @@ def _assumed(
         return _Step(None, None, None, assumed=True)
     inputs = {read: outputs[read] for read in own.access if read in outputs}
     inputs |= {read: _placeholder(read, length or 0) for read, length in zip(unknown, lengths, strict=True)}
-    request = bound.request(step, inputs, address="0" * 8, defaults=card.sampling)
+    request = bound.request(step, inputs)
     prompt = TokenCount(card)
     for message in request.messages:
         prompt.add(message.content)

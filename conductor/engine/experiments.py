@@ -322,12 +322,3 @@ def _rank(verdict: EdgeVerdict) -> tuple[bool, int, float, Edge]:
     """Controls last; first of all the edges without which there was no answer."""
     change = -1.0 if verdict.change is None else verdict.change
     return (verdict.edge is None, -verdict.lost, -change, verdict.edge or (0, 0))
-
-
-def frozen_outputs(state: RunState) -> dict[str, Output]:
-    """A run's outputs by fingerprint: what its trials may reuse. Hand-written ones count as pinned only."""
-    return {
-        output.fingerprint: output
-        for output in state.outputs.values()
-        if output.hand is None and output.fingerprint
-    }

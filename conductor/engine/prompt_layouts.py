@@ -11,14 +11,8 @@ from typing import NamedTuple
 from conductor.text.formatting import quantity
 from conductor.values.conversation import NO_CONVERSATION, Conversation, file_parts
 from conductor.values.message_parts.images import Image
-from conductor.values.messages import Message, Part, RequestStyle, SeenResponse
+from conductor.values.messages import Message, Part, SeenResponse
 from conductor.workers.wording.wording import Wording, filled
-
-STYLES: Mapping[RequestStyle, str] = {"ours": "steps-1", "research": "research-1", "moa": "moa-1"}
-"""Names and versions of the layouts: a changed layout changes every fingerprint."""
-
-VERBATIM = "verbatim-1"
-"""The name of no layout at all: the messages as they came."""
 
 _ROLE = (
     "You are one of several workers who answer a user's question together. "

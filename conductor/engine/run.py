@@ -15,8 +15,9 @@ from typing import TypeVar
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.failure_rule import answered
+from conductor.engine.known_outputs import NOTHING_KNOWN, KnownOutputs, Takeover
 from conductor.engine.meter import Meter, Reservation
-from conductor.engine.schedule import Schedule, answer_of, kept_outputs, known_output
+from conductor.engine.schedule import Schedule, answer_of, kept_outputs
 from conductor.errors import WorkerError, WorkflowError
 from conductor.runs.event_queue import Record
 from conductor.runs.events import (
@@ -57,6 +58,7 @@ from conductor.values.output import HandEdit, Output, StandIn
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
 from conductor.workers.stream import GRACE_SECONDS, fault, read_stream, unended
+from conductor.workflow.model import Workflow
 
 Note = Retried | FellBack | Inner | StandIn
 """What a worker reports in addition to text."""
@@ -104,8 +106,8 @@ class _Call:
 class WorkflowRun:
     """A run that has not started. `events()` starts it and may be iterated once.
 
-    `scope` is the part of the workflow to run. `outputs` are known outputs by fingerprint: a step whose
-    fingerprint is there is reused. `preloaded` are outputs by position for steps that the scope leaves out
+    `scope` is the part of the workflow to run. A step whose output is `known` for just its request is not
+    called; see `Takeover`. `preloaded` are outputs by position for steps that the scope leaves out
     and other steps read; a missing one raises `WorkflowError`. `meter` counts usage and may be shared between
     runs; without one there are no limits. `round` counts from 1. `sent_on`: the final step's text is sent to
     a client as it comes and cannot be withdrawn. All methods belong to one event loop.
@@ -117,7 +119,7 @@ class WorkflowRun:
         pool: Pool,
         *,
         run: str,
-        outputs: Mapping[str, Output] | None = None,
+        known: KnownOutputs = NOTHING_KNOWN,
         scope: RunScope = EDITED,
         preloaded: Mapping[int, Output] | None = None,
         parent: str | None = None,
@@ -132,7 +134,6 @@ class WorkflowRun:
         self._bound = bound
         self._workflow = bound.workflow
         self.pool = pool
-        self._by_fingerprint = outputs or {}
         self._covers = scope.covers(bound.workflow)
         self._forced = scope.forced(bound.workflow)
         self._goal = scope.goal(bound.workflow)
@@ -142,6 +143,7 @@ class WorkflowRun:
         self._sent_on = bound.workflow.final if sent_on else None
         self._preset = kept_outputs(bound.workflow, covers=self._covers, preloaded=preloaded or {})
         self._check_inputs()
+        self._takeover = Takeover(known, bound, scope=scope, preset=self._preset)
         self._schedule = Schedule(bound.workflow)
         self._outputs: dict[int, Output] = {}
         self._lost: set[int] = set()
@@ -153,6 +155,11 @@ class WorkflowRun:
         self._asked_to_stop = False
         self._over = False
         self._gate: Gate | None = None
+
+    @property
+    def workflow(self) -> Workflow:
+        """What is run."""
+        return self._workflow
 
     @property
     def label(self) -> str | None:
@@ -268,14 +275,14 @@ class WorkflowRun:
             step = waiting.popleft()
             if step in self._preset or step not in self._covers:
                 continue
-            address = self._bound.fingerprint(step, self._outputs)
+            address, request = self._bound.call(step, self._outputs)
             worker = self.pool[self._workflow.steps[step].worker]
-            request = self._bound.request(step, self._outputs, address=address, defaults=worker.card.sampling)
-            output = None if step in self._forced else self._by_fingerprint.get(address)
-            if output is not None and output.stand_in is not None:
-                output = known_output(self._workflow.steps[step], output)
+            output = None
+            if step not in self._forced:
+                output = self._takeover.take(step, address, self._outputs)
             if output is not None:
-                self._record.emit(StepReused, step=step, output=output, request=request)
+                equal = not self._takeover.is_own(step, output)
+                self._record.emit(StepReused, step=step, output=output, request=request, of_equal_step=equal)
                 self._outputs[step] = output
                 waiting.extend(self._schedule.done(step))
             elif step in self._gates:
@@ -448,8 +455,11 @@ class WorkflowRun:
         if call.stand_in is not None and call.stand_in.text:
             # A person wrote the rule's text.
             answering, hand = called, HandEdit(at=now)
+        instead_of = None if answering.name == called.name else called.name
         output = Output(
-            fingerprint=call.address,
+            fingerprint=call.address
+            if instead_of is None
+            else self._bound.fingerprint(call.step, self._outputs, by=answering.name),
             text=completion.text,
             reasoning=completion.reasoning,
             worker=answering.name,
@@ -464,7 +474,7 @@ class WorkflowRun:
             stand_in=call.stand_in,
             logprobs=completion.logprobs,
             left_out=completion.left_out,
-            instead_of=None if answering.name == called.name else called.name,
+            instead_of=instead_of,
             run=self.run,
             step=call.step,
         )

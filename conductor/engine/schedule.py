@@ -10,9 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.known_outputs import KnownOutputs, Takeover
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.output import Output
-from conductor.workflow.model import Step, Workflow
+from conductor.workflow.fingerprint import outline_of
+from conductor.workflow.model import Workflow
 
 
 class Schedule:
@@ -54,13 +56,14 @@ def kept_outputs(
 class BlastRadius:
     """What a run of an edited workflow will do, by step position.
 
-    `runs`: will be called. `spared` are those of `runs` that read a step of `runs`: if that step's output
-    stays the same, they may be reused after all. `behind` are those of `runs` that a gate comes before: the
-    run ends without them, and the run that continues it calls them.
+    `runs`: will be called. `spared` are those of `runs` that are shown only the response of a step of `runs`:
+    if that stays the same, they may be reused after all. `behind` are those of `runs` that a gate comes
+    before: the run ends without them, and the run that continues it calls them.
     `outputs`: what steps have without a call. `kept_steps` are those of them that are pinned or
-    preloaded; the others are `reused`.
+    preloaded; the others are `reused`, and `equal_steps` are those of the reused whose output was another,
+    equal step's.
     `edited`: differ from the old workflow's step at that position, in more than a gate and what is
-    done on a failure.
+    done on a failure. `outdated` are those of `runs` whose outputs an earlier version stored.
     """
 
     runs: frozenset[int]
@@ -69,6 +72,8 @@ class BlastRadius:
     edited: frozenset[int]
     kept_steps: frozenset[int] = frozenset()
     behind: frozenset[int] = frozenset()
+    equal_steps: frozenset[int] = frozenset()
+    outdated: frozenset[int] = frozenset()
 
     @property
     def called(self) -> frozenset[int]:
@@ -77,29 +82,31 @@ class BlastRadius:
 
     @property
     def reused(self) -> frozenset[int]:
-        """Steps that will not be called, because their output under their fingerprint is known."""
+        """Steps that will not be called, because an output for just their request is known."""
         return frozenset(self.outputs) - self.kept_steps
 
 
 def blast_radius(
     old: Workflow | None,
     bound: BoundWorkflow,
-    outputs: Mapping[str, Output],
+    known: KnownOutputs,
     *,
     scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
 ) -> BlastRadius:
-    """What a run of `bound` will do that goes as far as `scope`, given outputs by fingerprint.
+    """What a run of `bound` will do that goes as far as `scope`, given the outputs `known`.
 
     `old` is the workflow last run; `preloaded` are outputs by position, as `WorkflowRun` takes them.
     """
     new = bound.workflow
     covers, forced = scope.covers(new), scope.forced(new)
     preset = kept_outputs(new, covers=covers, preloaded=preloaded or {})
+    takeover = Takeover(known, bound, scope=scope, preset=preset)
     without_call: dict[int, Output] = dict(preset)
     runs: set[int] = set()
     spared: set[int] = set()
     behind: set[int] = set()
+    equal: set[int] = set()
     gates = scope.holds(new)
     for step in sorted(covers - preset.keys()):
         reads = new.steps[step].access
@@ -107,14 +114,16 @@ def blast_radius(
             runs.add(step)
         elif any(read in runs for read in reads):
             runs.add(step)
-            if outputs:
+            if takeover.may_take(step):
                 spared.add(step)
         elif all(read in without_call for read in reads):
-            output = known_output(new.steps[step], outputs.get(bound.fingerprint(step, without_call)))
+            output = takeover.take(step, bound.fingerprint(step, without_call), without_call)
             if output is None:
                 runs.add(step)
             else:
                 without_call[step] = output
+                if not takeover.is_own(step, output):
+                    equal.add(step)
         if step in runs and (step in gates or not behind.isdisjoint(reads)):
             behind.add(step)
     edited = {
@@ -129,31 +138,26 @@ def blast_radius(
         edited=frozenset(edited),
         kept_steps=frozenset(preset),
         behind=frozenset(behind),
+        equal_steps=frozenset(equal),
+        outdated=frozenset(step for step in runs if takeover.is_outdated(step)),
     )
-
-
-def known_output(step: Step, output: Output | None) -> Output | None:
-    """The `output` under the fingerprint of `step` where the step's present rule for failures allows it."""
-    if output is None or output.stand_in is None:
-        return output
-    rule, stand_in = step.on_failure, output.stand_in
-    if rule is None or rule.fallback != stand_in.fallback:
-        return None
-    return None if stand_in.text and rule.output != output.text else output
 
 
 def changed_pins(bound: BoundWorkflow, outputs: Mapping[int, Output]) -> frozenset[int]:
     """The pinned steps whose request now differs from the one that their output answers.
 
-    `outputs` are known by position. A pinned step is left out where an output that it reads is unknown, or
-    where its own was written from nothing and so has no fingerprint.
+    `outputs` are known by position. A pinned step is left out where an output that it reads is unknown, and
+    where its own has no fingerprint to compare: written from nothing, or by an earlier version.
     """
     return frozenset(
         step
         for step, pin in bound.workflow.pins.items()
-        if pin.fingerprint
+        if outline_of(pin.fingerprint) is not None
         and all(read in outputs for read in bound.workflow.steps[step].access)
-        and bound.fingerprint(step, outputs) != pin.fingerprint
+        and (
+            pin.worker not in bound.cards
+            or bound.fingerprint(step, outputs, by=pin.answered_instead) != pin.fingerprint
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""What a trial will take before it begins: the calls that are new and those that are reused, by fingerprint.
+"""What a trial will take before it begins: the calls that are new and those that are reused.
 
 Knows workflows bound to a question and outputs that are known; knows no store. Pure.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate, together
-from conductor.engine.schedule import known_output
+from conductor.engine.known_outputs import KnownOutputs, OutputArchive, Takeover
 from conductor.values.output import Output
 from conductor.workers.protocol import WorkerCard
 
@@ -34,13 +34,14 @@ class Forecast:
 
 def forecast(
     questions: Sequence[Sequence[BoundWorkflow]],
-    known_outputs: Sequence[Mapping[str, Output]],
+    known_outputs: Sequence[Iterable[Output]],
     *,
     cards: Mapping[str, WorkerCard],
     history: Iterable[Output],
     parallel: int,
 ) -> Forecast:
-    """The forecast of variants in their order, for each question, with the outputs `known_outputs` for it.
+    """The forecast of variants in their order, for each question, with the outputs `known_outputs` for it, in
+    the order in which equal steps take them.
 
     Every step whose request is not known is a call, and its answer counts as different from every other.
     Steps of workers that compute are no calls. `history` are outputs to judge by what a call takes.
@@ -49,21 +50,22 @@ def forecast(
     new = reused = 0
     estimates: list[Estimate] = []
     for bounds, outputs in zip(questions, known_outputs, strict=True):
-        there = dict(outputs)
-        for bound in bounds:
+        archive = OutputArchive(outputs)
+        for variant, bound in enumerate(bounds):
             called: set[int] = set()
             answers: dict[int, Output] = {}
+            takeover = Takeover(KnownOutputs(archive=archive), bound)
             for at, step in enumerate(bound.workflow.steps):
                 address = bound.fingerprint(at, answers)
                 call = step.worker not in cards or cards[step.worker].kind != "offline"
-                before = known_output(step, there.get(address))
+                before = takeover.take(at, address, answers)
                 if before is not None:
                     reused += call
                 elif call:
                     called.add(at)
                     new += 1
-                # Its own address stands for an answer that is not known.
-                answers[at] = there[address] = before or _unknown(address, step.worker, at)
+                answers[at] = before or _unknown(address, step.worker, variant, at)
+            archive.extend(answers.values())
             if called:
                 estimates.append(estimate(bound, called, past_outputs, cards=cards))
     spent = together(estimates, at_once=parallel)
@@ -71,7 +73,14 @@ def forecast(
     return Forecast(len(questions), variants, new, reused, spent)
 
 
-def _unknown(address: str, worker: str, step: int) -> Output:
+def _unknown(address: str, worker: str, variant: int, step: int) -> Output:
+    """An answer that is not known, which differs from every other."""
     return Output(
-        fingerprint=address, text=address, worker=worker, worker_kind="model", seconds=0.0, run="", step=step
+        fingerprint=address,
+        text=f"{address} {variant} {step}",
+        worker=worker,
+        worker_kind="model",
+        seconds=0.0,
+        run=f"variant {variant}",
+        step=step,
     )

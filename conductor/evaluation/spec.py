@@ -203,11 +203,11 @@ def cell_result(
 
 
 def _outputs(rounds: Iterable[RunState]) -> Sequence[Output]:
-    """The outputs of these rounds' steps. Equal steps of a round are called each, so each counts; what a
-    later round repeats has the output that was there.
+    """The outputs of these rounds' steps, each once: what a later round repeats has the output that was
+    there.
     """
     outputs: list[Output] = []
     for run in rounds:
-        fingerprints = {output.fingerprint for output in outputs}
-        outputs += [output for output in run.outputs.values() if output.fingerprint not in fingerprints]
+        calls = {(output.run, output.step) for output in outputs}
+        outputs += [each for each in run.outputs.values() if (each.run, each.step) not in calls]
     return outputs

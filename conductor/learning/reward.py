@@ -2,15 +2,16 @@
 
 Knows the parser, the engine and the scorers; knows no model that is trained and no library that trains it.
 
-Rollouts of one batch share outputs by fingerprint, also while they are made: 64 plans that begin with the
-same step call its worker once. For a worker that samples its answers that means one sample for all of them;
-`fresh` gives each rollout its own.
+Rollouts of one batch share the answers to equal requests, also while they are made: 64 plans that begin with
+the same step call its worker once. For a worker that samples its answers that means one sample for all of
+them; `fresh` gives each rollout its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
@@ -22,7 +23,7 @@ from conductor.evaluation.score import Score, Verdict
 from conductor.evaluation.scorers import score
 from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parsing.parse import parse
-from conductor.runs.events import StepFailed, StepFinished, StepReused
+from conductor.runs.events import StepFailed, StepFinished
 from conductor.values.messages import NOTHING_USED, Completion, Request, SeenResponse
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
@@ -112,6 +113,15 @@ class WorkflowJudge(Protocol):
         ...
 
 
+RequestKey = tuple[str, Request]
+"""A worker's identity, and what it is sent."""
+
+
+Answers = dict[tuple[RequestKey, int], asyncio.Task[Completion]]
+"""A batch's answers, also those under way: of equal requests in two rollouts the first go together, then the
+second, so that equal steps of one rollout are several samples."""
+
+
 class Judge:
     """A `WorkflowJudge` that also reads plans. All of it belongs to one event loop.
 
@@ -127,15 +137,13 @@ class Judge:
         max_steps: int = MAX_PLANNED_STEPS,
         allow_code: bool = False,
     ) -> None:
-        self._flights: dict[tuple[str, Request], asyncio.Task[Completion]] = {}
         self.calls = 0
         self.steps = 0
         self._fresh = fresh
         self._max_steps = max_steps
         self._allow_code = allow_code
         self._numbers = itertools.count(1)
-        shared = (_SharedWorker(worker, self) for worker in pool.workers)
-        self._pool = replace(pool, workers=tuple(shared))
+        self._pool = pool
 
     @property
     def saved(self) -> int:
@@ -146,10 +154,10 @@ class Judge:
         self, completions: Sequence[str], items: Sequence[Item], offered: Sequence[Sequence[str]]
     ) -> list[Outcome]:
         """The outcome of each completion, for its item and the names that its pool offered, in that order."""
-        outputs: dict[str, Output] = {}
+        answers = Answers()
         return await asyncio.gather(
             *(
-                self._judged(completion, item, names, outputs)
+                self._judged(completion, item, names, answers)
                 for completion, item, names in zip(completions, items, offered, strict=True)
             )
         )
@@ -161,57 +169,57 @@ class Judge:
         previous: Sequence[tuple[SeenResponse, ...]] | None = None,
     ) -> list[Outcome]:
         """See `WorkflowJudge.run`."""
-        outputs: dict[str, Output] = {}
+        answers = Answers()
         before = previous or [()] * len(items)
         return await asyncio.gather(
             *(
-                self._ran(workflow, item, outputs, seen)
+                self._ran(workflow, item, answers, seen)
                 for workflow, item, seen in zip(workflows, items, before, strict=True)
             )
         )
 
-    async def answer(self, worker: Worker, request: Request) -> Completion:
-        """The worker's answer: the one that is under way for an equal request, unless each is to be fresh."""
-        if self._fresh:
-            self.calls += 1
-            return await whole_answer(worker, request)
-        key = (worker.card.identity, request)
-        flight = self._flights.get(key)
+    async def answer(
+        self, worker: Worker, request: Request, answers: Answers, equal: Counter[RequestKey]
+    ) -> Completion:
+        """The worker's answer for a rollout that has had so many `equal` requests before; see `Answers`."""
+        own = (worker.card.identity, request)
+        equal[own] += 1
+        key = (own, equal[own])
+        flight = answers.get(key)
         if flight is None:
             self.calls += 1
-            flight = asyncio.create_task(whole_answer(worker, request))
-            self._flights[key] = flight
-            flight.add_done_callback(lambda _: self._flights.pop(key, None))
-        return await flight
+            flight = answers[key] = asyncio.create_task(whole_answer(worker, request))
+        try:
+            return await flight
+        except BaseException:
+            # Whoever asks next calls the worker again.
+            answers.pop(key, None)
+            raise
 
-    async def _judged(
-        self, completion: str, item: Item, offered: Sequence[str], outputs: dict[str, Output]
-    ) -> Outcome:
+    async def _judged(self, completion: str, item: Item, offered: Sequence[str], answers: Answers) -> Outcome:
         report = parse(completion, workers=offered, max_steps=self._max_steps)
         if report.workflow is None:
             return Outcome("no plan")
-        return await self._ran(report.workflow, item, outputs)
+        return await self._ran(report.workflow, item, answers)
 
     async def _ran(
         self,
         workflow: Workflow,
         item: Item,
-        batch_outputs: dict[str, Output],
+        answers: Answers,
         previous: tuple[SeenResponse, ...] = (),
     ) -> Outcome:
-        bound = BoundWorkflow.of(workflow, query=item.question, pool=self._pool, previous=previous)
+        shared = Answers() if self._fresh else answers
+        equal: Counter[RequestKey] = Counter()
+        workers = (_SharedWorker(worker, self, shared, equal) for worker in self._pool.workers)
+        pool = replace(self._pool, workers=tuple(workers))
+        bound = BoundWorkflow.of(workflow, query=item.question, pool=pool, previous=previous)
         outputs: dict[int, Output] = {}
         failure = ""
-        run = WorkflowRun(
-            bound,
-            self._pool,
-            run=f"rollout-{next(self._numbers)}",
-            outputs={} if self._fresh else batch_outputs,
-        )
+        run = WorkflowRun(bound, pool, run=f"rollout-{next(self._numbers)}")
         async for event in run.events():
-            if isinstance(event, StepFinished | StepReused):
+            if isinstance(event, StepFinished):
                 outputs[event.step] = event.output
-                batch_outputs[event.output.fingerprint] = event.output
             elif isinstance(event, StepFailed):
                 failure = event.message
         self.steps += len(outputs)
@@ -246,10 +254,14 @@ def _tokens(outputs: Iterable[Output]) -> int | None:
 
 @dataclass(frozen=True)
 class _SharedWorker:
-    """A worker whose answer to a request is also that of all equal requests made meanwhile."""
+    """A worker of one rollout whose answers are also those of equal requests of its batch; `equal` counts the
+    rollout's own.
+    """
 
     worker: Worker
     judge: Judge
+    answers: Answers
+    equal: Counter[RequestKey]
 
     @property
     def card(self) -> WorkerCard:
@@ -257,4 +269,4 @@ class _SharedWorker:
 
     async def stream(self, request: Request) -> AsyncIterator[Completion]:
         """See `Worker.stream`. Pieces are left out; a training reads whole answers."""
-        yield await self.judge.answer(self.worker, request)
+        yield await self.judge.answer(self.worker, request, self.answers, self.equal)

@@ -5,15 +5,17 @@ Knows plans, runs and their events; knows neither a store nor how rounds follow 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections import deque
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
+from conductor.engine.known_outputs import NOTHING_KNOWN, EarlierRun, KnownOutputs, OutputArchive
 from conductor.engine.run import WorkflowRun
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import PlanningEnd
-from conductor.runs.events import Event, StepFinished
+from conductor.runs.events import Event, StepFinished, StepKept, StepReused
 from conductor.values.output import Output
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -21,9 +23,9 @@ from conductor.workflow.model import Workflow
 
 @dataclass(frozen=True)
 class RunHistory:
-    """What was run before: outputs by fingerprint, which a new run reuses, and the id of the newest run."""
+    """What was run before: the outputs that a new run may take over, and the id of the newest run."""
 
-    outputs: Mapping[str, Output] = field(default_factory=dict)
+    known: KnownOutputs = NOTHING_KNOWN
     latest: str | None = None
 
 
@@ -60,8 +62,9 @@ class Recorder(Protocol):
 class MemoryRecorder:
     """Remembers outputs and the newest run, so that a later round reuses what an earlier one gave."""
 
-    def __init__(self, outputs: Mapping[str, Output] | None = None) -> None:
-        self._outputs = dict(outputs or {})
+    def __init__(self, known: KnownOutputs = NOTHING_KNOWN) -> None:
+        self._runs = deque(known.runs)
+        self._archive = OutputArchive(known.archive)
         self._latest: str | None = None
 
     async def begin_plan(self, request: PlanRequest, *, planner: WorkerCard) -> None:
@@ -72,7 +75,7 @@ class MemoryRecorder:
 
     async def history(self) -> RunHistory:
         """See `Recorder.history`."""
-        return RunHistory(outputs=dict(self._outputs), latest=self._latest)
+        return RunHistory(KnownOutputs(tuple(self._runs), self._archive), latest=self._latest)
 
     async def start_run(self, run: WorkflowRun) -> None:
         """See `Recorder.start_run`."""
@@ -80,8 +83,11 @@ class MemoryRecorder:
 
     async def events(self, run: WorkflowRun) -> AsyncGenerator[Event, None]:
         """See `Recorder.events`."""
+        outputs: dict[int, Output] = {}
+        self._runs.appendleft(EarlierRun(run.workflow, outputs))
         async with aclosing(run.events()) as events:
             async for event in events:
-                if isinstance(event, StepFinished):
-                    self._outputs[event.output.fingerprint] = event.output
+                if isinstance(event, StepFinished | StepReused | StepKept):
+                    outputs[event.step] = event.output
+                    self._archive.add(event.output)
                 yield event

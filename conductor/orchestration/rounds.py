@@ -130,7 +130,7 @@ def workflow_run(
         bound,
         pool,
         run=new_id(),
-        outputs=history.outputs,
+        known=history.known,
         scope=scope,
         preloaded=preloaded,
         parent=history.latest,

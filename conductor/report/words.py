@@ -79,7 +79,7 @@ def session_facts(used: Total | None) -> list[tuple[str, str]]:
 
 def output_notes(step: Step, state: StepState) -> list[str]:
     """Notes on a step's output: how it came to be and what is wrong with it."""
-    notes = ["reused"] if state.reused else []
+    notes = [state.reuse_origin] if state.reuse_origin else []
     notes += ["pinned"] if state.kept_because == "pinned" else []
     notes += ["as it was before"] if state.kept_because == "preloaded" else []
     if state.output is not None and state.output.hand is not None:
@@ -128,8 +128,8 @@ def mark(state: StepState) -> str:
     """A step's end in a word or two, for its card and its row."""
     if state.status == "refused":
         return STATUSES[state.status]
-    if state.reused:
-        return "reused"
+    if state.reuse is not None:
+        return state.reuse
     if state.kept_because is not None:
         return "pinned" if state.kept_because == "pinned" else "as before"
     if state.status == "finished":

@@ -170,7 +170,7 @@ class StepKept(_Event):
 
 
 class StepReused(_Event):
-    """A step needed no call: its fingerprint already has an output."""
+    """A step needed no call: an output for just its request was known."""
 
     type: Literal["step_reused"] = "step_reused"
     step: int
@@ -179,6 +179,8 @@ class StepReused(_Event):
     """What is reused, from the run that it names."""
     request: Request
     """What the worker would have been sent."""
+    of_equal_step: bool = Field(default=False, exclude_if=lambda equal: not equal)
+    """The output was another step's, whose request was the same."""
 
 
 class StepStarted(_Event):

@@ -87,6 +87,8 @@ class StepState:
     """Set when it is done."""
     reused: bool = False
     """No call was made because the output was already known."""
+    of_equal_step: bool = False
+    """The output that is reused was another step's, whose request was the same."""
     kept_because: KeptBecause | None = None
     """Why an output counts that may not fit its inputs."""
     worker_kind: WorkerKind | None = None
@@ -125,6 +127,21 @@ class StepState:
     def done(self) -> bool:
         """Whether nothing more will happen to this step in this run."""
         return self.status not in ("waiting", "running", "paused")
+
+    @property
+    def reuse(self) -> str | None:
+        """That no call was made because an output was known, and whose that is if not the step's own."""
+        if not self.reused:
+            return None
+        return "reused from an equal step" if self.of_equal_step else "reused"
+
+    @property
+    def reuse_origin(self) -> str | None:
+        """The same with the step and the run that gave the output."""
+        if not self.of_equal_step or self.output is None:
+            return self.reuse
+        run = f" of run {self.output.run[:8]}" if self.output.run else ""
+        return f"{self.reuse}, step {self.output.step + 1}{run}"
 
     @property
     def failure(self) -> str | None:
@@ -186,7 +203,12 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             )
         case StepReused():
             return _with_output(
-                step, event.output, reused=True, request=event.request, **_worker_of(event.output)
+                step,
+                event.output,
+                reused=True,
+                of_equal_step=event.of_equal_step,
+                request=event.request,
+                **_worker_of(event.output),
             )
         case StepKept():
             return _with_output(step, event.output, kept_because=event.because, **_worker_of(event.output))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from typing import Literal
 
 from pydantic import Field
@@ -124,13 +123,13 @@ class Conversation(Value):
         """What stands before the query."""
         return self.model_copy(update={"following": ()}) if self.following else self
 
-    @cached_property
+    # These are not cached: a copy would have the cached value as well, whatever differs in the copy.
+    @property
     def system(self) -> str:
         """All instructions together, those of system messages after `instructions`."""
         texts = (self.instructions, *(turn.text for turn in self.turns if turn.role == "system"))
         return "\n\n".join(text for text in texts if text.strip())
 
-    # Not cached: a copy would have the cached value as well, whatever differs in the copy.
     @property
     def exchange(self) -> tuple[Turn, ...]:
         """The messages of the user and the assistant; the files of the query come last, as a message."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
@@ -33,6 +34,21 @@ CUT_OFF = "cut off at the token limit"
 
 NO_ANSWER = "no answer"
 """The mark of a text in which a worker declines to answer."""
+
+
+_UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that no font draws: fillers of Hangul, and Braille without a dot."""
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen: white space, and characters that only control or join others."""
+    stripped = text.strip()
+    # Nearly every text ends here: the rest is for those that begin with a character of no width.
+    if not stripped or stripped[0].isalnum():
+        return not stripped or (stripped[0] in _UNSEEN and is_blank(stripped[1:]))
+    return all(
+        each.isspace() or each in _UNSEEN or unicodedata.category(each) in {"Cc", "Cf"} for each in stripped
+    )
 
 
 class HandEdit(Value):
@@ -95,8 +111,13 @@ class Output(Value):
 
     @property
     def empty(self) -> bool:
-        """Whether the worker answered nothing; an empty output is shown but never passed on."""
-        return not self.tool_calls and not self.text.strip()
+        """Whether the worker answered nothing; an empty output is shown but never passed on or taken over."""
+        return not self.tool_calls and is_blank(self.text)
+
+    @property
+    def answered_instead(self) -> str | None:
+        """The worker that answered in the place of the step's own; None for the own one, and for a text."""
+        return None if self.instead_of is None else self.worker
 
     @property
     def silence(self) -> str:

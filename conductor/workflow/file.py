@@ -106,7 +106,9 @@ def write_plan(
         query=query,
         origin=origin,
         pool=PlanPool(label=label, workers=workers),
-        steps=tuple(PlanStep(**dict(step)) for step in workflow.steps),
+        steps=tuple(
+            PlanStep(**{name: value for name, value in step if name != "lineage"}) for step in workflow.steps
+        ),
     )
     content = document.model_dump(mode="json")
     for step in content["steps"]:

@@ -1,59 +1,51 @@
-"""The content address of a step: equal fingerprints may share an output.
+"""The content address of a step: steps of one fingerprint were sent the same request.
 
-Source: conductor-format, "How a workflow is run". The instructions of the steps it sees are left out
-on purpose: a changed instruction that gives the same output changes nothing further down.
+Source: conductor-format, "How a workflow is run". Knows requests; `engine.bound_workflow` makes them, without
+the nonce of their tags, which is cut from the fingerprint itself.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Sequence
 from hashlib import sha256
-from json.encoder import encode_basestring_ascii as _quoted
 
-from conductor.values.conversation import Conversation
-from conductor.workflow.model import Step
+from conductor.values.messages import Request
 
-_as_json = json.JSONEncoder().encode
+_SENT, _OUTLINE = 48, 16
+"""Hexadecimal digits over the request, and over its outline."""
 
-
-def written(conversation: Conversation) -> str:
-    """The conversation as it counts in fingerprints, "" where there is nothing in it."""
-    return "" if conversation.nothing else _as_json({"conversation": conversation.model_dump()})
+NONCE_LENGTH = 8
+"""So many characters of a step's fingerprint mark the tags in its request."""
 
 
-def fingerprint(
-    step: Step,
-    *,
-    identity: str,
-    query: str,
-    conversation: str = "",
-    seen: Sequence[str],
-    by_hand: Collection[int] = (),
-    previous: Sequence[str] = (),
-    final: bool,
-    style: str,
-) -> str:
-    """64 hexadecimal digits over everything that decides what `step` answers.
+def fingerprint(request: Request, *, identity: str, outline: str) -> str:
+    """48 hexadecimal digits over `request` as it is sent to a worker, a hyphen, and `outline`.
 
-    `identity` is the worker's; `conversation` holds the messages before the query, as `written`; `seen` are
-    the outputs the step may read, in step order, those at the places `by_hand` written by a person and sent
-    as such; `previous` are those of the previous round. The request of a `final` step names it the last one,
-    so being final counts. `style` names the layout of the request.
+    `identity` is the worker's. Where a message's text comes from counts as little as it does for the worker.
     """
-    # The JSON text of one list, item by item: a list as a whole goes the encoder's longer way.
-    content = [
-        _quoted(style),
-        _quoted(identity),
-        "null" if step.sampling.unset else _quoted(step.sampling.model_dump_json()),
-        _quoted(step.instruction),
-        _quoted(query),
-        "true" if final else "false",
-    ]
-    if conversation:
-        content.append(conversation)
-    for at, text in enumerate(seen):
-        content.append(_as_json({"by_hand": text}) if at in by_hand else _quoted(text))
-    if previous:
-        content.append(_as_json(list(previous)))
-    return sha256(f"[{', '.join(content)}]".encode("ascii")).hexdigest()
+    return f"{_digest(request, identity)[:_SENT]}-{outline}"
+
+
+def outline_digits(request: Request, *, identity: str) -> str:
+    """16 hexadecimal digits over a request whose responses of seen steps are blank: all that is known of it
+    before those steps are called.
+    """
+    return _digest(request, identity)[:_OUTLINE]
+
+
+def outline_of(address: str) -> str | None:
+    """The outline in a fingerprint; None for one of an earlier version, which was not made of a request."""
+    return address.partition("-")[2] or None
+
+
+def _digest(request: Request, identity: str) -> str:
+    texts = [identity]
+    if not request.sampling.unset:
+        texts.append(request.sampling.model_dump_json())
+    for message in request.messages:
+        texts += ("", message.role, message.name or "", message.tool_call_id or "")
+        texts += [part.text for part in message.parts]
+        texts += [call.model_dump_json() for call in message.tool_calls]
+        texts += [image.model_dump_json() for image in message.images]
+    # Lengths go first, so that no text can pass for the end of one and the beginning of another.
+    lengths = ",".join([str(len(text)) for text in texts])
+    return sha256("".join([lengths, "\n", *texts]).encode("utf-8", "surrogatepass")).hexdigest()

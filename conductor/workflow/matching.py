@@ -30,13 +30,22 @@ _PLACE = 10_000
 _READS = 10_000
 _READERS = 10_000
 _ALONE = 25_000
+# More than all else: of several equal steps one is the step that it was.
+_LINEAGE = 200_000
 _LEAST = 45_000
 
 
-@lru_cache(maxsize=64)
 def places_in(old: Workflow, new: Workflow) -> Mapping[int, int]:
     """As `matching`; steps of workflows that differ at most in pins stay where they are. Cached."""
-    if old.unpinned == new.unpinned:
+    return _places_in(old, new, old.lineage, new.lineage)
+
+
+@lru_cache(maxsize=64)
+def _places_in(
+    old: Workflow, new: Workflow, old_lineage: tuple[int, ...], new_lineage: tuple[int, ...]
+) -> Mapping[int, int]:
+    # Equal workflows may differ in their lineage, so that is a part of the key.
+    if old_lineage == new_lineage and old.unpinned == new.unpinned:
         return {at: at for at in range(len(old))}
     return matching(old, new)
 
@@ -98,8 +107,12 @@ def _likeness(old: Workflow, new: Workflow, i: int, j: int) -> int:
     """Points for the two steps' other fields."""
     one, other = old.steps[i], new.steps[j]
     same_worker = _SAME_WORKER * (one.worker == other.worker)
-    same_instruction = _SAME_INSTRUCTION * (one.instruction == other.instruction)
-    return same_worker + same_instruction + _place(i, len(old), j, len(new))
+    if one.instruction != other.instruction:
+        return same_worker + _place(i, len(old), j, len(new))
+    # Positions alone say nothing more than `_place` does.
+    numbered = one.lineage is not None or other.lineage is not None
+    same_lineage = _LINEAGE * (numbered and old.lineage[i] == new.lineage[j])
+    return same_worker + _SAME_INSTRUCTION + same_lineage + _place(i, len(old), j, len(new))
 
 
 def _place(i: int, old_steps: int, j: int, new_steps: int) -> int:

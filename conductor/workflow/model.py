@@ -38,7 +38,9 @@ class Step(Value):
     output that stays the same whatever changes above the step; a pinned step is never called. `prompt_style`
     is how its request is laid out, None: as its worker's requests are. `gate`: a run waits before it calls
     the step, until a person continues it; a gate never changes what the step answers. `on_failure` is what is
-    done where its worker gives no answer, None: the step fails.
+    done where its worker gives no answer, None: the step fails. `lineage` is the number of the step among
+    those that its workflow was edited from, None: its position. It decides nothing but which of several equal
+    steps is which, so steps that differ in it are equal.
     """
 
     instruction: str
@@ -51,6 +53,17 @@ class Step(Value):
     pin: Output | None = None
     gate: bool = False
     on_failure: OnFailure | None = Field(default=None, exclude_if=lambda rule: rule is None)
+    lineage: int | None = Field(default=None, ge=0, repr=False, exclude_if=lambda number: number is None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Step) and self._deciding == other._deciding
+
+    def __hash__(self) -> int:
+        return hash(self._deciding)
+
+    @property
+    def _deciding(self) -> tuple[object, ...]:
+        return tuple([value for name, value in self.__dict__.items() if name != "lineage"])
 
     @property
     def unguarded(self) -> Step:
@@ -176,6 +189,11 @@ class Workflow(Value):
                     step=i,
                 )
 
+    @property
+    def lineage(self) -> tuple[int, ...]:
+        """Each step's number among those that the workflow was edited from."""
+        return tuple(at if step.lineage is None else step.lineage for at, step in enumerate(self.steps))
+
     @cached_property
     def pins(self) -> Mapping[int, Output]:
         return {i: step.pin for i, step in enumerate(self.steps) if step.pin is not None}
@@ -299,16 +317,19 @@ class Workflow(Value):
     def _reordered(self, order: Sequence[int | None], new: Step | None = None) -> Workflow:
         """The steps in the given order of old positions (None: the step `new`), access renumbered."""
         place = {old: at for at, old in enumerate(order) if old is not None}
+        lineage = self.lineage
 
-        def moved(step: Step) -> Step:
+        def moved(old: int | None) -> Step:
+            step = new if old is None else self.steps[old]
+            assert step is not None, "an order without a new step has old positions only"
             for read in step.access:
                 if not 0 <= read < len(self.steps):
                     raise WorkflowError(f"Access to step {read + 1}, which this workflow does not have.")
             access = tuple(sorted(place[read] for read in step.access if read in place))
-            return step.model_copy(update={"access": access})
+            number = max(lineage) + 1 if old is None else lineage[old]
+            return step.model_copy(update={"access": access, "lineage": number})
 
-        sources = (new if old is None else self.steps[old] for old in order)
-        return Workflow.of(moved(source) for source in sources if source is not None)
+        return Workflow.of(map(moved, order))
 
     def _check_place(self, step: int) -> None:
         if not 0 <= step < len(self.steps):

@@ -23,7 +23,8 @@ MAX_TEXT = 1_000_000
 class OnFailure(Value):
     """In this order: call the worker again, call the fallback, take the text `output` as the step's output.
 
-    An empty `output` lets the run go on without one; None leaves the step failed.
+    An empty `output` lets the run go on without one; None leaves the step failed. A later run calls the
+    worker again where another answered in its place, unless `keep` is set.
     """
 
     retries: int = Field(
@@ -36,11 +37,16 @@ class OnFailure(Value):
         max_length=MAX_TEXT,
         description="text that takes the place of its output; an empty one skips the step",
     )
+    keep: bool = Field(
+        default=False,
+        exclude_if=lambda keep: not keep,
+        description="whether a later run takes over what stood in, and does not call the worker again",
+    )
 
     @property
     def nothing(self) -> bool:
-        """Whether a failure stays one at once."""
-        return not self.retries and self.fallback is None and self.output is None
+        """Whether the step is done as if it had no rule."""
+        return not self.retries and self.fallback is None and self.output is None and not self.keep
 
     def of_worker(self, worker: str) -> OnFailure | None:
         """The rule for a step of `worker`, which cannot be its own fallback; None if nothing is left."""
@@ -56,4 +62,5 @@ class OnFailure(Value):
         parts += [] if self.fallback is None else [f"{self.fallback} answers in its place"]
         if self.output is not None:
             parts += ["a text takes its place" if self.output.strip() else "the step is skipped"]
-        return ", then ".join(parts) or "the step fails"
+        words = ", then ".join(parts) or "the step fails"
+        return f"{words}; what stands in stays" if self.keep else words

@@ -42,7 +42,7 @@ def fork(connection: Connection, now: float, session: str, revision: str) -> Ses
         forked_from=revision,
         conversation=parent.conversation,
     )
-    outputs = select(literal(copy.id), OUTPUTS.c.fingerprint, OUTPUTS.c.output)
+    outputs = select(literal(copy.id), *(column for column in OUTPUTS.c if column.name != "session"))
     connection.execute(
         OUTPUTS.insert().from_select(OUTPUTS.c.keys(), outputs.where(OUTPUTS.c.session == session))
     )

@@ -126,7 +126,8 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
                     (values["workflow"],) = fragments.read(connection, session, WORKFLOW, [row["workflow"]])
                 yield kind, cast("Entry", record(form, values))
     outputs = select(OUTPUTS.c.output).where(OUTPUTS.c.session == session)
-    for rows in _batches(connection, outputs.order_by(OUTPUTS.c.fingerprint)):
+    in_order = (OUTPUTS.c.finished_at, OUTPUTS.c.run, OUTPUTS.c.step, OUTPUTS.c.fingerprint)
+    for rows in _batches(connection, outputs.order_by(*in_order)):
         for output in fragments.read(connection, session, OUTPUT, [row["output"] for row in rows]):
             yield "output", output
     events = select(EVENTS.c.event).join(RUNS, RUNS.c.id == EVENTS.c.run).where(RUNS.c.session == session)
@@ -195,6 +196,7 @@ class _NewSession:
         # What is set once all rows are there: columns by kind and row.
         self._later: defaultdict[Kind, list[dict[str, Any]]] = defaultdict(list)
         self._running: list[str] = []
+        self._outputs = 0
         self._used: dict[str, int | None] = {}
 
     def add(self, kind: Kind, entry: Entry) -> None:
@@ -241,11 +243,10 @@ class _NewSession:
             case RatingEntry():
                 return dict(entry)
             case Output():
-                return {
-                    "session": self.id,
-                    "fingerprint": entry.fingerprint,
-                    "output": shared.output(entry),
-                }
+                # A file has them in their order, without times.
+                self._outputs += 1
+                stored = shared.output(entry)
+                return runs.output_row(entry, session=self.id, stored=stored, at=float(self._outputs))
             case SessionEntry():
                 raise AssertionError("a session is inserted by itself")
             case _:

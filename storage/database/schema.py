@@ -241,7 +241,14 @@ TEAM_TESTS = _table(
 
 EVENTS = _table("events", key="run seq", required="event", event=Stored(EVENT))
 
-OUTPUTS = _table("outputs", key="session fingerprint", required="output", output=Stored(OUTPUT))
+# By the call that gave them: equal steps have one fingerprint and an output each.
+OUTPUTS = _table(
+    "outputs",
+    key="session fingerprint run step",
+    required="output finished_at",
+    loose="run",
+    output=Stored(OUTPUT),
+)
 
 # What a session's events, outputs and revisions refer to, by digest: texts, and JSON that may refer to more.
 # Apart, because rows of some hundred bytes between those of many thousand leave pages half empty.

@@ -32,6 +32,7 @@ from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.message_parts.images import Image
 from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.values.output import Output
+from conductor.workflow.fingerprint import NONCE_LENGTH
 from conductor.workflow.model import Workflow
 from storage.database import encoding as texts
 from storage.database.compiled_statement import Statement, insert_into
@@ -56,9 +57,6 @@ _LONG = {"text", "reasoning"}
 """The members of an output that may be long."""
 
 _OUTPUT = {"output"}
-
-NONCE_LENGTH = 8
-"""So many characters of a step's fingerprint mark the tags in its request."""
 
 
 def _insert(table: Table, dialect: str, *, by_run: bool) -> UpdateBase:

@@ -108,7 +108,7 @@ class Evaluations(Part):
     cells = read(evaluations.cells)
     cell_of_session = cached(evaluations.cell_of_session)
     begin_cell = dated(evaluations.begin_cell)
-    end_cell = write(evaluations.end_cell)
+    end_cell = dated(evaluations.end_cell)
 
 
 class Corrections(Part):
@@ -302,6 +302,7 @@ class Runs(_Owned):
     of_session = cached(runs.of_session)
     latest = cached(runs.latest)
     outputs = cached(runs.outputs_of)
+    earlier = cached(runs.earlier_runs)
     totals = read(spending.run_totals)
     events = read(runs.events_of)
     stop_waiting = dated(runs.stop_waiting)

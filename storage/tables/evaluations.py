@@ -150,10 +150,12 @@ def begin_cell(
     return session.id
 
 
-def end_cell(connection: Connection, session: str, result: CellResult, outputs: Sequence[Output]) -> None:
+def end_cell(
+    connection: Connection, now: float, session: str, result: CellResult, outputs: Sequence[Output]
+) -> None:
     """Store what the cell that was answered in that session came to, and the `outputs` that the session has
     reused from another one, so that it can reuse them by itself.
     """
-    runs.add_outputs(connection, session, outputs)
+    runs.add_outputs(connection, now, session, outputs)
     row = EVALUATION_CELLS.update().where(EVALUATION_CELLS.c.answered_in == session)
     connection.execute(row.values(result=result))

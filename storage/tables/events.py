@@ -41,19 +41,19 @@ _NEWEST_RUN = (
     .order_by(RUNS.c.number.desc())
     .limit(1)
 ).scalar_subquery()
-_OF_EXPERIMENT = select(RUNS.c.experiment.is_not(None)).where(RUNS.c.id == _RUN).scalar_subquery()
 
 
 def _upsert_outputs(dialect: str) -> UpdateBase:
     insert = insert_into(OUTPUTS, dialect)
-    values = insert.inline().values(
-        session=_SESSION_OF_RUN, fingerprint=bindparam("fingerprint"), output=bindparam("output")
-    )
-    # A trial adds new outputs; it never replaces those of the session's own runs.
-    return values.on_conflict_do_update(
-        index_elements=[OUTPUTS.c.session, OUTPUTS.c.fingerprint],
-        set_={"output": insert.excluded.output},
-        where=~_OF_EXPERIMENT,
+    own = ("fingerprint", "step", "output", "finished_at")
+    values = {name: bindparam(name, type_=OUTPUTS.c[name].type) for name in own}
+    return (
+        insert.inline()
+        .values(session=_SESSION_OF_RUN, run=_RUN, **values)
+        .on_conflict_do_update(
+            index_elements=list(OUTPUTS.primary_key),
+            set_={name: insert.excluded[name] for name in ("output", "finished_at")},
+        )
     )
 
 
@@ -95,7 +95,15 @@ def keep(connection: Connection, events: Sequence[Event], *, now: float) -> None
         if isinstance(event, StepFinished):
             stored, output = shared[run].finished(event)
             address = plain(event.output.fingerprint)
-            outputs.append({"run": run, "fingerprint": address, "output": output})
+            outputs.append(
+                {
+                    "run": run,
+                    "step": event.step,
+                    "fingerprint": address,
+                    "output": output,
+                    "finished_at": event.at,
+                }
+            )
         else:
             stored = shared[run].event(event)
         rows.append({"run": run, "seq": event.seq, "event": stored})
@@ -105,7 +113,7 @@ def keep(connection: Connection, events: Sequence[Event], *, now: float) -> None
         raise _unknown(events[0]) from error
     if inserted != len(rows):
         raise _refusal(connection, events)
-    # Of two outputs under one fingerprint the later stays.
+    # Of two outputs of one call the later stays.
     _UPSERT_OUTPUTS.execute(connection, outputs)
     Fragments.keep_for_runs(connection, shared)
     used = tokens_of(events)

@@ -203,14 +203,10 @@ def _outputs_with_run(connection: Connection, session: str, fingerprints: Collec
     outputs = select(OUTPUTS.c.fingerprint, _OUTPUT.label("text")).where(
         OUTPUTS.c.session == session, OUTPUTS.c.fingerprint.in_(fingerprints)
     )
-    runs = {
-        row.fingerprint: {
-            run
-            for text in (row.text, *reachable(connection, session, Reached.of(row.text)).json.values())
-            for run in _named(_RUN, text)
-        }
-        for row in connection.execute(outputs).all()
-    }
+    runs: defaultdict[str, set[str]] = defaultdict(set)
+    for row in connection.execute(outputs).all():
+        for text in (row.text, *reachable(connection, session, Reached.of(row.text)).json.values()):
+            runs[row.fingerprint] |= _named(_RUN, text)
     named = {run for names in runs.values() for run in names}
     stored_runs = set(connection.scalars(select(RUNS.c.id).where(RUNS.c.id.in_(named))))
     return {fingerprint for fingerprint, names in runs.items() if names & stored_runs}

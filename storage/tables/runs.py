@@ -5,20 +5,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import NotRequired, TypedDict, Unpack
+from collections.abc import Iterable
+from typing import Any, NotRequired, TypedDict, Unpack
 
-from sqlalchemy import ColumnElement, Connection, exists, func, select
+from sqlalchemy import ColumnElement, Connection, exists, func, or_, select
 
 from conductor.engine.experiments import Experiment
+from conductor.engine.known_outputs import EarlierRun
 from conductor.errors import SessionBusy, StorageError
-from conductor.runs.events import EVENT, Event, RunFinished, RunStarted
+from conductor.runs.events import (
+    EVENT,
+    Event,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepKept,
+    StepReused,
+)
 from conductor.runs.state import RunState, advance, joined
 from conductor.values.output import Output
+from conductor.workflow.model import Workflow
 from storage import fragments
 from storage.database.compiled_statement import Insertion
-from storage.database.schema import EVENTS, EXPERIMENTS, OUTPUT, OUTPUTS, RUNNING, RUNS, SESSIONS
+from storage.database.encoding import plain
+from storage.database.schema import (
+    EVENTS,
+    EXPERIMENTS,
+    OUTPUT,
+    OUTPUTS,
+    REVISIONS,
+    RUNNING,
+    RUNS,
+    SESSIONS,
+)
 from storage.fragments import Fragments
 from storage.records import ExperimentRecord, RunRecord
 from storage.tables import events as journal
@@ -35,6 +54,12 @@ find_experiment = _EXPERIMENTS.find
 _INSERT = Insertion(RUNS)
 
 _ORDINARY = RUNS.c.experiment.is_(None)
+
+_GIVING = ("run_started", "step_finished", "step_reused", "step_kept")
+"""The types of the events that name what a run was of, and what it gave."""
+
+_LOOKED_BACK = 50
+"""Runs whose steps may be those of a later workflow; of older ones the outputs are known, not the steps."""
 
 NOTHING = RunState()
 """The state of a run before its first event."""
@@ -210,27 +235,77 @@ def kept_from(connection: Connection, run: str, *, seq: int) -> frozenset[int]:
     return frozenset(connection.scalars(query))
 
 
-def outputs_of(connection: Connection, session: str) -> Mapping[str, Output]:
-    """The outputs of the session's finished steps by fingerprint; of equal ones the latest."""
+def outputs_of(connection: Connection, session: str) -> tuple[Output, ...]:
+    """The outputs that the session's steps gave, those of the newest run first and in a run by step; those of
+    trials come last.
+    """
     sessions.find(connection, session)
-    query = select(OUTPUTS.c.fingerprint, OUTPUTS.c.output).where(OUTPUTS.c.session == session)
-    stored = {row.fingerprint: row.output for row in connection.execute(query)}
-    outputs = fragments.read(connection, session, OUTPUT, tuple(stored.values()))
-    return MappingProxyType(dict(zip(stored, outputs, strict=True)))
+    of_trial = exists().where(RUNS.c.id == OUTPUTS.c.run, ~_ORDINARY)
+    query = select(OUTPUTS.c.run, OUTPUTS.c.step, OUTPUTS.c.output).where(OUTPUTS.c.session == session)
+    rows = connection.execute(query.order_by(of_trial, OUTPUTS.c.finished_at.desc())).all()
+    runs = {run: place for place, run in enumerate(dict.fromkeys(row.run for row in rows))}
+    rows = sorted(rows, key=lambda row: (runs[row.run], row.step))
+    return tuple(fragments.read(connection, session, OUTPUT, [row.output for row in rows]))
 
 
-def add_outputs(connection: Connection, session: str, outputs: Iterable[Output]) -> None:
+def earlier_runs(connection: Connection, session: str) -> tuple[EarlierRun, ...]:
+    """What the session's newest runs gave, newest first; behind them those that it was forked from, as long
+    as they are there.
+    """
+    record = sessions.find(connection, session)
+    runs = _earlier(connection, RUNS.c.session == session, session=session)
+    forked_from = record.forked_from
+    while forked_from is not None:
+        origin = connection.scalar(select(REVISIONS.c.session).where(REVISIONS.c.id == forked_from))
+        if origin is None:
+            break
+        before = (RUNS.c.session == origin) & (RUNS.c.started_at <= record.created_at)
+        runs += _earlier(connection, before, session=origin)
+        record = sessions.find(connection, origin)
+        forked_from = record.forked_from
+    return runs
+
+
+def _earlier(connection: Connection, which: ColumnElement[bool], *, session: str) -> tuple[EarlierRun, ...]:
+    newest = select(RUNS.c.id).where(which, _ORDINARY).order_by(RUNS.c.number.desc()).limit(_LOOKED_BACK)
+    giving = or_(*(EVENTS.c.event.contains(f'{kind}"') for kind in _GIVING))
+    ids = connection.scalars(newest).all()
+    query = select(EVENTS.c.event).where(EVENTS.c.run.in_(ids), giving).order_by(EVENTS.c.run, EVENTS.c.seq)
+    workflows: dict[str, Workflow] = {}
+    outputs: dict[str, dict[int, Output]] = {run: {} for run in ids}
+    for event in fragments.read(connection, session, EVENT, connection.scalars(query).all()):
+        if isinstance(event, RunStarted):
+            workflows[event.run] = event.workflow
+        elif isinstance(event, StepFinished | StepReused | StepKept):
+            outputs[event.run][event.step] = event.output
+    return tuple(EarlierRun(workflows[run], outputs[run]) for run in ids if run in workflows)
+
+
+def add_outputs(connection: Connection, now: float, session: str, outputs: Iterable[Output]) -> None:
     """Store outputs that the session has reused from another one, so that it can reuse them by itself."""
     fragments_of_session = Fragments()
-    fingerprints = set(connection.scalars(select(OUTPUTS.c.fingerprint).where(OUTPUTS.c.session == session)))
+    key = (OUTPUTS.c.fingerprint, OUTPUTS.c.run, OUTPUTS.c.step)
+    known = {tuple(row) for row in connection.execute(select(*key).where(OUTPUTS.c.session == session))}
     rows = [
-        {"session": session, "fingerprint": output.fingerprint, "output": fragments_of_session.output(output)}
-        for output in {output.fingerprint: output for output in outputs}.values()
-        if output.fingerprint not in fingerprints
+        output_row(output, session=session, stored=fragments_of_session.output(output), at=now)
+        for output in dict.fromkeys(outputs)
+        if (plain(output.fingerprint), plain(output.run), output.step) not in known
     ]
     if rows:
         connection.execute(OUTPUTS.insert(), rows)
         fragments_of_session.keep(connection, session=session)
+
+
+def output_row(output: Output, *, session: str, stored: str, at: float) -> dict[str, Any]:
+    """The row of an output, which as JSON is `stored`."""
+    return {
+        "session": session,
+        "fingerprint": output.fingerprint,
+        "run": output.run,
+        "step": output.step,
+        "output": stored,
+        "finished_at": at,
+    }
 
 
 # -- experiments, whose trials are runs --------------------------------------------------------------

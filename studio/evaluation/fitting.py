@@ -38,7 +38,7 @@ def rows_of(
             and cell.item < len(items)
             and cell.result.score.is_known
         ):
-            outputs = tuple(store.runs.outputs(cell.session).values())
+            outputs = store.runs.outputs(cell.session)
             rows.append(
                 WorkerResult(
                     question=items[cell.item].question,

@@ -74,14 +74,14 @@ class CellPlans:
         written = self._store.revisions.find(runs[-1].revision).workflow
         return edited(written.unpinned, plans.edits)
 
-    def outputs(self, plans: Iterable[GivenPlans], item: int, repeat: int) -> dict[str, Output]:
-        """By fingerprint, what the steps of the plans as they were written answered there."""
+    def outputs(self, plans: Iterable[GivenPlans], item: int, repeat: int) -> list[Output]:
+        """What the steps of the plans as they were written answered there."""
         sources = {(it.evaluation, it.planner): it for it in plans if isinstance(it, WrittenPlans)}
-        written: dict[str, Output] = {}
+        written: list[Output] = []
         for each in sources.values():
             session = self._session(each, item, repeat)
             if session is not None:
-                written |= self._store.runs.outputs(session)
+                written += self._store.runs.outputs(session)
         return written
 
     def _session(self, plans: WrittenPlans, item: int, repeat: int) -> str | None:

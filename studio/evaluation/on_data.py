@@ -92,7 +92,7 @@ def forecast_on(
 ) -> Forecast:
     """What these plans on this data, as a `trial` or not, will take, judged by the calls of the session."""
     items, spec = _items(bench, choice), SPEC if choice.earlier is None else choice.earlier.spec
-    history = bench.store.runs.outputs(session).values()
+    history = bench.store.runs.outputs(session)
     return trial_forecast(
         bench,
         items,

@@ -6,7 +6,7 @@ common. What a Conductor that is a model will plan is unknown, unless an earlier
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
@@ -101,8 +101,8 @@ def outlook(
     sample = [items[int(at * step)] for at in range(min(SAMPLE, len(items)))]
     bounds = [[_bound(bench, item, planner, settings) for _, planner in planned] for item in sample]
     cards, history = bench.pool.cards, tuple(_history(bench))
-    known_outputs: Sequence[Mapping[str, Output]] = [{} for _ in sample]
-    sampled = forecast(bounds, known_outputs, cards=cards, history=history, parallel=parallel)
+    nothing_known: list[list[Output]] = [[] for _ in sample]
+    sampled = forecast(bounds, nothing_known, cards=cards, history=history, parallel=parallel)
     answers = len(items) * repeats
     expected = _scaled(sampled, tuple(measured.values()), answers, parallel, tuple(without))
     judged = sum(item.scored_by == "judge" for item in items) * repeats * len(planners)
@@ -220,6 +220,6 @@ def _history(bench: Workbench) -> Iterator[Output]:
         cells = bench.store.evaluations.cells(record.id)
         for cell in islice((each for each in cells if each.result is not None), _SESSIONS):
             try:
-                yield from bench.store.runs.outputs(cell.answered_in).values()
+                yield from bench.store.runs.outputs(cell.answered_in)
             except ConductorError:
                 continue  # its session was removed

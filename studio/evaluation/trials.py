@@ -90,7 +90,7 @@ def trial_forecast(
     trial = EvaluationSpec(data="", digest="", planners=(CONDUCTOR,), seed=seed, held_out=searches)
     searched = [at for at in range(len(items)) if not trial.holds_out(at)]
     bound: list[list[BoundWorkflow]] = []
-    stored_outputs: list[dict[str, Output]] = []
+    stored_outputs: list[list[Output]] = []
     for at in searched[:SAMPLE]:
         item = items[at]
         workflows = [cells.workflow(plan, at, 0) for plan in plans]
@@ -98,7 +98,7 @@ def trial_forecast(
             [BoundWorkflow.of(each, query=item.question, pool=pool) for each in workflows if each is not None]
         )
         stored_outputs.append(cells.outputs(plans, at, 0))
-    before = [*history, *(output for outputs in stored_outputs for output in outputs.values())]
+    before = [*history, *(output for outputs in stored_outputs for output in outputs)]
 
     def expected(of: int, answers: int) -> Forecast:
         first = [each[:of] for each in bound]

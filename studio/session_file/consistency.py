@@ -31,9 +31,9 @@ _KEYS: Mapping[Kind, str] = {
     "rating": "run",
     "note": "id",
     "change": "id",
-    "output": "fingerprint",
+    "output": "fingerprint run step",
 }
-"""The field that no two entries of a kind have in common."""
+"""The fields in which no two entries of a kind agree."""
 
 
 class Consistency:
@@ -81,7 +81,7 @@ class Consistency:
         for row in refers:
             self._referred.setdefault(row, where)
         if kind in _KEYS:
-            key = plain(getattr(entry, _KEYS[kind]))
+            key = plain(" ".join(str(getattr(entry, name)) for name in _KEYS[kind].split()))
             if (kind, key) in self._rows:
                 raise _wrong(where, f"it is the second {kind} for {key[:60]!r}")
             self._rows[kind, key] = refers

@@ -6,12 +6,13 @@ Knows the store, and what of it other threads read meanwhile; knows neither what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from conductor.engine.known_outputs import KnownOutputs, OutputArchive
 from conductor.engine.run import WorkflowRun
 from conductor.orchestration.recorder import RunHistory
 from conductor.orchestration.rounds import new_id
@@ -19,7 +20,6 @@ from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import PlanningEnd
 from conductor.runs.events import AnswerKept, Event, PlanningFailed, PlanRejected, WorkflowPlanned
 from conductor.values.messages import Usage
-from conductor.values.output import Output
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from storage.store import SessionStore
@@ -54,7 +54,7 @@ class SessionRecorder:
     activity: Activity
     looks_back: str | None = None
     place: BatchPlace | None = None
-    other_outputs: Mapping[str, Output] = field(default_factory=dict)
+    other_outputs: OutputArchive = field(default_factory=OutputArchive)
     _planning: str = ""
     _attempt: dict[str, Any] = field(default_factory=dict)
     _revision: str = ""
@@ -101,12 +101,10 @@ class SessionRecorder:
         return await asyncio.to_thread(self.read_history)
 
     def read_history(self) -> RunHistory:
-        """The session's outputs, and its newest run."""
+        """What the session's runs gave and what others did, and its newest run."""
         latest = self.store.runs.latest(self.session)
-        return RunHistory(
-            outputs={**self.other_outputs, **self.store.runs.outputs(self.session)},
-            latest=None if latest is None else latest.id,
-        )
+        known = known_outputs(self.store, self.session, self.other_outputs)
+        return RunHistory(known, latest=None if latest is None else latest.id)
 
     async def start_run(self, run: WorkflowRun) -> None:
         """See `Recorder.start_run`: a run of the revision that was planned last."""
@@ -135,6 +133,13 @@ class SessionRecorder:
         self.activity.begin_running(live)
         self.looks_back = run.run
         return self.background.events(live)
+
+
+def known_outputs(store: SessionStore, session: str, others: OutputArchive | None = None) -> KnownOutputs:
+    """What a run of the session may take over: what its own runs gave, then the outputs of `others`."""
+    archive = OutputArchive(store.runs.outputs(session))
+    archive.extend(others or ())
+    return KnownOutputs(store.runs.earlier(session), archive)
 
 
 def _note(request: PlanRequest, answered: WorkflowPlanned | AnswerKept | PlanRejected | None) -> str:

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from conductor.engine.known_outputs import OutputArchive
 from conductor.engine.meter import Meter
 from conductor.orchestration.recorder import RunHistory
 from conductor.orchestration.rounds import new_id, plan_request, responses_of
@@ -78,12 +79,12 @@ class SessionRunner:
         return plan
 
     def begin_answer(
-        self, session: str, request: RunRequest, *, other_outputs: Mapping[str, Output], meter: Meter
+        self, session: str, request: RunRequest, *, other_outputs: OutputArchive, meter: Meter
     ) -> None:
         """Plan and run the request, or run the workflow that an earlier process planned for it; returns at
         once.
 
-        `other_outputs` are those of other sessions, by fingerprint, reused as the session's own are;
+        `other_outputs` are those of other sessions, which steps with just the same requests take over;
         `meter` counts for many sessions. Raises as `begin_plan` and `WorkflowRun`.
         """
         with self.activities.claim(session):
@@ -257,12 +258,18 @@ class SessionRunner:
         meter: Meter | None = None,
         after: RunState | None = None,
         place: BatchPlace | None = None,
-        other_outputs: Mapping[str, Output] | None = None,
+        other_outputs: OutputArchive | None = None,
     ) -> Job:
         """A job of this session, with the runtime of now."""
         looks_back = None if after is None else after.run
         recorder = SessionRecorder(
-            self.store, self.background, session, activity, looks_back, place, other_outputs or {}
+            self.store,
+            self.background,
+            session,
+            activity,
+            looks_back,
+            place,
+            other_outputs or OutputArchive(),
         )
         return Job(request, self.runtime, meter or Meter(request.settings.budget), activity, recorder)
 

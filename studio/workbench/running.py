@@ -14,11 +14,17 @@ from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.text.formatting import quantity
 from conductor.values.output import Output
-from conductor.workflow.model import Step, Workflow
+from conductor.workflow.model import Workflow
 from storage.records import RunRecord
 from studio.sessions.background_runs import LiveRun
+from studio.sessions.recorder import known_outputs
 from studio.sessions.runner import Listener
 from studio.workbench.bench import Bench
+
+OUTDATED = (
+    " Outputs that an earlier version stored are shown and not reused: it did not compare the whole requests."
+)
+"""Said of steps that run although they have an output."""
 
 LOOKED_BACK = 20
 """Runs in which a step's last output, or a run to compare with, is looked for."""
@@ -56,14 +62,16 @@ class Outlook:
         if radius.behind:
             parts = [f"{parts[0]} now", f"{len(radius.behind)} after the gate"]
         if radius.reused:
-            parts.append(f"{len(radius.reused)} reused")
+            equal = f" ({len(radius.equal_steps)} of an equal step)" if radius.equal_steps else ""
+            parts.append(f"{len(radius.reused)} reused{equal}")
         if count := len(radius.kept_steps):
             changed = len(self.changed_pins)
             which = "" if changed == count else f"{changed} with "
             what = "as before" if self.scope.kind == "only" else "pinned"
             parts.append(f"{count} {what}" + (f" ({which}inputs changed)" if changed else ""))
         parts += self.estimate.words if self.estimate.calls else []
-        return f"{', '.join(parts)}{'; fewer if an output stays the same' if radius.spared else ''}."
+        fewer = "; fewer if an output stays the same" if radius.spared else ""
+        return f"{', '.join(parts)}{fewer}.{OUTDATED if radius.outdated else ''}"
 
 
 class Running:
@@ -90,13 +98,14 @@ class Running:
         plans_again = before + 1 < self._bench.settings(session).rounds
         last = runs.latest(session)
         old = self._bench.store.revisions.find(last.revision).workflow if last else None
-        outputs, cards = runs.outputs(session), self._bench.pool.cards
+        known, cards = known_outputs(self._bench.store, session), self._bench.pool.cards
+        past = runs.outputs(session)
         by_scope: dict[RunScope, Outlook] = {}
         for scope in scopes:
             if scope.possible(bound.workflow):
                 preloaded = self._preloaded(session, bound.workflow, scope)
-                radius = blast_radius(old, bound, outputs, scope=scope, preloaded=preloaded)
-                takes = estimate(bound, radius.called, outputs.values(), cards=cards, outputs=radius.outputs)
+                radius = blast_radius(old, bound, known, scope=scope, preloaded=preloaded)
+                takes = estimate(bound, radius.called, past, cards=cards, outputs=radius.outputs)
                 steps = len(scope.covers(bound.workflow))
                 if plans_again and steps == len(bound.workflow) and not radius.behind:
                     takes = replace(takes, calls=takes.calls + 1, at_least=True)
@@ -184,20 +193,11 @@ class Running:
         )
 
     def last_outputs(self, session: str, workflow: Workflow) -> dict[int, Output]:
-        """Each step's last output in this session, by position, for any input.
-
-        A step is recognised by its instruction and its worker, else by its position in a workflow of as many
-        steps. Pinned outputs come before all others.
+        """Each step's last output in this session, by position, for any input. Pinned outputs come before all
+        others.
         """
-        outputs: dict[int, Output] = dict(workflow.pins)
-        for _, state in self.recent_states(session):
-            if len(outputs) == len(workflow) or state.workflow is None:
-                break
-            for at, step in enumerate(workflow.steps):
-                output = None if at in outputs else _same_step(step, at, len(workflow), state)
-                if output is not None:
-                    outputs[at] = output
-        return outputs
+        own = known_outputs(self._bench.store, session).own(workflow)
+        return {at: outputs[0] for at, outputs in enumerate(own) if outputs} | dict(workflow.pins)
 
     def recent_states(self, session: str) -> Iterator[tuple[RunRecord, RunState]]:
         """The session's last runs with their states, newest first."""
@@ -225,14 +225,3 @@ class Running:
 
     def _preloaded(self, session: str, workflow: Workflow, scope: RunScope) -> dict[int, Output]:
         return self.last_outputs(session, workflow) if scope.kind == "only" else {}
-
-
-def _same_step(step: Step, at: int, steps: int, state: RunState) -> Output | None:
-    """The output in `state` of the step that is `step` (at `at` of `steps`) again; None if it has none."""
-    if state.workflow is None:
-        return None
-    named = (step.instruction, step.worker)
-    for earlier, done in zip(state.workflow.steps, state.steps, strict=True):
-        if (earlier.instruction, earlier.worker) == named and done.output is not None:
-            return done.output
-    return state.steps[at].output if len(state.steps) == steps else None

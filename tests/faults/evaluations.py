@@ -121,7 +121,7 @@ class KilledEvaluations:
         fingerprints = {
             output.fingerprint
             for cell in cells
-            for output in bench.store.runs.outputs(cell.answered_in).values()
+            for output in bench.store.runs.outputs(cell.answered_in)
             if output.worker.startswith("model-")
         }
         require(len(calls) == len(fingerprints), f"{len(calls)} requests for {len(fingerprints)} outputs")

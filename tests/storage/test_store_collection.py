@@ -17,7 +17,18 @@ from property_cases import cases
 from session_files import exported, imported
 from session_history import Act, acts, lived
 from sqlalchemy import Table, Text, insert, select, type_coerce
-from store_scenario import REQUEST, begin, chain, finished, keep, output, started, step_finished, ticking
+from store_scenario import (
+    REQUEST,
+    begin,
+    by_fingerprint,
+    chain,
+    finished,
+    keep,
+    output,
+    started,
+    step_finished,
+    ticking,
+)
 
 from conductor.errors import StorageError
 from conductor.runs.events import StepKept, StepReused
@@ -93,7 +104,12 @@ def of_sessions(table: Table) -> bool:
 def orphan(session: str, fingerprint: str) -> Any:
     """An output of a run that is not in the store."""
     value = output("x", run="nowhere", fingerprint=fingerprint)
-    return insert(OUTPUTS).values(session=session, fingerprint=fingerprint, output=value)
+    return insert(OUTPUTS).values(session=session, **of(fingerprint, "nowhere"), output=value)
+
+
+def of(fingerprint: str, run: str) -> dict[str, Any]:
+    """The columns of an output of that run's first step."""
+    return {"fingerprint": fingerprint, "run": run, "step": 0, "finished_at": 1.0}
 
 
 # -- sessions --------------------------------------------------------------------------------------
@@ -184,11 +200,11 @@ def test_collecting_takes_what_nothing_refers_to_and_changes_nothing_else(
         with SessionStore.open(url, clock=ticking().__next__) as store, rows(url) as execute:
             session = lived(store, history)
             refer(store, session, fingerprints)
-            outputs = dict(store.runs.outputs(session))
+            outputs = by_fingerprint(store.runs.outputs(session))
             alone = [name for name in fingerprints if plain(name) not in outputs]
             for name in alone:
                 execute(orphan(session, name))
-            stays = dict(store.runs.outputs(session))
+            stays = by_fingerprint(store.runs.outputs(session))
             gone = [plain(name) for name in alone if not fingerprints[name]]
             for name in gone:
                 del stays[name]
@@ -196,7 +212,7 @@ def test_collecting_takes_what_nothing_refers_to_and_changes_nothing_else(
             revisions = store.revisions.of_session(session)
             assert store.housekeeping.cleaning(older_than=None).outputs == len(gone)
             assert store.housekeeping.clean_up(older_than=None).outputs == len(gone)
-            assert dict(store.runs.outputs(session)) == stays
+            assert by_fingerprint(store.runs.outputs(session)) == stays
             assert [store.runs.state(run.id) for run in store.runs.of_session(session)] == states
             assert store.revisions.of_session(session) == revisions
 
@@ -208,7 +224,7 @@ def test_an_output_is_kept_as_long_as_the_run_that_gave_it(store: SessionStore, 
         keep(store, started(run, chain("do")), finished(run, seq=1))
     value = output("x", run="n1", fingerprint="f")
     with rows(url) as execute:
-        execute(insert(OUTPUTS).values(session=taker, fingerprint="f", output=value))
+        execute(insert(OUTPUTS).values(session=taker, **of("f", "n1"), output=value))
     assert store.housekeeping.clean_up(older_than=None).outputs == 0
     store.sessions.delete(giver)
     assert store.housekeeping.clean_up(older_than=None).outputs == 0, "it is not gone yet"
@@ -241,7 +257,7 @@ def test_what_a_damaged_event_names_is_kept(store: SessionStore, session: str, u
         execute(EVENTS.update().where(EVENTS.c.seq == 1).values({EVENTS.c.event: type_coerce(torn, Text)}))
         execute(orphan(session, "g"))
     assert store.housekeeping.clean_up(older_than=None).outputs == 1
-    assert list(store.runs.outputs(session)) == ["f"]
+    assert list(by_fingerprint(store.runs.outputs(session))) == ["f"]
 
 
 # -- cleaning up -----------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ class _Session:
     deleted: bool = False
     state: str = "new"
     runs: list[str] = field(default_factory=list)
-    outputs: dict[str, str] = field(default_factory=dict)
+    outputs: set[tuple[str, str]] = field(default_factory=set)
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -143,7 +143,7 @@ class StoreMachine(RuleBasedStateMachine):
             return
         keep(self.store, *events)
         expected.events += events
-        self.sessions[expected.session].outputs[fingerprint] = run
+        self.sessions[expected.session].outputs.add((fingerprint, run))
 
     @rule(run=runs, outcome=st.sampled_from(["finished", "failed", "cancelled"]))
     def finish(self, run: str, outcome: str) -> None:
@@ -178,7 +178,7 @@ class StoreMachine(RuleBasedStateMachine):
             revisions=[(copy.head, None, workflow)],
             head=copy.head,
             state="planned",
-            outputs=dict(expected.outputs),
+            outputs=set(expected.outputs),
         )
         return copy.id
 
@@ -198,7 +198,7 @@ class StoreMachine(RuleBasedStateMachine):
             head=new[expected.head],
             state="interrupted" if expected.state == "running" else expected.state,
             runs=list(runs.values()),
-            outputs={key: runs.get(run, run) for key, run in expected.outputs.items()},
+            outputs={(key, runs.get(run, run)) for key, run in expected.outputs},
         )
         self.states |= {run: self._like(self.states[old], run, session=copy) for old, run in runs.items()}
         return copy
@@ -249,7 +249,7 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.store.sessions.find(id).head == expected.head
             assert [run.id for run in self.store.runs.of_session(id)] == expected.runs[::-1]
             outputs = self.store.runs.outputs(id)
-            assert {key: output.run for key, output in outputs.items()} == expected.outputs
+            assert {(output.fingerprint, output.run) for output in outputs} == expected.outputs
         for id, run in self.states.items():
             assert self.store.runs.events(id) == tuple(run.events)
             assert (self.store.runs.find(id).status, self.store.runs.find(id).answer) == (

@@ -7,7 +7,18 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Thread
 
 import pytest
-from store_scenario import begin, chain, delta, finished, keep, output, started, step_finished, step_started
+from store_scenario import (
+    begin,
+    by_fingerprint,
+    chain,
+    delta,
+    finished,
+    keep,
+    output,
+    started,
+    step_finished,
+    step_started,
+)
 
 from conductor.errors import StorageError
 from conductor.runs.events import Event, StepFinished
@@ -87,7 +98,7 @@ def test_more_tokens_than_anybody_uses_keep_no_output_from_being_kept(
     event = StepFinished(run="r", seq=1, at=4.0, step=0, output=value)
     keep(store, started("r", chain("do")), event, finished("r", seq=2))
     assert store.runs.events("r")[1] == event
-    assert store.runs.outputs(session) == {"f": value}
+    assert by_fingerprint(store.runs.outputs(session)) == {"f": value}
     assert store.runs.find("r").tokens is None
 
 
@@ -167,20 +178,22 @@ def test_the_last_event_ends_the_runs_record(
     assert store.sessions.listed()[0].state == outcome
 
 
-def test_outputs_are_kept_by_fingerprint_for_their_session_and_the_latest_stays(store: SessionStore) -> None:
+def test_the_outputs_of_a_session_come_newest_run_first_and_of_equal_steps_each(store: SessionStore) -> None:
     mine, other = store.sessions.create("q").id, store.sessions.create("other").id
     begin(store, mine, "r")
     begin(store, other, "o")
     keep(
         store,
-        step_finished("r", "first", seq=0),
-        step_finished("r", "else", seq=1, fingerprint="g"),
-        step_finished("r", "second", seq=2),
-        step_finished("o", "theirs", seq=0),
+        step_finished("r", "second", seq=0, step=1),
+        step_finished("r", "first", seq=1, step=0),
+        step_finished("r", "else", seq=2, step=2, fingerprint="g"),
+        finished("r", seq=3),
     )
-    expected = {"f": output("second", run="r"), "g": output("else", run="r", fingerprint="g")}
-    assert store.runs.outputs(mine) == expected
-    assert store.runs.outputs(other) == {"f": output("theirs", run="o")}
+    begin(store, mine, "s")
+    new = step_finished("s", "new", seq=0, step=1).model_copy(update={"at": 9.0})
+    keep(store, new, step_finished("o", "theirs", seq=0))
+    assert [each.text for each in store.runs.outputs(mine)] == ["new", "first", "second", "else"]
+    assert by_fingerprint(store.runs.outputs(other)) == {"f": output("theirs", run="o")}
 
 
 def test_of_events_that_come_together_only_the_refused_are_missing(store: SessionStore) -> None:
@@ -217,7 +230,7 @@ def test_a_refused_event_writes_nothing_of_what_it_means(store: SessionStore, se
     for event in (finished("r", seq=0), step_finished("r", "text", seq=0)):
         assert isinstance(store.runs.append(event).exception(timeout=60), StorageError)
     assert store.runs.find("r").status == "running"
-    assert store.runs.outputs(session) == {}
+    assert by_fingerprint(store.runs.outputs(session)) == {}
 
 
 @pytest.mark.slow
@@ -276,7 +289,12 @@ def test_whatever_a_model_writes_can_be_kept(store: SessionStore, session: str, 
     )
     state = fold([started("r", chain("do")), *store.runs.events("r")])
     readable = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert state.steps[0].text == state.answer == store.runs.outputs(session)["f"].text == readable
+    assert (
+        state.steps[0].text
+        == state.answer
+        == by_fingerprint(store.runs.outputs(session))["f"].text
+        == readable
+    )
     assert store.runs.find("r").answer == readable.replace("\x00", "\ufffd")
 
 
@@ -308,4 +326,4 @@ def test_pieces_of_a_text_change_the_run_s_state_and_leave_what_else_was_read(
         ended = other.runs.latest(session)
         assert ended is not None
         assert ended.status == "finished"
-        assert other.runs.outputs(session)["f"].text == "all"
+        assert by_fingerprint(other.runs.outputs(session))["f"].text == "all"

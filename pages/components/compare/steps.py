@@ -55,7 +55,7 @@ def _state(side: Side, step: int | None) -> StepState | None:
 
 def step_status(state: StepState) -> str:
     """What came of a step, in a word."""
-    return "reused" if state.reused else state.kept_because or STATUSES[state.status]
+    return state.reuse or state.kept_because or STATUSES[state.status]
 
 
 def row_key(compared: Compared, row: Row) -> str:

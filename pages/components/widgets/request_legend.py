@@ -121,7 +121,7 @@ def origin_notes(state: StepState) -> tuple[str, ...]:
     """The notes on a step's output that another step was sent."""
     return (
         *([] if state.kept_because is None else [str(state.kept_because)]),
-        *(["reused"] if state.reused else []),
+        *([state.reuse] if state.reuse else []),
         *kind_notes(state.worker_kind),
         *([] if state.stand_in is None else [f"from {state.stand_in}"]),
         *(["cut off"] if state.cut_off else []),

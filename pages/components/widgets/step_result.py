@@ -48,9 +48,7 @@ def status_badge(state: StepState) -> None:
 def status_word(state: StepState) -> str:
     """The step's state in a word or two."""
     word = _STATUS[phase(state, time.time())][2]
-    source = (
-        "reused" if state.reused else "as before" if state.kept_because == "preloaded" else state.kept_because
-    )
+    source = state.reuse or ("as before" if state.kept_because == "preloaded" else state.kept_because)
     # That an output is known already must not hide that it is no answer.
     return f"{word}, {source}" if source and state.status == "refused" else source or word
 
@@ -167,7 +165,7 @@ def step_output(
 
 def output_notes(state: StepState) -> list[str]:
     """What an output is not, or not only: reused, pinned, partial, offline, no answer."""
-    notes = ["reused"] if state.reused else []
+    notes = [state.reuse_origin] if state.reuse_origin else []
     notes += ["pinned"] if state.kept_because == "pinned" else []
     notes += ["as it was before"] if state.kept_because == "preloaded" else []
     if state.output is not None and state.output.hand is not None:

@@ -105,6 +105,7 @@ def run_shape(
             "stand_in": done.stand_in,
             "failure": done.failure,
             "status": "reused" if done.reused else done.kept_because or done.status,
+            "of_equal_step": done.of_equal_step,
             "answered": done.status == "finished",
             "pinned_inputs_changed": index in changed_pins,
             "by_hand": done.output is not None and done.output.hand is not None,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event as Flag
 from threading import Lock
 
+from conductor.engine.known_outputs import OutputArchive
 from conductor.engine.meter import Meter
 from conductor.errors import ConductorError
 from conductor.evaluation.evaluation_table import Cell, table_of
@@ -21,7 +22,6 @@ from conductor.evaluation.spec import CONDUCTOR, CellResult, cell_result
 from conductor.runs.state import RunState
 from conductor.values.budget import NO_BUDGET
 from conductor.values.messages import NOTHING_USED
-from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workers.endpoint.batches.batch_queue import SAMPLE, Batches
 from storage.records import EvaluationRecord
@@ -227,7 +227,7 @@ class EvaluationRun:
     def _answer_item(self, item: int, repeat: int) -> None:
         """One item by all planners, one after the other, so that no call is made twice."""
         SAMPLE.set(repeat)
-        outputs = self._plans.outputs(self._spec.given, item, repeat)
+        outputs = OutputArchive(self._plans.outputs(self._spec.given, item, repeat))
         for planner in self._spec.planners:
             if self._broken:
                 return
@@ -236,7 +236,7 @@ class EvaluationRun:
             cell = self._cells.get((item, planner, repeat))
             if cell is not None:
                 session = cell.answered_in
-                outputs |= self._bench.store.runs.outputs(session)
+                outputs.extend(self._bench.store.runs.outputs(session))
             else:
                 try:
                     session = self._begin(item, planner, repeat)
@@ -249,7 +249,7 @@ class EvaluationRun:
                 runs = self._answer(
                     (item, planner, repeat), session, before=before, earlier=earlier, other_outputs=outputs
                 )
-                outputs |= {each.fingerprint: each for run in runs for each in run.outputs.values()}
+                outputs.extend(output for run in runs for output in run.outputs.values())
 
     def _settings(self, planner: str) -> Settings:
         if self._spec.plans_of(planner) is not None:
@@ -280,7 +280,7 @@ class EvaluationRun:
         *,
         before: Sequence[RunState],
         earlier: CellResult | None,
-        other_outputs: Mapping[str, Output],
+        other_outputs: OutputArchive,
     ) -> Sequence[RunState]:
         """Answer the cell, score it and store its result; returns its runs, those `before` included.
 

@@ -16,7 +16,8 @@ from threading import Lock
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate, together
-from conductor.engine.experiments import Experiment, StepSearch, Trial, frozen_outputs, trials_of
+from conductor.engine.experiments import Experiment, StepSearch, Trial, trials_of
+from conductor.engine.known_outputs import KnownOutputs
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
 from conductor.engine.schedule import blast_radius
@@ -103,12 +104,12 @@ class Experiments:
         """What the trials of an experiment on that run will probably take. Raises `WorkflowError` where the
         experiment does not fit the run's workflow or the pool.
         """
-        pool, outputs = self._bench.pool, frozen_outputs(base.state)
-        history = self._bench.store.runs.outputs(base.record.session).values()
+        pool, known = self._bench.pool, KnownOutputs.of(base.state)
+        history = self._bench.store.runs.outputs(base.record.session)
         estimates = []
         for trial in trials_of(experiment, base.workflow):
             bound = base.bound(trial, pool)
-            radius = blast_radius(None, bound, outputs, scope=trial.scope, preloaded=base.state.outputs)
+            radius = blast_radius(None, bound, known, scope=trial.scope, preloaded=base.state.outputs)
             estimates.append(estimate(bound, radius.runs, history, cards=pool.cards, outputs=radius.outputs))
         return together(estimates, at_once=AT_ONCE)
 
@@ -252,7 +253,7 @@ class Experiments:
             base.bound(trial, pool),
             pool,
             run=new_id(),
-            outputs=frozen_outputs(base.state),
+            known=KnownOutputs.of(base.state),
             scope=trial.scope,
             preloaded=base.state.outputs,
             parent=base.state.run,

@@ -116,7 +116,7 @@ async def test_workers_are_sent_the_files_words_and_one_head_of_the_list(tmp_pat
     assert workflow.steps[-1].instruction == "Combine them.\n\nResponses from models:"
     bound = BoundWorkflow.of(workflow, query="why?", pool=POOL)
     outputs = {at: answered(text) for at, text in enumerate(("one", "two"))}
-    system = bound.request(2, outputs, address="0" * 64).messages[0].content
+    system = bound.request(2, outputs).messages[0].content
     assert system == "Combine them.\n\nResponses from models:\n1. one\n2. two"
 
 

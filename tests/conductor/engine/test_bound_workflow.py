@@ -10,7 +10,7 @@ from workflow_cases import workflow_of
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.message_parts.attached_file import AttachedFile
-from conductor.values.messages import Request, Sampling
+from conductor.values.messages import Request, RequestStyle, Sampling
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -32,7 +32,7 @@ def assigned(workflow: Workflow, *, query: str = "why?") -> BoundWorkflow:
 
 def request_of(bound: BoundWorkflow, step: int, **texts: str) -> Request:
     outputs = {int(key.removeprefix("step")): output(text) for key, text in texts.items()}
-    return bound.request(step, outputs, address=bound.fingerprint(step, outputs))
+    return bound.request(step, outputs)
 
 
 def test_a_request_has_the_published_order() -> None:
@@ -112,14 +112,45 @@ def test_a_workers_name_cannot_break_out_of_its_attribute() -> None:
             Sampling(temperature=1, max_tokens=9),
         ),
         (Sampling(temperature=0), Sampling(), Sampling(temperature=0)),
-        (Sampling(max_tokens=3), None, Sampling(max_tokens=3)),
     ],
 )
 def test_a_steps_own_sampling_counts_over_its_workers(
-    own: Sampling, defaults: Sampling | None, sent: Sampling
+    own: Sampling, defaults: Sampling, sent: Sampling
 ) -> None:
-    bound = assigned(workflow_of(()).with_sampling(0, own))
-    assert bound.request(0, {}, address="0" * 64, defaults=defaults).sampling == sent
+    card = SimulatedWorker(name="alpha").card.model_copy(update={"sampling": defaults})
+    bound = BoundWorkflow(workflow_of(()).with_sampling(0, own), "why?", {"alpha": card})
+    assert bound.request(0, {}).sampling == sent
+
+
+def test_an_address_is_over_what_is_sent_but_for_the_nonce_that_is_cut_from_it() -> None:
+    bound = assigned(workflow_of((), (0,)))
+    call = bound.call(1, {0: output("a")})
+    assert call.address == bound.fingerprint(1, {0: output("a")})
+    assert call.request == bound.request(1, {0: output("a")})
+    assert call.request.messages[0].content.count(f"-{call.address[:8]}>") == 7
+
+
+SHOWN = {
+    "the instruction": (lambda w: w.with_instruction(0, "other"), {"ours", "research"}),
+    "the worker": (lambda w: w.with_worker(0, "beta"), {"ours", "research"}),
+    "another step": (lambda w: w.with_access(2, (1,)), {"ours", "research"}),
+    "its own instruction": (lambda w: w.with_instruction(2, "other"), {"ours", "research", "moa"}),
+    "what it does not read": (lambda w: w.with_instruction(1, "other"), set()),
+}
+
+
+@pytest.mark.parametrize("style", ["ours", "research", "moa"])
+@pytest.mark.parametrize("what", SHOWN)
+def test_what_a_style_shows_counts_though_the_responses_are_the_same(what: str, style: RequestStyle) -> None:
+    edit, shown_by = SHOWN[what]
+    workflow = workflow_of((), (), (0,))
+    plain = Workflow.of(step.model_copy(update={"prompt_style": style}) for step in workflow.steps)
+    pool = Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta")))
+    addresses = [
+        BoundWorkflow.of(each, query="why?", pool=pool).fingerprint(2, dict.fromkeys(range(2), output("yes")))
+        for each in (plain, edit(plain))
+    ]
+    assert (addresses[0] != addresses[1]) == (style in shown_by)
 
 
 def test_an_address_counts_the_outputs_seen_and_no_others() -> None:
@@ -140,7 +171,7 @@ def test_a_step_that_is_to_see_no_file_is_sent_none_and_has_another_address() ->
         BoundWorkflow.of(workflow, query="How long?", pool=pool, conversation=conversation)
         for workflow in (visible, hidden)
     ]
-    sent = [bound.request(0, {}, address="0" * 64).messages[0].content for bound in bounds]
+    sent = [bound.request(0, {}).messages[0].content for bound in bounds]
     assert [text.count("6650 km") for text in sent] == [2, 0]
     assert "Hello" in sent[1]
     assert bounds[0].fingerprint(0, {}) != bounds[1].fingerprint(0, {})

@@ -8,6 +8,7 @@ from worker_cases import Scripted
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.known_outputs import KnownOutputs
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
 from conductor.runs.events import BudgetExceeded, Event, RunFinished, StepStarted
@@ -132,10 +133,10 @@ async def test_reused_steps_cost_nothing() -> None:
     pool = Pool(workers=(FAST,))
     first = WorkflowRun(BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="a")
     finished = fold([event async for event in first.events()])
-    outputs = {step.output.fingerprint: step.output for step in finished.steps if step.output}
+    known = KnownOutputs.of(finished)
     meter = Meter(Budget(calls=1, tokens=1))
     again = WorkflowRun(
-        BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="b", outputs=outputs, meter=meter
+        BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="b", known=known, meter=meter
     )
     state = fold([event async for event in again.events()])
     assert (state.status, meter.calls, state.crossing) == ("finished", 0, None)

@@ -18,9 +18,9 @@ from conductor.engine.experiments import (
     Swap,
     edge_verdicts,
     edges_to_test,
-    frozen_outputs,
     trials_of,
 )
+from conductor.engine.known_outputs import KnownOutputs
 from conductor.errors import WorkflowError
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, RunStatus
@@ -52,7 +52,7 @@ def tried(experiment: Experiment, workflow: Workflow, pool: Pool) -> tuple[RunSt
             ends[at] = await played(
                 trial.workflow,
                 pool,
-                outputs=frozen_outputs(base),
+                outputs=KnownOutputs.of(base),
                 scope=trial.scope,
                 preloaded=base.outputs,
             )
@@ -224,8 +224,8 @@ def test_what_a_person_wrote_is_not_taken_for_a_workers_answer() -> None:
     base = asyncio.run(played(DIAMOND, pool_of()))
     written = base.outputs[1].by_hand("mine", edit=HandEdit(at=1.0))
     state = asyncio.run(played(DIAMOND.with_pin(1, written), pool_of(), outputs=outputs_of(base)))
-    assert written.fingerprint not in frozen_outputs(state)
-    assert len(frozen_outputs(state)) == 3
+    again = asyncio.run(played(DIAMOND, pool_of(), outputs=KnownOutputs.of(state)))
+    assert [step.reused for step in again.steps] == [True, False, True, False]
 
 
 def test_a_trial_of_one_step_says_so() -> None:

@@ -148,15 +148,20 @@ async def test_live_and_replayed_events_of_a_rule_give_the_same_run() -> None:
 # -- what a rerun does -----------------------------------------------------------------------------
 
 
-async def test_an_output_of_a_rule_is_reused_as_long_as_the_rule_gives_it() -> None:
+async def test_an_output_of_a_rule_that_keeps_it_is_reused_as_long_as_the_rule_gives_it() -> None:
     alpha = Turns((FAILS, ANSWERS))
     pool = pool_of(alpha.worker())
-    workflow = ruled(OnFailure(output="red"))
+    workflow = ruled(OnFailure(output="red", keep=True))
     first = await played(workflow, pool)
     outputs = outputs_of(first)
     again = await played(workflow.with_instruction(1, "Say more."), pool, outputs=outputs)
     assert (again.steps[0].reused, alpha.calls) == (True, 1)
-    for rule in (None, OnFailure(output="blue"), OnFailure(fallback="beta", output="red")):
+    for rule in (
+        None,
+        OnFailure(output="red"),
+        OnFailure(output="blue", keep=True),
+        OnFailure(fallback="beta", output="red", keep=True),
+    ):
         changed = workflow.with_on_failure(0, rule)
         radius = blast_radius(workflow, BoundWorkflow.of(changed, query="q", pool=pool), outputs)
         assert (0 in radius.runs, radius.edited) == (True, frozenset())

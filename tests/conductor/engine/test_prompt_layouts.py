@@ -75,7 +75,7 @@ def test_a_workers_prompt_style_decides_layout_and_address() -> None:
     other = replace(OURS, begin="So:", origin="somewhere")
     bound = [assigned("ours"), assigned("research"), assigned("research", other)]
     assert len({each.fingerprint(0, {}) for each in bound}) == 3
-    sent = [each.request(0, {}, address="0" * 64).messages for each in bound]
+    sent = [each.request(0, {}).messages for each in bound]
     assert [len(messages) for messages in sent] == [1, 2, 2]
     assert "<overall_task>why?" in sent[1][0].content
     assert [messages[-1].content for messages in sent[1:]] == [OURS.begin, "So:"]

@@ -42,7 +42,7 @@ from conductor.runs.events import (
 )
 from conductor.runs.scope import RunScope
 from conductor.runs.state import RunState, advance, fold
-from conductor.values.messages import Delta, Thought, Usage
+from conductor.values.messages import Delta, RequestStyle, Thought, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.stream import GRACE_SECONDS
@@ -93,7 +93,7 @@ def _states(events: list[Event]) -> list[RunState]:
 
 def test_what_a_withdrawn_answer_took_is_unknown() -> None:
     state = in_simulated_time(played(workflow_of(()), Pool(workers=(Breaking([Delta("green")]),))))
-    (output,) = outputs_of(state).values()
+    (output,) = state.outputs.values()
     assert (output.text, output.usage, state.usage) == ("blue", Usage(), Usage())
 
 
@@ -444,16 +444,18 @@ async def test_a_hundred_known_steps_are_reused_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "reused"),
-    [("always the same", [True, False, True, True]), (None, [True, False, True, False])],
+    ("style", "reused"),
+    [("ours", [True, False, True, False]), ("moa", [True, False, True, True])],
 )
-async def test_an_edit_that_leaves_the_output_alone_stops_the_cascade(
-    answer: str | None, reused: list[bool]
+async def test_a_step_is_reused_behind_an_edit_only_where_it_is_shown_nothing_of_it(
+    style: RequestStyle, reused: list[bool]
 ) -> None:
-    pool = pool_of(answer=answer)
-    first = await played(DIAMOND, pool)
-    edited = DIAMOND.with_instruction(1, "task 2, said otherwise")
-    second = await played(edited, pool, outputs=outputs_of(first))
+    pool = pool_of(answer="always the same")
+    workflow = Workflow.of(step.model_copy(update={"prompt_style": style}) for step in DIAMOND.steps)
+    first = await played(workflow, pool)
+    second = await played(
+        workflow.with_instruction(1, "task 2, said otherwise"), pool, outputs=outputs_of(first)
+    )
     assert [step.reused for step in second.steps] == reused
 
 

@@ -14,9 +14,9 @@ from conductor.engine.experiments import (
     Replacement,
     StepSearch,
     Trial,
-    frozen_outputs,
     trials_of,
 )
+from conductor.engine.known_outputs import KnownOutputs
 from conductor.engine.step_verdicts import StepVerdict, found_words, step_verdicts
 from conductor.errors import WorkflowError
 from conductor.runs.state import RunState, RunStatus
@@ -61,7 +61,7 @@ def tried(experiment: Experiment, workflow: Workflow = CHAIN) -> tuple[RunState,
 
     async def all_of() -> tuple[RunState, dict[int, RunState]]:
         base = await played(workflow, POOL)
-        outputs, ends = frozen_outputs(base), {}
+        outputs, ends = KnownOutputs.of(base), {}
         for at, trial in enumerate(trials_of(experiment, workflow)):
             ends[at] = await played(
                 trial.workflow, POOL, outputs=outputs, scope=trial.scope, preloaded=base.outputs
@@ -96,9 +96,9 @@ def test_only_a_step_and_what_follows_it_are_asked_where_another_worker_does_it(
     assert [called(end) for end in ends.values()] == [{1, 3}, {3}]
 
 
-def test_what_follows_an_output_that_stayed_the_same_is_reused_and_the_verdict_says_so() -> None:
+def test_what_follows_is_shown_who_gave_an_output_that_stayed_the_same_and_the_verdict_says_so() -> None:
     experiment = search(Replacement(step=1, worker="echo"))
-    assert called(tried(experiment)[1][0]) == {1}
+    assert called(tried(experiment)[1][0]) == {1, 3}
     (verdict,) = judge(experiment)
     assert verdict.words == "the answer is still wrong, with the output that it had"
 

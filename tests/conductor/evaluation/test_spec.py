@@ -41,7 +41,8 @@ def test_outputs_that_were_there_count_as_work_and_not_as_spent() -> None:
 
 def test_what_a_later_round_repeats_counts_once() -> None:
     first = asyncio.run(played(EQUAL, POOL))
-    second = asyncio.run(played(EQUAL.with_instruction(2, "choose again"), POOL, outputs=outputs_of(first)))
+    again = EQUAL.with_instruction(2, "choose again")
+    second = asyncio.run(played(again, POOL, outputs=outputs_of(first), run="s"))
     result = _result(first, replace(second, round=2))
     assert (result.calls, result.paid) == (4, 4)
     assert result.work == result.spent

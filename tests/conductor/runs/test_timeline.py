@@ -97,8 +97,7 @@ def test_the_first_word_is_one_that_was_not_withdrawn():
 
 def test_what_was_reused_takes_no_time_and_holds_nobody_up():
     first = timed_events(DIAMOND, [1, 2, 3, 1])
-    outputs = outputs_of(fold(first))
-    selection = {mark: output for mark, output in outputs.items() if output.step in (0, 2)}
+    selection = [output for output in outputs_of(fold(first)).archive if output.step in (0, 2)]
     _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], outputs=selection))
     assert [row.part for row in timeline.rows] == ["reused", "called", "reused", "called"]
     assert ends(timeline) == [0, 2, 0, 3]
@@ -110,7 +109,7 @@ def test_what_was_reused_takes_no_time_and_holds_nobody_up():
 def test_a_reused_step_behind_a_call_counts_when_that_call_is_done():
     chain = timed_workflow((), (0,), (1,))
     outputs = outputs_of(fold(timed_events(chain, [1, 2, 3])))
-    second = {mark: output for mark, output in outputs.items() if output.step == 1}
+    second = [output for output in outputs.archive if output.step == 1]
     _, timeline = measured(timed_events(chain, [4, 2, 3], outputs=second))
     assert [row.part for row in timeline.rows] == ["called", "reused", "called"]
     assert ends(timeline) == [4, 4, 7]
@@ -302,8 +301,7 @@ def _events(workflow):
 
 
 def test_an_edge_into_a_reused_step_has_no_known_time_for_it_would_be_called():
-    outputs = outputs_of(fold(_events(DIAMOND)))
-    selection = {mark: output for mark, output in outputs.items() if output.step in (0, 1)}
+    selection = [output for output in outputs_of(fold(_events(DIAMOND))).archive if output.step in (0, 1)]
     assert reported(timed_events(DIAMOND, [1, 2, 3, 1], outputs=selection)) == {
         (3, 4): (3, None),
         (1, 3): (4, None),

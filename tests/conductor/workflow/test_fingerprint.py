@@ -1,91 +1,69 @@
-"""A step's address changes with everything that decides its answer, and with nothing else."""
+"""A step's address changes with all that its worker is sent, and with nothing else."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from conductor.values.conversation import Conversation, Turn
-from conductor.values.messages import Sampling
-from conductor.workers.protocol import WorkerCard
-from conductor.workflow.fingerprint import fingerprint, written
-from conductor.workflow.model import Step
+from conductor.values.message_parts.images import Image
+from conductor.values.messages import Message, Part, Request, Sampling
+from conductor.workflow.fingerprint import fingerprint, outline_of
 
-STEP = Step(instruction="do", worker="alpha", access=(0,))
-BASE: dict[str, Any] = {
-    "step": STEP,
-    "identity": "alpha",
-    "query": "why?",
-    "seen": ["said"],
-    "final": False,
-    "style": "steps-1",
-}
+UNSET = Sampling()
 
 
-def address(**changes: Any) -> str:
-    arguments = {**BASE, **changes}
-    return fingerprint(arguments.pop("step"), **arguments)
+def sent(*texts: str, sampling: Sampling = UNSET, images: tuple[Image, ...] = ()) -> Request:
+    parts = tuple(Part("frame", text) for text in texts)
+    return Request((Message("user", parts, images=images),), sampling)
+
+
+BASE = sent("why?", "said")
+
+
+def address(request: Request, identity: str = "alpha", outline: str = "0" * 16) -> str:
+    return fingerprint(request, identity=identity, outline=outline)
 
 
 @pytest.mark.parametrize(
-    "change",
+    "other",
     [
-        {"step": STEP.model_copy(update={"instruction": "do it"})},
-        {"step": STEP.model_copy(update={"sampling": Sampling(temperature=0.0)})},
-        {"step": STEP.model_copy(update={"sampling": Sampling(max_tokens=9)})},
-        {"identity": "beta"},
-        {"query": "how?"},
-        {"seen": ["Said"]},
-        {"seen": ["said", ""]},
-        {"seen": ["sa", "id"]},
-        {"seen": []},
-        {"final": True},
-        {"style": "research"},
-        {"previous": ["said"]},
-        {"seen": [], "previous": ["said"]},
+        sent("why?", "Said"),
+        sent("why?", "said", ""),
+        sent("why?sa", "id"),
+        sent("why?"),
+        sent("said", "why?"),
+        sent("why?", "said", sampling=Sampling(temperature=0.0)),
+        sent("why?", "said", sampling=Sampling(max_tokens=9)),
+        sent("why?", "said", images=(Image(url="stored:a"),)),
+        Request((Message("system", BASE.messages[0].parts),)),
+        Request((Message("user", BASE.messages[0].parts, name="Ada"),)),
+        Request((*BASE.messages, Message("user", ()))),
+        Request(tuple(Message("user", (part,)) for part in BASE.messages[0].parts)),
+        sent("why?", "said\ud800"),
     ],
 )
-def test_what_decides_the_answer_changes_the_address(change: dict[str, Any]) -> None:
-    assert address(**change) != address()
+def test_whatever_a_worker_is_sent_changes_the_address(other: Request) -> None:
+    assert address(other) != address(BASE)
+
+
+def test_another_worker_has_another_address() -> None:
+    assert address(BASE, identity="beta") != address(BASE)
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"step": STEP.model_copy(update={"access": (4,)})},
-        {"step": STEP.model_copy(update={"worker": "renamed"})},
-        {"step": STEP.model_copy(update={"sampling": Sampling()})},
-    ],
+    "part",
+    [Part("response", "said", 4), Part("response", "said", 0, "renamed"), Part("turn", "said", by_hand=True)],
 )
-def test_where_a_step_stands_does_not_change_its_address(change: dict[str, Any]) -> None:
-    assert address(**change) == address()
+def test_where_a_text_comes_from_changes_nothing(part: Part) -> None:
+    assert address(Request((Message("user", (Part("frame", "why?"), part)),))) == address(BASE)
 
 
-def test_an_address_is_the_same_in_every_process() -> None:
-    assert address() == "cba50ca7af86922a74b9f4f9cd93b161c6f54a2fdb16cdac211df2f0894aea3f"
+def test_no_text_passes_for_the_end_of_one_and_the_beginning_of_another() -> None:
+    assert address(sent("1,2", "3"), identity="x") != address(sent("1", "2,3"), identity="x")
+    assert address(sent("b"), identity="a") != address(sent(""), identity="ab")
 
 
-def test_an_address_over_all_there_is_stays_as_it_was_in_stores_that_are_kept() -> None:
-    everything = address(
-        step=STEP.model_copy(update={"sampling": Sampling(temperature=0.5, max_tokens=9)}),
-        query='wh"y\n\u00fc\ud800?',
-        conversation=written(Conversation(instructions="be brief", turns=(Turn(role="user", text="hi"),))),
-        seen=["a", "b"],
-        by_hand=[1],
-        previous=["c", "d"],
-        final=True,
-    )
-    assert everything == "19b733690310636fb17498d25923dae40087d1c6e2249c1ef70243ecc4237ca9"
-
-
-def test_text_that_is_no_valid_unicode_has_an_address_too() -> None:
-    assert len(address(query="\ud800")) == 64
-
-
-def test_a_changed_copy_of_a_card_has_an_identity_of_its_own() -> None:
-    card = WorkerCard(name="alpha", kind="model", strengths="code", model="m")
-    identity = card.identity
-    assert card.model_copy(update={"strengths": "proofs"}).identity == identity
-    for changed in ({"name": "beta"}, {"model": "n"}, {"kind": "offline"}, {"parameters": "p"}):
-        assert card.model_copy(update=changed).identity != identity
+def test_an_address_ends_with_its_outline_which_earlier_versions_did_not_have() -> None:
+    assert address(BASE, outline="f" * 16).endswith("-" + "f" * 16)
+    assert outline_of(address(BASE, outline="f" * 16)) == "f" * 16
+    assert outline_of("0" * 64) is None
+    assert outline_of("") is None

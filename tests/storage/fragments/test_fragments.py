@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
 from session_files import exported, imported, lines_of
-from store_scenario import chain, finished, keep, ticking
+from store_scenario import by_fingerprint, chain, finished, keep, ticking
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.errors import StorageError
@@ -35,6 +35,7 @@ from conductor.values.conversation import Conversation, Turn
 from conductor.values.messages import Sampling, SeenResponse, Usage
 from conductor.values.output import HandEdit, Output
 from conductor.workers.protocol import PromptStyle
+from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from storage.fragments.reading import MARK
@@ -59,10 +60,10 @@ class Playing:
     def run(self, workflow: Workflow, texts: Sequence[str], *, query: str = "why?") -> list[Event]:
         """The events of a run in which step `i` answers `texts[i]`, unless its output is known or pinned."""
         run = f"run-{next(_RUNS)}"
-        steps = len(workflow)
-        bound = BoundWorkflow(
-            workflow, query, ("w",) * steps, (self.style,) * steps, self.previous, self.conversation
+        card = SimulatedWorker(name="w").card.model_copy(
+            update={"prompt_style": self.style, "sampling": Sampling(temperature=1)}
         )
+        bound = BoundWorkflow(workflow, query, {"w": card}, self.previous, self.conversation)
         stamps = ({"run": run, "seq": seq, "at": 7.0 + seq / 3} for seq in count())
         began = RunStarted(
             **next(stamps),
@@ -78,8 +79,7 @@ class Playing:
                 outputs[at] = step.pin
                 events.append(StepKept(**next(stamps), step=at, output=step.pin, because="pinned"))
                 continue
-            address = bound.fingerprint(at, outputs)
-            request = bound.request(at, outputs, address=address, defaults=Sampling(temperature=1))
+            address, request = bound.call(at, outputs)
             earlier = self.cache.get(address)
             if earlier is not None:
                 outputs[at] = earlier
@@ -246,7 +246,7 @@ def check(store: SessionStore, session: str, history: list[tuple[Workflow, list[
         outputs |= {
             event.output.fingerprint: event.output for event in events if isinstance(event, StepFinished)
         }
-    assert dict(store.runs.outputs(session)) == outputs
+    assert by_fingerprint(store.runs.outputs(session)) == outputs
 
 
 # -- what is stored --------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def test_a_request_stays_as_it_was_sent_when_the_output_it_shows_is_replaced(
     seq = events[-1].seq
     later = replaced.model_copy(update={"seq": seq, "output": other})
     keep(store, later, finished(events[0].run, seq=seq + 1))
-    assert store.runs.outputs(session)[other.fingerprint] == other
+    assert by_fingerprint(store.runs.outputs(session))[other.fingerprint] == other
     assert store.runs.events(events[0].run)[:-2] == tuple(events[:-1])
 
 
@@ -343,13 +343,13 @@ def test_a_fork_has_the_texts_that_it_refers_to(store: SessionStore, session: st
     workflow = everything(3)
     events = Playing().run(workflow, [long_text(name) for name in "abc"])
     played(store, session, workflow, events)
-    outputs = dict(store.runs.outputs(session))
+    outputs = by_fingerprint(store.runs.outputs(session))
     pinned = workflow.with_pin(1, outputs[step_finished(events)[1]].by_hand("x" * 999, edit=HandEdit(at=1.0)))
     revision = store.revisions.add(session, pinned, origin="human")
     fork = store.sessions.fork(session, revision.id)
     store.sessions.delete(session)
     store.housekeeping.clean_up(older_than=0)
-    assert dict(store.runs.outputs(fork.id)) == outputs
+    assert by_fingerprint(store.runs.outputs(fork.id)) == outputs
     assert [each.workflow for each in store.revisions.of_session(fork.id)] == [pinned]
 
 

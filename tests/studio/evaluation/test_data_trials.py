@@ -113,9 +113,7 @@ def test_a_trial_makes_the_calls_of_its_forecast_and_measures_the_combination_th
     paid = sum(cell.result.paid for cell in held if cell not in combined)
     assert paid <= confirming
     assert _calls(workers) == searching + paid
-    outputs = {
-        output.fingerprint for cell in cells for output in bench.store.runs.outputs(cell.session).values()
-    }
+    outputs = {output.fingerprint for cell in cells for output in bench.store.runs.outputs(cell.session)}
     assert len(outputs) == _calls(workers)
     # Nothing is left to do: neither a cell nor a combination.
     assert Evaluations(bench).run(record.id).done == progress.done

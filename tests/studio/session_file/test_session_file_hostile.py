@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hostile_files import CASES, DELTA, OUTPUT, REVISION, RUN, SESSION
 from session_files import file_of, imported, previewed
+from store_scenario import by_fingerprint
 
 from conductor.errors import FormatError
 from storage import SessionStore
@@ -90,7 +91,7 @@ def test_hostile_files_cost_little() -> None:
         ({"ratings": [{"run": "gone", "thumbs": "up", "rated_at": 1.0}]}, "the run 'gone'"),
         ({"events": [DELTA]}, "the run 'run'"),
         ({"revisions": [REVISION, REVISION]}, "it is the second revision for 'r'"),
-        ({"outputs": [OUTPUT, OUTPUT]}, "it is the second output for 'f'"),
+        ({"outputs": [OUTPUT, OUTPUT]}, "it is the second output for 'f run 0'"),
         ({**RIGHT, "events": [{**DELTA, "seq": 1}, DELTA]}, "event 0 of the run 'run' comes after 1"),
         ({**RIGHT, "events": [DELTA, DELTA]}, "comes after"),
         ({**RIGHT, "events": [{**DELTA, "seq": -1}]}, "comes after"),
@@ -241,4 +242,4 @@ def test_a_text_that_a_person_edited_in_the_file_is_imported_as_it_is(store: Ses
     text = {"text": {"id": "a", "text": "short"}}
     output = {"output": {**OUTPUT, "text": {"$text": "a"}}}
     copy = imported(store, file_of({"session": SESSION}, {"revision": REVISION}, {"run": RUN}, text, output))
-    assert store.runs.outputs(copy.id)["f"].text == "short"
+    assert by_fingerprint(store.runs.outputs(copy.id))["f"].text == "short"

@@ -83,6 +83,8 @@ def card_contents(
 def _planned(radius: BlastRadius, step: int) -> str:
     if step in radius.kept_steps:
         return "pinned"
+    if step in radius.equal_steps:
+        return "from an equal step"
     return "reused" if step in radius.reused else "will run"
 
 
@@ -154,7 +156,7 @@ def _as_planned(planned: str) -> tuple[CardStatus, str]:
 
 def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
     if state.reused:
-        return state.status, "reused"
+        return state.status, "from an equal step" if state.of_equal_step else "reused"
     if state.kept_because is not None:
         return state.status, "pinned" if state.kept_because == "pinned" else "as before"
     wait = asked_again_in(state, now)

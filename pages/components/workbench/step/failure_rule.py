@@ -72,6 +72,13 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
         text = st.text_area(
             "Text in its place", rule.output or "", key=f"{key}-text", height=80, disabled=locked
         )
+        keep = st.checkbox(
+            "Keep what stood in",
+            rule.keep,
+            key=f"{key}-keep",
+            disabled=locked,
+            help="A rerun does not call the step's own worker again",
+        )
         if st.form_submit_button("Save", icon=":material/check:", key=f"{key}-save", disabled=locked):
             output = None if end == _FAILS else "" if end == _SKIPPED else text
             editor.on_failure(
@@ -81,6 +88,7 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
                     pause=pause,
                     fallback=fallback or None,
                     output=output,
+                    keep=keep,
                 ),
             )
             st.rerun()

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from workflow_cases import workflow_of
 
 from conductor.values.message_parts.response_format import MAX_SCHEMA, ResponseFormat
-from conductor.values.messages import Sampling
+from conductor.values.messages import Request, Sampling
 from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.fingerprint import fingerprint
 
@@ -70,8 +70,8 @@ def test_it_is_taken_over_where_it_is_left_open() -> None:
 
 def test_it_is_part_of_the_fingerprint() -> None:
     def address(form: ResponseFormat | None) -> str:
-        step = workflow_of(()).with_sampling(0, Sampling(response_format=form)).steps[0]
-        return fingerprint(step, identity="i", query="q", seen=(), final=True, style="ours")
+        sent = Request((), Sampling(response_format=form))
+        return fingerprint(sent, identity="i", outline="")
 
     reordered = ResponseFormat.of_schema(
         {"properties": dict(reversed(SCHEMA["properties"].items()))}, name="pair", strict=True

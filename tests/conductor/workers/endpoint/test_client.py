@@ -11,7 +11,7 @@ from chat_cases import ask, client, completed, endpoint, lines_of, request, set_
 from fake_openai import FakeOpenAI, Served, serving
 from raw_endpoint import DONE, chunk, event, head, raw_endpoint, replies
 from waiting import until_async
-from worker_cases import outputs_of, played
+from worker_cases import played
 from workflow_cases import workflow_of
 
 from conductor.errors import WorkerError
@@ -396,8 +396,7 @@ async def test_a_run_keeps_the_name_with_the_output_and_not_in_the_fingerprint()
         pool = Pool(workers=(OpenAIWorker(endpoint(base_url), name="alpha"),))
         first = await played(workflow_of(()), pool)
         second = await played(workflow_of(()), pool)
-    ((mark, output),) = outputs_of(first).items()
-    ((other_mark, other),) = outputs_of(second).items()
+    output, other = first.outputs[0], second.outputs[0]
     assert (output.request_id, other.request_id) == ("req_1", "req_2")
-    assert mark == other_mark
+    assert output.fingerprint == other.fingerprint
     assert output.by_hand("mine", edit=HandEdit(at=0.0)).request_id is None

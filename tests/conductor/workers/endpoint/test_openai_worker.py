@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from chat_cases import completed, endpoint, lines_of, request
 from fake_openai import Served
-from worker_cases import outputs_of, played, run_of
+from worker_cases import played, run_of
 from workflow_cases import workflow_of
 
 from conductor.runs.events import Event, StepDelta
@@ -140,7 +140,7 @@ async def test_a_run_keeps_a_models_reasoning_tokens_and_cost(fake_openai: Serve
     )
     state = await played(workflow_of((), (0,)), Pool(workers=(worker,)))
     assert state.status == "finished"
-    for output in outputs_of(state).values():
+    for output in state.outputs.values():
         assert (output.worker, output.worker_kind, output.finish_reason) == ("alpha", "model", "stop")
         assert output.text.startswith("Simulated answer № ")
         assert output.reasoning.startswith("Simulated reasoning: ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chat_cases import endpoint, lines_of, request
 from fake_openai import Served
-from worker_cases import Plain, Raising, Scripted, outputs_of, played
+from worker_cases import Plain, Raising, Scripted, played
 from workflow_cases import workflow_of
 
 from conductor.errors import WorkerError
@@ -107,7 +107,7 @@ async def test_both_may_answer_by_a_plain_iterator() -> None:
     something = FallbackWorker(Plain([Completion(text="blue")]), SimulatedWorker(name="beta"))
     for worker, answering in ((nothing, "beta"), (something, "alpha")):
         state = await played(workflow_of(()), Pool(workers=(worker, SimulatedWorker(name="beta"))))
-        (output,) = outputs_of(state).values()
+        (output,) = state.outputs.values()
         assert (output.text, output.worker) == ("blue", answering)
 
 
@@ -126,7 +126,7 @@ async def test_a_run_marks_whose_answer_it_is(fake_openai: Served) -> None:
     other = _model(fake_openai, "beta")
     pool = Pool(workers=(FallbackWorker(_model(fake_openai, "alpha", "fault:error-500"), other), other))
     state = await played(workflow_of(()), pool)
-    (output,) = outputs_of(state).values()
+    (output,) = state.outputs.values()
     assert (output.worker, output.instead_of) == ("beta", "alpha")
 
 

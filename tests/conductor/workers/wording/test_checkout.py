@@ -160,7 +160,7 @@ def test_a_worker_is_sent_the_texts_of_the_copy(copy: Path) -> None:
         run="r",
         step=0,
     )
-    sent = bound.request(1, {0: tried}, address="0" * 64).messages
+    sent = bound.request(1, {0: tried}).messages
     assert [(message.role, message.content) for message in sent] == [
         (
             "user",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import nested_run
 import pytest
 from timed_run import measured, timed_events, timed_workflow
-from worker_cases import outputs_of
 
 from conductor.runs.scope import RunScope
 from conductor.runs.state import fold
@@ -58,11 +57,8 @@ def test_a_step_off_the_critical_path_does_not_claim_it():
 
 
 def outputs(*steps):
-    return {
-        mark: output
-        for mark, output in outputs_of(fold(timed_events(DIAMOND, SECONDS))).items()
-        if output.step in steps
-    }
+    known = fold(timed_events(DIAMOND, SECONDS)).outputs
+    return [known[step] for step in steps]
 
 
 PINNED = DIAMOND.with_pin(1, fold(timed_events(DIAMOND, SECONDS)).steps[1].output)

@@ -359,7 +359,7 @@ def test_a_session_that_runs_again_keeps_its_settings_but_for_those_named(chain:
 
 def test_a_pinned_step_whose_inputs_changed_is_named(line: Line, folder: Path, simulated: str) -> None:
     pin = Output(
-        fingerprint="of other inputs",
+        fingerprint="of-other inputs",
         text="So it was.",
         worker="beta",
         worker_kind="simulated",

@@ -81,7 +81,7 @@ def test_a_swap_is_kept_and_leaves_the_session_as_it_is(bench: Workbench, sessio
         bench.store.runs.latest(session),
         bench.store.runs.of_session(session),
     )
-    outputs = bench.store.runs.outputs(session)
+    outputs = set(bench.store.runs.outputs(session))
     live = bench.experiments.begin(session, Swap(step=1, workers=("a", "b", "c")))
     ended(live)
     states = bench.experiments.states(live.record.id)
@@ -90,7 +90,7 @@ def test_a_swap_is_kept_and_leaves_the_session_as_it_is(bench: Workbench, sessio
     after = bench.store.sessions.find(session)
     assert after.model_copy(update={"updated_at": before[0].updated_at}) == before[0]
     assert (bench.store.runs.latest(session), bench.store.runs.of_session(session)) == before[1:]
-    assert outputs.items() <= bench.store.runs.outputs(session).items()
+    assert outputs <= set(bench.store.runs.outputs(session))
     assert bench.store.sessions.listed()[0].state == "finished"
 
 
@@ -115,10 +115,10 @@ def test_the_winner_of_a_swap_is_known_to_the_next_run(bench: Workbench, session
 
 
 def test_repeats_do_not_take_the_place_of_what_the_session_knows(bench: Workbench, session: str) -> None:
-    outputs = bench.store.runs.outputs(session)
+    outputs = set(bench.store.runs.outputs(session))
     live = bench.experiments.begin(session, EdgeTest(edges=((0, 1),), repeats=3))
     ended(live)
-    assert outputs.items() <= bench.store.runs.outputs(session).items()
+    assert outputs <= set(bench.store.runs.outputs(session))
     assert len(bench.store.experiments.trials(live.record.id)) == 6
 
 

@@ -23,7 +23,7 @@ RASH = Workflow.of(
 
 
 PINNED = Output(
-    fingerprint="f",
+    fingerprint="f-f",
     text="The bridge was opened in 1874 after seven years of work.",
     worker="alpha",
     worker_kind="simulated",

@@ -36,7 +36,7 @@ def test_a_request_names_instructions_and_conversation_as_sources_of_their_own()
     pool = Pool(workers=(SimulatedWorker(name="alpha"),))
     workflow = Workflow.of([Step(instruction="do it", worker="alpha")])
     bound = BoundWorkflow.of(workflow, query="When?", pool=pool, conversation=TALK)
-    request = bound.request(0, {}, address="0a1b2c3d")
+    request = bound.request(0, {})
     shares = measured(request)
     assert [(entry.name, entry.mark) for entry in legend(shares, {})][:3] == [
         ("Instructions", "I"),

@@ -1,0 +1,198 @@
+"""Which outputs of earlier runs a run takes over: a step's own first, then one of an equal step. Pure.
+
+Source: conductor-format, "How a workflow is run": equal requests are several samples, so an output goes to
+one step of a plan only. Knows runs that are over; knows neither a store nor how a run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.runs.scope import EDITED, RunScope
+from conductor.runs.state import RunState
+from conductor.values.output import Output
+from conductor.workflow.fingerprint import outline_of
+from conductor.workflow.matching import places_in
+from conductor.workflow.model import Workflow
+
+CallId = tuple[str, int]
+"""The run and the step that an output was made in, which no two calls share."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """What a run had run, and the outputs that its steps had in the end, by position."""
+
+    workflow: Workflow
+    outputs: Mapping[int, Output]
+
+
+def earlier_run(state: RunState) -> EarlierRun | None:
+    """The run of this state; None before its workflow is known."""
+    return None if state.workflow is None else EarlierRun(state.workflow, state.outputs)
+
+
+class OutputArchive:
+    """Outputs by fingerprint, each once, in the order in which they were added."""
+
+    def __init__(self, outputs: Iterable[Output] = ()) -> None:
+        self._outputs: dict[str, dict[CallId, Output]] = {}
+        self.extend(outputs)
+
+    def extend(self, outputs: Iterable[Output]) -> None:
+        for output in outputs:
+            self.add(output)
+
+    def add(self, output: Output) -> None:
+        self._outputs.setdefault(output.fingerprint, {}).setdefault(call_of(output), output)
+
+    def equal(self, address: str) -> Iterable[Output]:
+        """The outputs with this fingerprint."""
+        return tuple(self._outputs.get(address, {}).values())
+
+    def __iter__(self) -> Iterator[Output]:
+        return (output for equal in self._outputs.values() for output in equal.values())
+
+
+@dataclass(frozen=True)
+class KnownOutputs:
+    """What a run may take over: the outputs of earlier `runs`, newest first, and those of the `archive`."""
+
+    runs: Sequence[EarlierRun] = ()
+    archive: OutputArchive = field(default_factory=OutputArchive)
+
+    @classmethod
+    def of(cls, *states: RunState) -> KnownOutputs:
+        """Those of runs, newest first."""
+        runs = tuple(run for state in states if (run := earlier_run(state)) is not None)
+        return cls(runs, OutputArchive(output for run in runs for _, output in sorted(run.outputs.items())))
+
+    def own(self, workflow: Workflow) -> tuple[tuple[Output, ...], ...]:
+        """For each step, the outputs of the steps that it was, newest first; those of runs of just this
+        workflow come before all others. An output is one step's own: of the one that had it last.
+        """
+        own: dict[CallId, tuple[int, Output]] = {}
+        plain = (workflow.lineage, workflow.unpinned)
+        for run in sorted(self.runs, key=lambda run: (run.workflow.lineage, run.workflow.unpinned) != plain):
+            places = places_in(run.workflow, workflow)
+            for at, output in run.outputs.items():
+                if (place := places.get(at)) is not None:
+                    own.setdefault(call_of(output), (place, output))
+        return tuple(
+            tuple(output for place, output in own.values() if place == step) for step in range(len(workflow))
+        )
+
+
+NOTHING_KNOWN = KnownOutputs()
+
+
+def call_of(output: Output) -> CallId:
+    """The call that gave the output."""
+    return output.run, output.step
+
+
+class Takeover:
+    """Hands known outputs to the steps of one run, each output to one step. Mutable; one for each run.
+
+    A step's own output stays for it as long as it may still fit: no equal step that is ready earlier gets it.
+    `preset` are the outputs that count without a call.
+    """
+
+    def __init__(
+        self,
+        known: KnownOutputs,
+        bound: BoundWorkflow,
+        *,
+        scope: RunScope = EDITED,
+        preset: Mapping[int, Output] = MappingProxyType({}),
+    ) -> None:
+        self._archive = known.archive
+        self._bound = bound
+        self._done = frozenset(scope.done)
+        self._own = known.own(bound.workflow) if known.runs else ((),) * len(bound.workflow)
+        self._holders: dict[CallId, int] = {call_of(output): step for step, output in preset.items()}
+        forced = scope.forced(bound.workflow)
+        for step in sorted(scope.covers(bound.workflow) - preset.keys() - forced):
+            for output in self._first_of_each(step):
+                self._holders.setdefault(call_of(output), step)
+
+    def take(self, step: int, address: str, outputs: Mapping[int, Output]) -> Output | None:
+        """The output that `step`, whose fingerprint is `address`, takes over; None where it is to be called.
+        `outputs` are those that it may read, by position.
+        """
+        own = (output for output in self._own[step] if self._fits(step, output, address, outputs))
+        output = next(own, None)
+        if output is None:
+            equal = (each for each in self._archive.equal(address) if _is_answer(each))
+            output = next((each for each in equal if self._is_free(each, step)), None)
+        if output is not None:
+            self._holders[call_of(output)] = step
+        return output
+
+    def is_own(self, step: int, output: Output) -> bool:
+        """Whether an output is of the step that `step` was, not of an equal one."""
+        return any(call_of(own) == call_of(output) for own in self._own[step])
+
+    def may_take(self, step: int) -> bool:
+        """Whether `step`, whose fingerprint is not known yet, could have an output to take over."""
+        outline = self._bound.outlines[step]
+        equal = (output for output in self._archive if _is_answer(output))
+        own = (each for each in self._own[step] if _is_answer(each) or self._is_kept(step, each))
+        return any(
+            outline_of(output.fingerprint) == outline and self._is_free(output, step)
+            for output in (*own, *equal)
+        )
+
+    def is_outdated(self, step: int) -> bool:
+        """Whether `step` has outputs of an earlier version only, which nothing takes over."""
+        own = self._own[step]
+        return bool(own) and all(not each.hand and outline_of(each.fingerprint) is None for each in own)
+
+    def _first_of_each(self, step: int) -> Iterator[Output]:
+        """The newest own output under each fingerprint that the step may have now."""
+        addresses: set[str] = set()
+        for output in self._own[step]:
+            if (
+                outline_of(output.fingerprint) == self._bound.outlines[step]
+                and _is_answer(output)
+                and output.fingerprint not in addresses
+            ):
+                addresses.add(output.fingerprint)
+                yield output
+
+    def _fits(self, step: int, output: Output, address: str, outputs: Mapping[int, Output]) -> bool:
+        if not self._is_free(output, step):
+            return False
+        if _is_answer(output):
+            return output.fingerprint == address
+        return self._is_kept(step, output) and (
+            output.fingerprint == self._bound.fingerprint(step, outputs, by=output.answered_instead)
+        )
+
+    def _is_kept(self, step: int, output: Output) -> bool:
+        """Whether what another gave in the place of the step's worker stays: the step's rule keeps it, or a
+        run that waited at a gate goes on with it.
+        """
+        rule, stand_in = self._bound.workflow.steps[step].on_failure, output.stand_in
+        if output.empty or (output.instead_of is None and stand_in is None):
+            return False
+        if output.worker not in self._bound.cards:
+            return False
+        if step not in self._done and not (rule is not None and rule.keep):
+            return False
+        if stand_in is None:
+            return True
+        if rule is None or rule.fallback != stand_in.fallback:
+            return False
+        return not stand_in.text or rule.output == output.text
+
+    def _is_free(self, output: Output, step: int) -> bool:
+        return self._holders.get(call_of(output), step) == step
+
+
+def _is_answer(output: Output) -> bool:
+    """Whether a step's own worker gave the output, and it holds an answer."""
+    return not output.empty and output.hand is None and output.stand_in is None and output.instead_of is None
