@@ -118,8 +118,8 @@ async def arun(
     """
     request = RunRequest(check_query(query), Settings(budget=budget), workflow=workflow)
     runs = (after,) if isinstance(after, RunState) else after
-    known = KnownOutputs.of(*reversed(tuple(runs)))
-    state = await _folded(_events(request, pool, MemoryRecorder(known)), on_event)
+    reusable = KnownOutputs.of(*reversed(tuple(runs)))
+    state = await _folded(_events(request, pool, MemoryRecorder(reusable)), on_event)
     return state.runs[-1]
 
 

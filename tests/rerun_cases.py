@@ -1,12 +1,12 @@
 """Plans with equal steps, chains of edits that know which step is which, and workers that remember each call.
 
-A fault shows whichever door a plan is run through: `checked` compares a run with what went over the wire.
+A fault shows whichever door a plan is run through: `check_cards` compares a run with what went over the wire.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import count
 from typing import Literal, get_args
@@ -173,7 +173,7 @@ def changes(most: int = 4) -> st.SearchStrategy[list[Change]]:
     return st.lists(change, max_size=most)
 
 
-def checked(state: RunState, wire: Wire) -> None:
+def check_cards(state: RunState, wire: Wire) -> None:
     """Raise `AssertionError` where a card shows not what its step was sent and gave, or two show one call."""
     assert state.workflow is not None
     calls = []
@@ -187,7 +187,7 @@ def checked(state: RunState, wire: Wire) -> None:
     assert len(calls) == len(set(calls)), "two steps show one call"
 
 
-def kept(before: RunState, ids: Sequence[int], after: RunState, later: Sequence[int]) -> None:
+def check_own(before: RunState, ids: Sequence[int], after: RunState, later: Sequence[int]) -> None:
     """Raise `AssertionError` where a step with the same request as before has lost its output."""
     assert before.workflow is not None
     assert after.workflow is not None
@@ -197,11 +197,6 @@ def kept(before: RunState, ids: Sequence[int], after: RunState, later: Sequence[
         if earlier is None or earlier.kept_because is not None or done.kept_because is not None:
             continue
         # A style that hides instructions lets two steps with different ones have the same request.
-        known = earlier_step is not None and earlier_step.instruction == step.instruction
-        if known and earlier_step.worker == step.worker and earlier.request == done.request:
+        same_step = earlier_step is not None and earlier_step.instruction == step.instruction
+        if same_step and earlier_step.worker == step.worker and earlier.request == done.request:
             assert done.output == earlier.output, "a step with the same request has lost its own output"
-
-
-def without_gates(plan: Plan) -> Plan:
-    """The plan as a door takes it where nobody continues a run."""
-    return replace(plan, workflow=plan.workflow.ungated)

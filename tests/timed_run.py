@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from simulated_time import in_simulated_time, now
-from worker_cases import Known, events_of, run_of
+from worker_cases import Outputs, events_of, run_of
 
 from conductor.engine.known_outputs import NOTHING_KNOWN
 from conductor.runs.events import Event
@@ -36,7 +36,7 @@ def timed_events(
     seconds: Sequence[float],
     *,
     fail: Sequence[int] = (),
-    outputs: Known = NOTHING_KNOWN,
+    outputs: Outputs = NOTHING_KNOWN,
     scope: RunScope = EDITED,
     stop_after: float | None = None,
 ) -> list[Event]:

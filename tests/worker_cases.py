@@ -197,7 +197,7 @@ class Declining(Named):
         yield Completion(text="I cannot.", finish_reason="refused")
 
 
-Known = KnownOutputs | Iterable[Output]
+Outputs = KnownOutputs | Iterable[Output]
 
 
 def run_of(
@@ -205,7 +205,7 @@ def run_of(
     pool: Pool,
     *,
     query: str = "why?",
-    outputs: Known = NOTHING_KNOWN,
+    outputs: Outputs = NOTHING_KNOWN,
     scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
     run: str = "r",
@@ -213,8 +213,10 @@ def run_of(
 ) -> WorkflowRun:
     """A run that has not started. `outputs` of the step of no run are those of an equal step."""
     bound = BoundWorkflow.of(workflow, query=query, pool=pool)
-    known = outputs if isinstance(outputs, KnownOutputs) else KnownOutputs(archive=OutputArchive(outputs))
-    return WorkflowRun(bound, pool, run=run, known=known, scope=scope, preloaded=preloaded, parent=parent)
+    reusable = outputs if isinstance(outputs, KnownOutputs) else KnownOutputs(archive=OutputArchive(outputs))
+    return WorkflowRun(
+        bound, pool, run=run, reusable=reusable, scope=scope, preloaded=preloaded, parent=parent
+    )
 
 
 async def events_of(run: WorkflowRun) -> list[Event]:
@@ -227,14 +229,16 @@ async def played(
     pool: Pool,
     *,
     query: str = "why?",
-    outputs: Known = NOTHING_KNOWN,
+    outputs: Outputs = NOTHING_KNOWN,
     scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
     run: str = "r",
 ) -> RunState:
     """The end of a whole run."""
-    begun = run_of(workflow, pool, query=query, outputs=outputs, scope=scope, preloaded=preloaded, run=run)
-    return fold(await events_of(begun))
+    run_under_way = run_of(
+        workflow, pool, query=query, outputs=outputs, scope=scope, preloaded=preloaded, run=run
+    )
+    return fold(await events_of(run_under_way))
 
 
 def outputs_of(state: RunState) -> KnownOutputs:

@@ -103,16 +103,16 @@ class Takeover:
 
     def __init__(
         self,
-        known: KnownOutputs,
+        reusable: KnownOutputs,
         bound: BoundWorkflow,
         *,
         scope: RunScope = EDITED,
         preset: Mapping[int, Output] = MappingProxyType({}),
     ) -> None:
-        self._archive = known.archive
+        self._archive = reusable.archive
         self._bound = bound
         self._done = frozenset(scope.done)
-        self._own = known.own(bound.workflow) if known.runs else ((),) * len(bound.workflow)
+        self._own = reusable.own(bound.workflow) if reusable.runs else ((),) * len(bound.workflow)
         self._holders: dict[CallId, int] = {call_of(output): step for step, output in preset.items()}
         forced = scope.forced(bound.workflow)
         for step in sorted(scope.covers(bound.workflow) - preset.keys() - forced):
@@ -120,7 +120,7 @@ class Takeover:
                 self._holders.setdefault(call_of(output), step)
 
     def take(self, step: int, address: str, outputs: Mapping[int, Output]) -> Output | None:
-        """The output that `step`, whose fingerprint is `address`, takes over; None where it is to be called.
+        """The output that `step`, whose fingerprint is `address`, takes over; None if it is to be called.
         `outputs` are those that it may read, by position.
         """
         own = (output for output in self._own[step] if self._fits(step, output, address, outputs))

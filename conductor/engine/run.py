@@ -55,6 +55,7 @@ from conductor.values.messages import (
     Usage,
 )
 from conductor.values.output import HandEdit, Output, StandIn
+from conductor.workers.pool.fallback import for_fallback
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
 from conductor.workers.stream import GRACE_SECONDS, fault, read_stream, unended
@@ -106,7 +107,7 @@ class _Call:
 class WorkflowRun:
     """A run that has not started. `events()` starts it and may be iterated once.
 
-    `scope` is the part of the workflow to run. A step whose output is `known` for just its request is not
+    `scope` is the part of the workflow to run. A step for just whose request an output is `reusable` is not
     called; see `Takeover`. `preloaded` are outputs by position for steps that the scope leaves out
     and other steps read; a missing one raises `WorkflowError`. `meter` counts usage and may be shared between
     runs; without one there are no limits. `round` counts from 1. `sent_on`: the final step's text is sent to
@@ -119,7 +120,7 @@ class WorkflowRun:
         pool: Pool,
         *,
         run: str,
-        known: KnownOutputs = NOTHING_KNOWN,
+        reusable: KnownOutputs = NOTHING_KNOWN,
         scope: RunScope = EDITED,
         preloaded: Mapping[int, Output] | None = None,
         parent: str | None = None,
@@ -143,7 +144,7 @@ class WorkflowRun:
         self._sent_on = bound.workflow.final if sent_on else None
         self._preset = kept_outputs(bound.workflow, covers=self._covers, preloaded=preloaded or {})
         self._check_inputs()
-        self._takeover = Takeover(known, bound, scope=scope, preset=self._preset)
+        self._takeover = Takeover(reusable, bound, scope=scope, preset=self._preset)
         self._schedule = Schedule(bound.workflow)
         self._outputs: dict[int, Output] = {}
         self._lost: set[int] = set()
@@ -281,6 +282,8 @@ class WorkflowRun:
             if step not in self._forced:
                 output = self._takeover.take(step, address, self._outputs)
             if output is not None:
+                if (other := output.answered_instead) is not None:
+                    request = for_fallback(request, own=worker.card, other=self.pool[other].card)
                 equal = not self._takeover.is_own(step, output)
                 self._record.emit(StepReused, step=step, output=output, request=request, of_equal_step=equal)
                 self._outputs[step] = output
@@ -414,8 +417,11 @@ class WorkflowRun:
             case Retried():
                 self._record.emit(StepRetried, step=call.step, **item.model_dump(exclude={"used"}))
             case FellBack():
-                call.answering = self.pool[item.worker].card
-                self._record.emit(StepFellBack, step=call.step, **dict(item))
+                other, before = self.pool[item.worker].card, call.request.sampling
+                call.request = for_fallback(call.request, own=call.answering, other=other)
+                call.answering = other
+                sampling = None if call.request.sampling == before else call.request.sampling
+                self._record.emit(StepFellBack, step=call.step, sampling=sampling, **dict(item))
             case Inner():
                 self._record.emit(StepInner, step=call.step, event=item.event)
 

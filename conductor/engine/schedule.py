@@ -89,19 +89,19 @@ class BlastRadius:
 def blast_radius(
     old: Workflow | None,
     bound: BoundWorkflow,
-    known: KnownOutputs,
+    reusable: KnownOutputs,
     *,
     scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
 ) -> BlastRadius:
-    """What a run of `bound` will do that goes as far as `scope`, given the outputs `known`.
+    """What a run of `bound` will do that goes as far as `scope`, given outputs that are `reusable`.
 
     `old` is the workflow last run; `preloaded` are outputs by position, as `WorkflowRun` takes them.
     """
     new = bound.workflow
     covers, forced = scope.covers(new), scope.forced(new)
     preset = kept_outputs(new, covers=covers, preloaded=preloaded or {})
-    takeover = Takeover(known, bound, scope=scope, preset=preset)
+    takeover = Takeover(reusable, bound, scope=scope, preset=preset)
     without_call: dict[int, Output] = dict(preset)
     runs: set[int] = set()
     spared: set[int] = set()

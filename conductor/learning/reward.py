@@ -192,7 +192,7 @@ class Judge:
         try:
             return await flight
         except BaseException:
-            # Whoever asks next calls the worker again.
+            # The next request calls the worker again.
             answers.pop(key, None)
             raise
 

@@ -25,7 +25,7 @@ from conductor.workflow.model import Workflow
 class RunHistory:
     """What was run before: the outputs that a new run may take over, and the id of the newest run."""
 
-    known: KnownOutputs = NOTHING_KNOWN
+    reusable: KnownOutputs = NOTHING_KNOWN
     latest: str | None = None
 
 
@@ -62,9 +62,9 @@ class Recorder(Protocol):
 class MemoryRecorder:
     """Remembers outputs and the newest run, so that a later round reuses what an earlier one gave."""
 
-    def __init__(self, known: KnownOutputs = NOTHING_KNOWN) -> None:
-        self._runs = deque(known.runs)
-        self._archive = OutputArchive(known.archive)
+    def __init__(self, reusable: KnownOutputs = NOTHING_KNOWN) -> None:
+        self._runs = deque(reusable.runs)
+        self._archive = OutputArchive(reusable.archive)
         self._latest: str | None = None
 
     async def begin_plan(self, request: PlanRequest, *, planner: WorkerCard) -> None:

@@ -130,7 +130,7 @@ def workflow_run(
         bound,
         pool,
         run=new_id(),
-        known=history.known,
+        reusable=history.reusable,
         scope=scope,
         preloaded=preloaded,
         parent=history.latest,

@@ -15,7 +15,7 @@ from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.message_parts.token_logprobs import TokenLogprob
-from conductor.values.messages import Request, SeenResponse, Usage, Value
+from conductor.values.messages import Request, Sampling, SeenResponse, Usage, Value
 from conductor.values.output import Output, WorkerKind
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
@@ -267,6 +267,8 @@ class StepFellBack(_Event):
     """Who answers."""
     message: str
     """Why the step's own worker could not."""
+    sampling: Sampling | None = Field(default=None, exclude_if=lambda sampling: sampling is None)
+    """The parameters that it is sent, if they are others than the step's own worker was sent."""
 
 
 class StepInner(_Event):

@@ -5,7 +5,7 @@ Knows the events of a step; how they are spread over a run's steps is `run_state
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from conductor.runs.events import (
@@ -195,8 +195,12 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             before = fast_replace(step, text="", reasoning="") if event.withdrawn else step
             return fast_replace(before, retries=(*step.retries, retry(event)))
         case StepFellBack():
+            request = step.request
+            if request is not None and event.sampling is not None:
+                request = replace(request, sampling=event.sampling)
             return fast_replace(
                 step,
+                request=request,
                 worker_kind=event.worker_kind,
                 stand_in=event.worker,
                 stand_in_reason=event.message,

@@ -117,7 +117,7 @@ class WorkerCard(Value):
         deciding = (self.kind, self.model, self.name, self.sampling.model_dump_json())
         if self.endpoint is None and not self.parameters:
             return "\x1f".join(deciding)
-        return "\x1f".join((*deciding, self.endpoint or "", self.parameters, self.fallback or ""))
+        return "\x1f".join((*deciding, self.endpoint or "", self.parameters))
 
     def priced(self, completion: Completion) -> Completion:
         """The completion with what it cost, where the price is known."""

@@ -109,7 +109,7 @@ def _likeness(old: Workflow, new: Workflow, i: int, j: int) -> int:
     same_worker = _SAME_WORKER * (one.worker == other.worker)
     if one.instruction != other.instruction:
         return same_worker + _place(i, len(old), j, len(new))
-    # Positions alone say nothing more than `_place` does.
+    # Positions alone add nothing to what `_place` counts.
     numbered = one.lineage is not None or other.lineage is not None
     same_lineage = _LINEAGE * (numbered and old.lineage[i] == new.lineage[j])
     return same_worker + _SAME_INSTRUCTION + same_lineage + _place(i, len(old), j, len(new))

@@ -285,11 +285,11 @@ def add_outputs(connection: Connection, now: float, session: str, outputs: Itera
     """Store outputs that the session has reused from another one, so that it can reuse them by itself."""
     fragments_of_session = Fragments()
     key = (OUTPUTS.c.fingerprint, OUTPUTS.c.run, OUTPUTS.c.step)
-    known = {tuple(row) for row in connection.execute(select(*key).where(OUTPUTS.c.session == session))}
+    stored = {tuple(row) for row in connection.execute(select(*key).where(OUTPUTS.c.session == session))}
     rows = [
         output_row(output, session=session, stored=fragments_of_session.output(output), at=now)
         for output in dict.fromkeys(outputs)
-        if (plain(output.fingerprint), plain(output.run), output.step) not in known
+        if (plain(output.fingerprint), plain(output.run), output.step) not in stored
     ]
     if rows:
         connection.execute(OUTPUTS.insert(), rows)

@@ -103,8 +103,8 @@ class SessionRecorder:
     def read_history(self) -> RunHistory:
         """What the session's runs gave and what others did, and its newest run."""
         latest = self.store.runs.latest(self.session)
-        known = known_outputs(self.store, self.session, self.other_outputs)
-        return RunHistory(known, latest=None if latest is None else latest.id)
+        reusable = known_outputs(self.store, self.session, self.other_outputs)
+        return RunHistory(reusable, latest=None if latest is None else latest.id)
 
     async def start_run(self, run: WorkflowRun) -> None:
         """See `Recorder.start_run`: a run of the revision that was planned last."""

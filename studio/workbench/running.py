@@ -24,7 +24,7 @@ from studio.workbench.bench import Bench
 OUTDATED = (
     " Outputs that an earlier version stored are shown and not reused: it did not compare the whole requests."
 )
-"""Said of steps that run although they have an output."""
+"""For steps that run although they have an output."""
 
 LOOKED_BACK = 20
 """Runs in which a step's last output, or a run to compare with, is looked for."""
@@ -98,13 +98,13 @@ class Running:
         plans_again = before + 1 < self._bench.settings(session).rounds
         last = runs.latest(session)
         old = self._bench.store.revisions.find(last.revision).workflow if last else None
-        known, cards = known_outputs(self._bench.store, session), self._bench.pool.cards
+        reusable, cards = known_outputs(self._bench.store, session), self._bench.pool.cards
         past = runs.outputs(session)
         by_scope: dict[RunScope, Outlook] = {}
         for scope in scopes:
             if scope.possible(bound.workflow):
                 preloaded = self._preloaded(session, bound.workflow, scope)
-                radius = blast_radius(old, bound, known, scope=scope, preloaded=preloaded)
+                radius = blast_radius(old, bound, reusable, scope=scope, preloaded=preloaded)
                 takes = estimate(bound, radius.called, past, cards=cards, outputs=radius.outputs)
                 steps = len(scope.covers(bound.workflow))
                 if plans_again and steps == len(bound.workflow) and not radius.behind:

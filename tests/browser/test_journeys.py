@@ -96,9 +96,7 @@ def test_a_rerun_calls_only_what_an_edit_touched(visit, paced_app):
     desk.finished()
     desk.select(0)
     desk.choose("Worker", "critic-7b")
-    expect(
-        desk.page.get_by_text(re.compile("2 of 3 steps will run, 1 reused, ~.* tokens, .*; fewer"))
-    ).to_be_visible()
+    expect(desk.page.get_by_text(re.compile("2 of 3 steps will run, 1 reused, ~.* tokens, "))).to_be_visible()
     cards = desk.graph.cards
     expect(cards.nth(0)).to_contain_text("will run")
     expect(cards.nth(1)).to_contain_text("reused")

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rerun_cases import Change, Plan, Wire, changes, checked, kept, plans, remembered_pool
+from rerun_cases import Change, Plan, Wire, changes, check_cards, check_own, plans, remembered_pool
 
 import conductor
 from conductor.engine.bound_workflow import BoundWorkflow
@@ -52,7 +52,7 @@ async def _rerun(plan: Plan, chain: list[list[Change]]) -> None:
         for edit in edits:
             versions.append(edit.applied(versions, before.outputs if edit is edits[0] else {}))
         last = await _run(versions[-1], pool, states, wire)
-        kept(before, ids, last, versions[-1].ids)
+        check_own(before, ids, last, versions[-1].ids)
     calls = len(wire.calls)
     again = await conductor.arun(versions[-1].workflow.ungated, QUERY, pool=pool, after=states)
     assert len(wire.calls) == calls, "nothing was edited"
@@ -71,14 +71,14 @@ async def _run(plan: Plan, pool: Pool, states: list[RunState], wire: Wire) -> Ru
 
 
 async def _part(plan: Plan, pool: Pool, states: list[RunState], wire: Wire, scope: RunScope) -> RunState:
-    known = KnownOutputs.of(*reversed(states))
+    reusable = KnownOutputs.of(*reversed(states))
     bound = BoundWorkflow.of(plan.workflow, query=QUERY, pool=pool)
-    radius = blast_radius(None, bound, known, scope=scope)
+    radius = blast_radius(None, bound, reusable, scope=scope)
     before = Counter(wire.calls)
-    run = WorkflowRun(bound, pool, run=f"run {len(states)}", known=known, scope=scope)
+    run = WorkflowRun(bound, pool, run=f"run {len(states)}", reusable=reusable, scope=scope)
     state = fold([event async for event in run.events()])
     states.append(state)
-    checked(state, wire)
+    check_cards(state, wire)
     called = {at for at, step in enumerate(state.steps) if step.started_at is not None}
     assert radius.called - radius.spared <= called <= radius.called
     assert sum((Counter(wire.calls) - before).values()) == len(called)

@@ -8,6 +8,7 @@ from threading import Thread
 
 import pytest
 from store_scenario import (
+    REQUEST,
     begin,
     by_fingerprint,
     chain,
@@ -20,8 +21,9 @@ from store_scenario import (
     step_started,
 )
 
+from conductor.engine.experiments import Swap
 from conductor.errors import StorageError
-from conductor.runs.events import Event, StepFinished
+from conductor.runs.events import Event, StepFinished, StepReused
 from conductor.runs.state import fold
 from conductor.values.messages import Usage
 from storage import SessionStore
@@ -196,6 +198,48 @@ def test_the_outputs_of_a_session_come_newest_run_first_and_of_equal_steps_each(
     assert by_fingerprint(store.runs.outputs(other)) == {"f": output("theirs", run="o")}
 
 
+def test_of_two_outputs_of_one_call_the_later_stays(store: SessionStore, session: str) -> None:
+    begin(store, session, "r")
+    keep(store, step_finished("r", "first", seq=0), step_finished("r", "second", seq=1))
+    assert [each.text for each in store.runs.outputs(session)] == ["second"]
+
+
+def test_the_outputs_of_trials_come_last_and_their_runs_are_no_earlier_runs(
+    store: SessionStore, session: str
+) -> None:
+    base = begin(store, session, "r")
+    keep(store, started("r", chain("do")), step_finished("r", "run", seq=1), finished("r", seq=2))
+    swap = store.experiments.add(session, Swap(step=0, workers=("w",)), base="r").id
+    store.runs.start(run="t", session=session, revision=base.revision, experiment=swap, trial=0)
+    trial = step_finished("t", "trial", seq=1).model_copy(update={"at": 9.0})
+    keep(store, started("t", chain("do")), trial, finished("t", seq=2))
+    assert [each.text for each in store.runs.outputs(session)] == ["run", "trial"]
+    assert [run.outputs[0].text for run in store.runs.earlier(session)] == ["run"]
+
+
+def test_a_fork_has_the_runs_of_its_origin_until_then_as_earlier_runs(
+    store: SessionStore, session: str
+) -> None:
+    def ran(run: str, *events: Event, of: str) -> None:
+        begin(store, of, run)
+        keep(store, started(run, chain("a", "b")), *events, finished(run, seq=9))
+
+    first = step_finished("r", "first", seq=1)
+    ran("r", first, of=session)
+    reused = StepReused(run="s", seq=1, at=4.0, step=0, output=first.output, request=REQUEST)
+    ran("s", reused, step_finished("s", "second", seq=2, step=1), of=session)
+    head = store.sessions.find(session).head
+    assert head is not None
+    fork = store.sessions.fork(session, head).id
+    ran("of the fork", step_finished("of the fork", "third", seq=1), of=fork)
+    ran("after the fork", step_finished("after the fork", "fourth", seq=1), of=session)
+    earlier = [{"a": "third"}, {"a": "first", "b": "second"}, {"a": "first"}]
+    assert [
+        {run.workflow.steps[at].instruction: each.text for at, each in run.outputs.items()}
+        for run in store.runs.earlier(fork)
+    ] == earlier
+
+
 def test_of_events_that_come_together_only_the_refused_are_missing(store: SessionStore) -> None:
     begin(store, store.sessions.create("q").id, "r")
     good = [store.runs.append(delta("r", seq=i)) for i in range(3)]
@@ -230,7 +274,7 @@ def test_a_refused_event_writes_nothing_of_what_it_means(store: SessionStore, se
     for event in (finished("r", seq=0), step_finished("r", "text", seq=0)):
         assert isinstance(store.runs.append(event).exception(timeout=60), StorageError)
     assert store.runs.find("r").status == "running"
-    assert by_fingerprint(store.runs.outputs(session)) == {}
+    assert store.runs.outputs(session) == ()
 
 
 @pytest.mark.slow

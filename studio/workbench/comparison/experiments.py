@@ -104,12 +104,12 @@ class Experiments:
         """What the trials of an experiment on that run will probably take. Raises `WorkflowError` where the
         experiment does not fit the run's workflow or the pool.
         """
-        pool, known = self._bench.pool, KnownOutputs.of(base.state)
+        pool, reusable = self._bench.pool, KnownOutputs.of(base.state)
         history = self._bench.store.runs.outputs(base.record.session)
         estimates = []
         for trial in trials_of(experiment, base.workflow):
             bound = base.bound(trial, pool)
-            radius = blast_radius(None, bound, known, scope=trial.scope, preloaded=base.state.outputs)
+            radius = blast_radius(None, bound, reusable, scope=trial.scope, preloaded=base.state.outputs)
             estimates.append(estimate(bound, radius.runs, history, cards=pool.cards, outputs=radius.outputs))
         return together(estimates, at_once=AT_ONCE)
 
@@ -253,7 +253,7 @@ class Experiments:
             base.bound(trial, pool),
             pool,
             run=new_id(),
-            known=KnownOutputs.of(base.state),
+            reusable=KnownOutputs.of(base.state),
             scope=trial.scope,
             preloaded=base.state.outputs,
             parent=base.state.run,

@@ -130,7 +130,7 @@ def test_an_address_is_over_what_is_sent_but_for_the_nonce_that_is_cut_from_it()
     assert call.request.messages[0].content.count(f"-{call.address[:8]}>") == 7
 
 
-SHOWN = {
+VISIBLE = {
     "the instruction": (lambda w: w.with_instruction(0, "other"), {"ours", "research"}),
     "the worker": (lambda w: w.with_worker(0, "beta"), {"ours", "research"}),
     "another step": (lambda w: w.with_access(2, (1,)), {"ours", "research"}),
@@ -140,9 +140,9 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("style", ["ours", "research", "moa"])
-@pytest.mark.parametrize("what", SHOWN)
+@pytest.mark.parametrize("what", VISIBLE)
 def test_what_a_style_shows_counts_though_the_responses_are_the_same(what: str, style: RequestStyle) -> None:
-    edit, shown_by = SHOWN[what]
+    edit, visible_in = VISIBLE[what]
     workflow = workflow_of((), (), (0,))
     plain = Workflow.of(step.model_copy(update={"prompt_style": style}) for step in workflow.steps)
     pool = Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta")))
@@ -150,7 +150,7 @@ def test_what_a_style_shows_counts_though_the_responses_are_the_same(what: str, 
         BoundWorkflow.of(each, query="why?", pool=pool).fingerprint(2, dict.fromkeys(range(2), output("yes")))
         for each in (plain, edit(plain))
     ]
-    assert (addresses[0] != addresses[1]) == (style in shown_by)
+    assert (addresses[0] != addresses[1]) == (style in visible_in)
 
 
 def test_an_address_counts_the_outputs_seen_and_no_others() -> None:

@@ -133,10 +133,10 @@ async def test_reused_steps_cost_nothing() -> None:
     pool = Pool(workers=(FAST,))
     first = WorkflowRun(BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="a")
     finished = fold([event async for event in first.events()])
-    known = KnownOutputs.of(finished)
+    reusable = KnownOutputs.of(finished)
     meter = Meter(Budget(calls=1, tokens=1))
     again = WorkflowRun(
-        BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="b", known=known, meter=meter
+        BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="b", reusable=reusable, meter=meter
     )
     state = fold([event async for event in again.events()])
     assert (state.status, meter.calls, state.crossing) == ("finished", 0, None)

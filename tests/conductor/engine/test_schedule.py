@@ -68,7 +68,7 @@ def rerun(workflow: Workflow, changes: list[Edit], data: st.DataObject, pool: Po
     first = asyncio.run(played(workflow, pool))
     steps = data.draw(st.sets(st.sampled_from(range(len(workflow)))))
     reusable = {step: first.outputs[step] for step in steps}
-    known = KnownOutputs((EarlierRun(workflow, reusable),), OutputArchive(reusable.values()))
+    earlier = KnownOutputs((EarlierRun(workflow, reusable),), OutputArchive(reusable.values()))
     new = edited(workflow, changes)
     kind = data.draw(st.sampled_from(["edited", "force", "from", "to", "only"]))
     free = sorted(set(range(len(new))) - (new.pins.keys() if kind == "only" else set()))
@@ -77,8 +77,8 @@ def rerun(workflow: Workflow, changes: list[Edit], data: st.DataObject, pool: Po
     else:
         scope = RunScope(kind=kind, step=data.draw(st.sampled_from(free)))
     preloaded = dict.fromkeys(range(len(new)), first.steps[0].output) if scope.kind == "only" else {}
-    radius = blast_radius(workflow, set_to(new, pool), known, scope=scope, preloaded=preloaded)
-    state = asyncio.run(played(new, pool, outputs=known, scope=scope, preloaded=preloaded))
+    radius = blast_radius(workflow, set_to(new, pool), earlier, scope=scope, preloaded=preloaded)
+    state = asyncio.run(played(new, pool, outputs=earlier, scope=scope, preloaded=preloaded))
     return Rerun(radius, state, reusable.values(), new, scope)
 
 

@@ -57,8 +57,8 @@ def test_a_step_off_the_critical_path_does_not_claim_it():
 
 
 def outputs(*steps):
-    known = fold(timed_events(DIAMOND, SECONDS)).outputs
-    return [known[step] for step in steps]
+    results = fold(timed_events(DIAMOND, SECONDS)).outputs
+    return [results[step] for step in steps]
 
 
 PINNED = DIAMOND.with_pin(1, fold(timed_events(DIAMOND, SECONDS)).steps[1].output)

@@ -1,0 +1,230 @@
+"""Which output a step takes over, and which it never does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+import pytest
+from worker_cases import played
+from workflow_cases import workflow_of
+
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.continuation import continuation
+from conductor.engine.known_outputs import KnownOutputs, OutputArchive
+from conductor.engine.schedule import blast_radius
+from conductor.errors import WorkerError
+from conductor.runs.state import RunState
+from conductor.values.messages import Completion, Request, Sampling
+from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
+
+RUNS = count(1)
+
+
+@dataclass
+class Answering:
+    """Gives the answers in turn, None: it is out of order; then numbers them."""
+
+    name: str = "alpha"
+    answers: Sequence[Completion | None] = ()
+    model: str = "m"
+    defaults: Sampling = Sampling()
+    requests: list[Request] = field(default_factory=list)
+
+    @property
+    def card(self) -> WorkerCard:
+        return WorkerCard(
+            name=self.name, kind="simulated", strengths="s", model=self.model, sampling=self.defaults
+        )
+
+    async def stream(self, request: Request) -> AsyncIterator[Completion]:
+        self.requests.append(request)
+        turn = len(self.requests) - 1
+        answer = self.answers[turn] if turn < len(self.answers) else Completion(f"{self.name} {turn + 1}")
+        if answer is None:
+            raise WorkerError(f"{self.name} is out of order.")
+        yield answer
+
+
+async def ran(workflow: Workflow, pool: Pool, *before: RunState) -> RunState:
+    """The next run, after runs that are given newest first."""
+    return await played(workflow, pool, outputs=KnownOutputs.of(*before), run=f"run {next(RUNS)}")
+
+
+def texts(state: RunState) -> list[str]:
+    return [step.text for step in state.steps]
+
+
+# -- no answer ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        Completion(""),
+        Completion(" \n\t"),
+        Completion("\u00a0\u3000"),
+        Completion("\u200b"),
+        Completion("\ufeff"),
+        Completion("\u200d\u2060 \u00ad"),
+        Completion("\u2800\u3164"),
+        Completion("\x00\x1b"),
+        Completion("", reasoning="Let me think."),
+        Completion("", reasoning="Let me", finish_reason="length"),
+        Completion("", finish_reason="length"),
+    ],
+)
+async def test_an_answer_that_is_none_is_never_taken_over(nothing: Completion) -> None:
+    alpha = Answering(answers=[nothing])
+    pool, workflow = Pool(workers=(alpha,)), workflow_of(())
+    first = await ran(workflow, pool)
+    assert first.steps[0].status == "empty"
+    second = await ran(workflow, pool, first)
+    assert (texts(second), len(alpha.requests)) == (["alpha 2"], 2)
+    assert texts(await ran(workflow, pool, second, first)) == ["alpha 2"]
+    assert len(alpha.requests) == 2
+
+
+@pytest.mark.parametrize("text", [".", "\u200b0", "\u0301", "👍", "-", "\u2028x", "\ufffd"])
+async def test_an_answer_of_a_single_sign_is_one(text: str) -> None:
+    alpha = Answering(answers=[Completion(text)])
+    pool, workflow = Pool(workers=(alpha,)), workflow_of(())
+    first = await ran(workflow, pool)
+    assert first.steps[0].status == "finished"
+    assert (await ran(workflow, pool, first)).steps[0].reused
+
+
+# -- what stood in -----------------------------------------------------------------------------------
+
+
+def ruled(rule: OnFailure | None) -> Workflow:
+    return workflow_of(()).with_on_failure(0, rule)
+
+
+@pytest.mark.parametrize("of", ["the step", "the pool"])
+async def test_a_rerun_calls_the_steps_own_worker_after_a_fallback(of: str) -> None:
+    alpha, beta = Answering(answers=[None]), Answering("beta")
+    worker = alpha if of == "the step" else FallbackWorker(alpha, beta)
+    pool = Pool(workers=(worker, beta))
+    workflow = ruled(OnFailure(fallback="beta") if of == "the step" else None)
+    first = await ran(workflow, pool)
+    assert (texts(first), first.outputs[0].instead_of) == (["beta 1"], "alpha")
+    bound = BoundWorkflow.of(workflow, query="why?", pool=pool)
+    assert blast_radius(workflow, bound, KnownOutputs.of(first)).runs == {0}
+    second = await ran(workflow, pool, first)
+    assert (texts(second), len(alpha.requests), len(beta.requests)) == (["alpha 2"], 2, 1)
+    assert texts(await ran(workflow, pool, second, first)) == ["alpha 2"]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_kept"),
+    [
+        (lambda pool, workflow: (pool, workflow), True),
+        (lambda pool, workflow: (pool, workflow.with_gate(0)), True),
+        (lambda pool, workflow: (with_beta(pool, model="another"), workflow), False),
+        (lambda pool, workflow: (with_beta(pool, defaults=Sampling(temperature=1)), workflow), False),
+        (lambda pool, workflow: (pool, workflow.with_on_failure(0, OnFailure(fallback="beta"))), False),
+        (lambda pool, workflow: (pool, workflow.with_on_failure(0, OnFailure(keep=True))), False),
+        (lambda pool, workflow: (pool, workflow.with_on_failure(0, None)), False),
+        (lambda pool, workflow: (pool, workflow.with_instruction(0, "Another.")), False),
+    ],
+)
+async def test_a_rule_that_keeps_it_takes_over_what_just_this_fallback_gave(
+    change: Callable[[Pool, Workflow], tuple[Pool, Workflow]], is_kept: bool
+) -> None:
+    pool = Pool(workers=(Answering(answers=[None]), Answering("beta")))
+    workflow = ruled(OnFailure(fallback="beta", keep=True))
+    first = await ran(workflow, pool)
+    second = await ran(*reversed(change(pool, workflow)), first)
+    assert (texts(second) == ["beta 1"]) == is_kept
+    assert second.steps[0].reused == is_kept
+
+
+def with_beta(pool: Pool, **changes: object) -> Pool:
+    alpha, beta = pool.workers
+    assert isinstance(beta, Answering)
+    return Pool(workers=(alpha, replace(beta, **changes)))  # type: ignore[arg-type]
+
+
+async def test_another_model_under_the_fallbacks_name_gives_no_output_of_the_old_one() -> None:
+    pool = Pool(workers=(Answering(answers=[None, None]), Answering("beta")))
+    workflow = ruled(OnFailure(fallback="beta", keep=True))
+    first = await ran(workflow, pool)
+    other = Answering("beta", answers=[Completion("of another model")], model="another")
+    second = await ran(workflow, Pool(workers=(pool.workers[0], other)), first)
+    assert (texts(second), second.outputs[0].fingerprint != first.outputs[0].fingerprint) == (
+        ["of another model"],
+        True,
+    )
+
+
+async def test_an_equal_step_never_takes_what_stood_in() -> None:
+    alpha, beta = Answering(answers=[None]), Answering("beta")
+    pool = Pool(workers=(alpha, beta))
+    first = await ran(ruled(OnFailure(fallback="beta", keep=True)), pool)
+    own = await ran(workflow_of((), worker="beta"), pool, first)
+    assert texts(own) == ["beta 2"], "its own call, which is not in place of another worker"
+
+
+async def test_a_run_that_waited_at_a_gate_goes_on_with_what_stood_in() -> None:
+    alpha, beta = Answering(answers=[None]), Answering("beta")
+    pool = Pool(workers=(alpha, beta))
+    step = Step(instruction="Do it.", worker="alpha", on_failure=OnFailure(fallback="beta"))
+    last = Step(instruction="Say it.", worker="beta", access=(0,), gate=True)
+    workflow = Workflow.of([step, last])
+    paused = await ran(workflow, pool)
+    assert paused.status == "paused"
+    scope = continuation(paused, workflow)
+    reusable = KnownOutputs.of(paused)
+    done = await played(workflow, pool, outputs=reusable, scope=scope, run="on")
+    assert (done.steps[0].reused, texts(done), len(alpha.requests)) == (True, ["beta 1", "beta 2"], 1)
+
+
+async def test_the_request_of_a_fallback_is_shown_as_it_was_sent() -> None:
+    alpha = Answering(answers=[None], defaults=Sampling(temperature=0.2))
+    beta = Answering("beta", defaults=Sampling(temperature=0.9))
+    pool = Pool(workers=(alpha, beta))
+    workflow = ruled(OnFailure(fallback="beta", keep=True))
+    first = await ran(workflow, pool)
+    assert first.steps[0].request == beta.requests[0]
+    assert (await ran(workflow, pool, first)).steps[0].request == beta.requests[0]
+
+
+# -- whose -------------------------------------------------------------------------------------------
+
+
+async def test_an_archive_gives_each_output_to_one_step_and_says_that_it_is_another_ones() -> None:
+    alpha = Answering()
+    pool, one = Pool(workers=(alpha,)), Step(instruction="Do it.", worker="alpha")
+    first = await ran(Workflow.of([one, one]), pool)
+    reusable = KnownOutputs(archive=OutputArchive(first.outputs.values()))
+    third = await played(Workflow.of([one, one, one]), pool, outputs=reusable, run="on")
+    # Styles that say which step is the last one tell the last from the others.
+    assert texts(third) == ["alpha 1", "alpha 3", "alpha 2"]
+    equal = "reused from an equal step"
+    assert [step.reuse for step in third.steps] == [equal, None, equal]
+    assert third.steps[2].reuse_origin == f"{equal}, step 2 of run {first.run[:8]}"
+
+
+async def test_the_newest_of_several_own_outputs_counts() -> None:
+    alpha = Answering()
+    pool, workflow = Pool(workers=(alpha,)), workflow_of(())
+    first = await ran(workflow, pool)
+    second = await played(workflow, pool, run="again")
+    assert texts(await ran(workflow, pool, second, first)) == texts(second) == ["alpha 2"]
+
+
+async def test_an_output_of_an_earlier_version_is_not_taken_over_and_the_forecast_says_so() -> None:
+    alpha = Answering()
+    pool, workflow = Pool(workers=(alpha,)), workflow_of(())
+    first = await ran(workflow, pool)
+    old = first.outputs[0].model_copy(update={"fingerprint": "0" * 64})
+    reusable = KnownOutputs.of(replace(first, steps=(replace(first.steps[0], output=old),)))
+    radius = blast_radius(workflow, BoundWorkflow.of(workflow, query="why?", pool=pool), reusable)
+    assert (radius.runs, radius.outdated) == ({0}, {0})
+    assert texts(await played(workflow, pool, outputs=reusable, run="on")) == ["alpha 2"]
