@@ -16,11 +16,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from conductor.errors import DataError
+from conductor.text.equality.choice import LETTERS
 from conductor.text.final_answer import ASK
 from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import Value
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _one_or_more(value: object) -> object:

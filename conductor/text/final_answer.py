@@ -1,15 +1,12 @@
-"""The answer that a response ends with, and when two answers are the same one. Pure.
+"""The answer that a response ends with. Pure.
 
 Reads what models are commonly asked to write: a last `\\boxed{...}`, a last "Answer: ..." line, a sentence
-"the answer is ...". Knows neither questions nor right answers.
+"the answer is ...". Knows neither questions nor right answers, and not which answers are the same.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 
 from conductor.text.thoughts import answer_in_full
 
@@ -22,7 +19,7 @@ _WORDS = (
 ANSWER_LINE = re.compile(
     r"^[^\w\n]*(?:\d{1,3}[.)][^\w\n]*)?(?:text(?:bf)?\{)?(?:the |my )?"
     rf"(?:final |correct |right |best |最终|最終|正确|故)?(?:{_WORDS}|choice|选|選)"
-    r"[^\w\n]*?[:：=—|][*_}\s]*([^*_}\s].*)",
+    r"[^\w\n<>!≤≥≠≈]*?[:：=—|](?:\*{1,3}|\s*\*{2,3}(?=\s))?[}\s]*([^}\s].*)",
     re.IGNORECASE | re.MULTILINE,
 )
 ANSWER_SENTENCE = re.compile(
@@ -36,21 +33,8 @@ _FENCED = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re
 _BEHIND = re.compile(r"(?:です)?。.*|(?:\.|\$) *I hope .*")
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _BRACE = re.compile(r"[{}]")
-_CHOICE = re.compile(r"^\(?([A-Za-z])\)?(?:[.:)]\s.*|\))?$", re.DOTALL)
-_MARKS = re.compile(
-    r"[$€£¥₹]|\\left(?=[(\[])|\\right(?=[)\]])|\\[,;! ]|\\\$|\\%|[*_`]"
-    r"|\\(?:text(?:bf|it|rm|sf|tt|normal)?|math(?:rm|bf|it|sf|tt)|operatorname|emph)\{([^{}]*)\}"
-)
-_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[-+]?\d{1,3})?", re.IGNORECASE)
-_FRACTION = re.compile(r"([-+]?)(?:(\d{1,30})\s+)?(\d{1,30})\s*/\s*(\d{1,30})")
-_WRITTEN_FRACTION = re.compile(r"\\[dt]?frac\s*(?:\{\s*(\d{1,30})\s*\}|(\d))\s*(?:\{\s*(\d{1,30})\s*\}|(\d))")
-_POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_POWER = re.compile(f"[{''.join(map(chr, _POWERS))}]+")
-_GROUPS = re.compile(
-    r"(?<![\d.,'’])(?:(\d{1,3}(?:[ '’]\d{3})+|\d{1,3}(?:\.\d{3})+(?=,\d))(?:,(\d+))?"
-    r"|(\d{1,2}(?:,\d{2})+,\d{3}))(?!,?\d)"
-)
-_LONGEST_NUMBER = 60
+_OPENED = re.compile(r"[^\w\n]*?(\*{1,3})(?=\w)")
+_EMPHASIZED = re.compile(r"(\*{1,3})([^*]+)\1\Z")
 
 ENDING = 20_000
 """A response's last characters, in which its answer is looked for."""
@@ -88,71 +72,20 @@ def final_answer(response: str) -> str:
             return boxed.strip()
         if tagged := _TAGGED.findall(text):
             return _bare(tagged[-1])
-        for pattern in (ANSWER_LINE, ANSWER_SENTENCE):
-            if matches := pattern.findall(text):
-                within = ANSWER_SENTENCE.findall(matches[-1])
-                return _bare(within[-1] if within else matches[-1])
+        if (labelled := labelled_answer(text)) is not None:
+            return labelled
     return _bare(last.removeprefix("#### "))
 
 
-def comparable(answer: str) -> str:
-    """Text that is equal for two answers that are one: a number by its value, a choice by its letter, words
-    without case, widths and punctuation at their ends.
-
-    Whole numbers, decimals and fractions are values; a percent sign, marks of currency and of mathematics are
-    left out. "B", "(b)" and "B) Paris" are the choice b. Brackets around several things stay: (0, 1) is not
-    [0, 1].
-    """
-    text = unmarked(answer)
-    if (value := number_in(text.rstrip(".").removesuffix("%").strip())) is not None:
-        return str(value)
-    if choice := _CHOICE.match(text):
-        return choice[1].casefold()
-    words = " ".join(text.casefold().split()).strip(" .,;:!?\"'“”‘’" + ("" if "," in text else "()[]"))
-    return re.sub(r"^(?:the|an?) (?=\S)", "", words)
-
-
-def unmarked(text: str) -> str:
-    """The folded text without the marks of mathematics, of Markdown and of currencies."""
-    text = folded(text)
-    for _ in range(2):  # A mark of a font may stand within another.
-        text = _MARKS.sub(lambda match: match[1] or "", text)
-    return text.strip()
-
-
-def folded(text: str) -> str:
-    """The text in one way of writing: widths, minus signs, powers ("m²" is "m^2"), fractions ("1½" and
-    `1\\frac12` are "1 1/2"), and numbers whose thousands are set apart by spaces, apostrophes or dots before
-    a decimal comma, or in India's groups. A comma or dot that could be either is read as in English.
-    """
-    text = _POWER.sub(lambda match: f"^{match[0].translate(_POWERS)}", text)
-    text = "".join(f" {each}" if "VULGAR" in unicodedata.name(each, "") else each for each in text)
-    text = unicodedata.normalize("NFKC", text).replace("⁄", "/").replace("−", "-").replace("{,}", ",")
-    text = _WRITTEN_FRACTION.sub(lambda match: f" {match[1] or match[2]}/{match[3] or match[4]}", text)
-    text = re.sub(r"(?<![^\s=(])([-+]) (?=\d+/\d)", r"\1", text)
-    return _GROUPS.sub(_ungrouped, text).strip()
-
-
-def _ungrouped(number: re.Match[str]) -> str:
-    whole = re.sub(r"\D", "", number[1] or number[3])
-    return whole if number[2] is None else f"{whole}.{number[2]}"
-
-
-def number_in(text: str) -> Fraction | None:
-    """The value of a text that is one number and nothing else; None for any other text."""
-    text = folded(text)
-    if fraction := _FRACTION.fullmatch(text):
-        sign, whole, top, bottom = fraction.groups()
-        if not int(bottom):
-            return None
-        value = Fraction(int(top), int(bottom)) + int(whole or 0)
-        return -value if sign == "-" else value
-    if not text or len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
-        return None
-    try:
-        return Fraction(Decimal(text.replace(",", "")))
-    except InvalidOperation:
-        return None
+def labelled_answer(text: str) -> str | None:
+    """The answer of the last "Answer:" line, else of the last sentence with "the answer is", else None."""
+    for pattern in (ANSWER_LINE, ANSWER_SENTENCE):
+        if matches := list(pattern.finditer(text)):
+            match = matches[-1]
+            within = ANSWER_SENTENCE.findall(match[1])
+            opened = _OPENED.match(match[0])
+            return _bare(within[-1] if within else match[1], opened="**" if opened is None else opened[1])
+    return None
 
 
 def _last_boxed(response: str) -> str | None:
@@ -168,7 +101,20 @@ def _last_boxed(response: str) -> str | None:
     return None if last < 0 else response[last:ends]
 
 
-def _bare(line: str) -> str:
-    line = _BEHIND.sub("", line.strip().strip("*").strip().removesuffix(NOT_CHECKED))
-    line = line.rstrip(" |").removesuffix(".").strip()
+def _bare(line: str, opened: str = "**") -> str:
+    """The line without the end of a table's row, of a sentence or of JSON, and without emphasis of all of it,
+    which may begin before it with the mark `opened`.
+    """
+    line = _BEHIND.sub("", _unemphasized(line, opened).removesuffix(NOT_CHECKED))
+    line = line.rstrip().removesuffix("|") if line.count("|") % 2 else line
+    line = line.rstrip()
+    line = _unemphasized(line if line.endswith("..") else line.removesuffix("."), opened)
     return line.rstrip("}").strip('"') if line.endswith("}") and "{" not in line else line
+
+
+def _unemphasized(line: str, opened: str) -> str:
+    line = line.strip()
+    if line.endswith(opened) and line.count(opened) % 2:
+        line = line.removesuffix(opened)
+    emphasized = _EMPHASIZED.match(line)
+    return line.strip() if emphasized is None else emphasized[2].strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conductor.text.final_answer import ANSWER_LINE, ANSWER_SENTENCE, NO_ANSWER, NOT_CHECKED, without_ask
+from conductor.text.final_answer import NO_ANSWER, labelled_answer, without_ask
 
 if TYPE_CHECKING:
     from conductor.values.messages import Request
@@ -71,9 +71,7 @@ def answer_in(response: str) -> str | None:
     """
     if SeenStep(0, "", response).refused:
         return None
-    if lines := ANSWER_LINE.findall(response):
-        return str(lines[-1]).rstrip().rstrip("*").strip().removesuffix(NOT_CHECKED)
-    if sentences := ANSWER_SENTENCE.findall(response):
-        return str(sentences[-1]).strip().removesuffix(".").strip().removesuffix(NOT_CHECKED)
+    if (answer := labelled_answer(response)) is not None:
+        return answer
     lines = response.strip().splitlines()
     return lines[0].strip() if len(lines) == 1 and len(lines[0]) <= 200 else None

@@ -18,8 +18,10 @@ from conductor.planner.parsing.parse import parse
 from conductor.planner.planner import check_query
 from conductor.planner.rule_planner import rule_for
 from conductor.text.bounded_value import json_value
+from conductor.text.equality.amount import number_in
+from conductor.text.equality.same_answer import comparable
 from conductor.text.excerpt import excerpt, last_line
-from conductor.text.final_answer import comparable, final_answer, number_in
+from conductor.text.final_answer import final_answer
 from conductor.text.json_text import joined
 from conductor.text.quotation import located
 from conductor.text.thoughts import ThoughtReader, read_thoughts

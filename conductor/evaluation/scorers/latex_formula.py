@@ -15,7 +15,8 @@ from conductor.evaluation.score import Score
 from conductor.limited.command import python
 from conductor.limited.supervisor import Limits
 from conductor.limited.warm import WarmProcesses
-from conductor.text.final_answer import comparable, final_answer
+from conductor.text.equality.same_answer import same
+from conductor.text.final_answer import final_answer
 
 LIMITS = Limits(seconds=60.0, memory=2 * 1024**3)
 """The seconds are those of one answer, on a busy machine."""
@@ -72,22 +73,22 @@ _PROCESSES = WarmProcesses(COMMAND, limits=LIMITS)
 async def mathematics(response: str, item: Item) -> Score:
     """Whether the answer is the same formula as one of the targets. Raises as `WarmProcesses.ask`."""
     answer = final_answer(response)
-    if comparable(answer) in {comparable(target) for target in item.target}:
-        return Score.of(bool(answer), answer)
     if not answer:
         return Score.no_answer(answer, "the response is empty, or declines to answer")
+    if any(same(answer, target) for target in item.target):
+        return Score.of(True, answer)
     if all(_other_base(answer, target) for target in item.target):
         return Score.of(False, answer, reason="the number is written in another base")
     if _PROSE.search(answer) and not re.search(r"[\d\\$=]", answer):
         return Score.no_answer(answer, "the answer is no formula")
     reply = await _PROCESSES.ask(asked_of(answer, item))
-    same = json.loads(reply) if reply else "lost"
-    if same is None:
+    verdict = json.loads(reply) if reply else "lost"
+    if verdict is None:
         return Score.no_answer(answer, "the answer is no formula")
-    if isinstance(same, str):
-        reason = "its comparison took too long" if same == "late" else "its comparison ended its process"
+    if isinstance(verdict, str):
+        reason = "its comparison took too long" if verdict == "late" else "its comparison ended its process"
         return Score(verdict="unjudged", answer=answer[:2_000], reason=reason)
-    return Score.of(same, answer)
+    return Score.of(verdict, answer)
 
 
 def _other_base(answer: str, target: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from conductor.errors import DataError
-from conductor.evaluation.items import LETTERS, Item
+from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
 from conductor.evaluation.scorers import scorer_named
 from conductor.evaluation.scorers.text import contains, exact, flexible, number
+from conductor.text.equality.choice import LETTERS
 from conductor.text.final_answer import ANSWER_LINE, final_answer
 
 _TEXT: Mapping[str, Callable[[str, Item], Score]] = {

@@ -16,9 +16,10 @@ from typing import Any
 
 from conductor.errors import DataError
 from conductor.evaluation.data_file import items_of
-from conductor.evaluation.items import LETTERS, DataSet
+from conductor.evaluation.items import DataSet
 from conductor.evaluation.rows import rows_of
 from conductor.evaluation.sets import programs
+from conductor.text.equality.choice import LETTERS
 from conductor.text.final_answer import final_answer
 
 MAX_LINE = 200_000_000

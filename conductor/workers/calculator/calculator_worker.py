@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from conductor.errors import FormatError, QueryError
-from conductor.text.final_answer import number_in
+from conductor.text.equality.amount import number_in
 from conductor.values.messages import Completion, Delta, Request
 from conductor.workers.calculator.arithmetic import written
 from conductor.workers.calculator.formula import formula_in, value_of

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
-from typing import Any
 
 from conductor.errors import FormatError
+from conductor.text.equality.units import pint_unit, registry
 from conductor.workers.calculator.arithmetic import written
 
 _UNIT = r"([A-Za-zµ]{1,20}(?:\^[23])?(?:/[A-Za-z]{1,20}(?:\^[23])?)?)"
@@ -53,7 +52,7 @@ def converted(text: str) -> Sequence[str] | None:
 
     number = Fraction(1) if amount[0].isalpha() else Fraction(amount.replace(",", ""))
     try:
-        exact = _registry().Quantity(number, _unit(source)).to(_unit(target)).magnitude
+        exact = registry().Quantity(number, pint_unit(source)).to(pint_unit(target)).magnitude
     except pint.UndefinedUnitError:
         return None
     except pint.DimensionalityError:
@@ -61,18 +60,6 @@ def converted(text: str) -> Sequence[str] | None:
     value = written(exact)
     value = f"{written(float(exact)) if '/' in value else value} {target}"
     return [f"{written(number)} {source} = {value}", f"Answer: {value}"]
-
-
-@cache
-def _registry() -> Any:
-    import pint  # noqa: PLC0415
-
-    return pint.UnitRegistry(non_int_type=Fraction, autoconvert_offset_to_baseunit=True)
-
-
-def _unit(name: str) -> Any:
-    is_unit = re.split(r"[\^/]", name)[0] in _registry()
-    return _registry().parse_units((name if is_unit else name.lower()).replace("^", "**"))
 
 
 def dated(text: str) -> Sequence[str] | None:

@@ -1,17 +1,18 @@
 """The worker `vote`: the response whose answer most of the visible responses give, unchanged.
 
 Source: self-consistency (Wang et al., 2022): a plurality over final answers. Answers are compared as scorers
-compare them (`conductor.text.final_answer`). Knows no workflow.
+compare them (`conductor.text.equality`). Knows no workflow.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from conductor.errors import WorkerError
+from conductor.text.equality.choice import answer_of, choices_in
+from conductor.text.equality.same_answer import ballots
 from conductor.text.excerpt import excerpt
-from conductor.text.final_answer import comparable, final_answer
+from conductor.text.final_answer import final_answer
 from conductor.text.formatting import quantity
 from conductor.values.messages import NOTHING_USED, Completion, Request, SeenResponse
 from conductor.workers.protocol import WorkerCard
@@ -29,32 +30,30 @@ class VoteWorker:
 
     async def stream(self, request: Request) -> AsyncIterator[Completion]:
         """The winning response, its votes as reasoning. Raises `WorkerError` where no answer is visible."""
-        ballots = _ballots(request.seen)
-        if not ballots:
+        cast = _ballots(request)
+        if not cast:
             raise WorkerError("vote sees no answer; let its step read steps that answer the question.")
-        winner = max(ballots.values(), key=len)
-        yield Completion(
-            text=winner[0].response, reasoning=_votes(ballots, len(request.seen)), usage=NOTHING_USED
-        )
+        winner = max(cast, key=len)
+        reasoning = _votes(cast, len(request.seen))
+        yield Completion(text=winner[0].response, reasoning=reasoning, usage=NOTHING_USED)
 
 
-def _ballots(seen: Sequence[SeenResponse]) -> dict[str, list[SeenResponse]]:
+def _ballots(request: Request) -> list[list[SeenResponse]]:
     """The responses by their answer, in the order in which the answers were given first; a response that
     declines to answer has no vote.
     """
-    ballots: defaultdict[str, list[SeenResponse]] = defaultdict(list)
-    for response in seen:
-        if answer := comparable(final_answer(response.response)):
-            ballots[answer].append(response)
-    return ballots
+    choices = choices_in(request.query)
+    answers = [(answer_of(each.response, choices), each) for each in request.seen]
+    voters = [(answer, each) for answer, each in answers if answer]
+    return [[voters[at][1] for at in ballot] for ballot in ballots([answer for answer, _ in voters])]
 
 
-def _votes(ballots: Mapping[str, Sequence[SeenResponse]], voters: int) -> str:
+def _votes(cast: Sequence[Sequence[SeenResponse]], voters: int) -> str:
     """A line for each answer with its voters, and how many gave none."""
     lines = [
         f"{quantity(len(voted), 'vote')} for “{excerpt(final_answer(voted[0].response), 60)}”: "
         f"{', '.join(f'step {each.step + 1} ({each.worker})' for each in voted)}"
-        for voted in sorted(ballots.values(), key=len, reverse=True)
+        for voted in sorted(cast, key=len, reverse=True)
     ]
-    silent = voters - sum(map(len, ballots.values()))
+    silent = voters - sum(map(len, cast))
     return "\n".join([*lines, *([f"No answer from {quantity(silent, 'step')}."] if silent else [])])

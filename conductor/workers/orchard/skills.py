@@ -8,10 +8,9 @@ questions the generalist knows.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from conductor.text.final_answer import comparable
+from conductor.text.equality.same_answer import ballots, same
 from conductor.workers.orchard.countries import (
     Country,
     capital_country,
@@ -125,7 +124,7 @@ def checker(task: Task) -> Sequence[str]:
         return [f"Answer: {task.answers[-1].answer} (not checked)"]
     lines = [
         f"Verified: {each.source} answers the same."
-        if comparable(each.answer) == comparable(right)
+        if same(each.answer, right)
         else f"Correction: {each.source} answers {each.answer}. The right answer is {right}."
         for each in task.answers
     ]
@@ -148,9 +147,8 @@ def generalist(task: Task) -> Sequence[str]:
     if question is not None and chance("knows", task.query) < KNOWN_SHARE:
         return [musing, f"Answer: {question.answer}"]
     if task.answers:
-        votes = Counter(comparable(each.answer) for each in task.answers)
-        most = votes.most_common(1)[0][0]
-        return [musing, f"Answer: {next(e.answer for e in task.answers if comparable(e.answer) == most)}"]
+        most = max(ballots([each.answer for each in task.answers]), key=len)
+        return [musing, f"Answer: {task.answers[most[0]].answer}"]
     if question is None:
         return [NOT_KNOWN]
     return [musing, f"Answer: {int(chance('guess', task.query) * 90) + 10}"]

@@ -9,8 +9,9 @@ import pytest
 
 from conductor.errors import DataError
 from conductor.evaluation.data_file import column_map, item_of, read_data
-from conductor.evaluation.items import LETTERS, DataSet, Item
+from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.rows import MAX_LINE
+from conductor.text.equality.choice import LETTERS
 
 GOOD = {"id": "a", "input": "1 + 1?", "target": "2"}
 

@@ -10,7 +10,8 @@ from conductor.evaluation.scorers import score
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.rule_planner import plan_by_rules
-from conductor.text.final_answer import number_in, without_ask
+from conductor.text.equality.amount import number_in
+from conductor.text.final_answer import without_ask
 from conductor.values.messages import Message, Part, Request
 from conductor.workers.orchard.countries import capital_country, countries, named_countries
 from conductor.workers.orchard.families import FAMILIES

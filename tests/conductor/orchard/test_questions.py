@@ -21,7 +21,8 @@ from conductor.orchard import (
 )
 from conductor.orchard.questions import COMBINED, draw_slots, question
 from conductor.runs.events import StepFinished
-from conductor.text.final_answer import comparable, final_answer
+from conductor.text.equality.same_answer import comparable
+from conductor.text.final_answer import final_answer
 from conductor.workers.orchard.families import wordings
 from conductor.workers.orchard.reading import reading
 from conductor.workflow.model import Workflow

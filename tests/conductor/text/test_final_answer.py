@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading_work import growth, work
 
-from conductor.text.final_answer import ENDING, comparable, final_answer
+from conductor.text.equality.same_answer import comparable
+from conductor.text.final_answer import ENDING, final_answer
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,22 @@ from conductor.text.final_answer import ENDING, comparable, final_answer
         ("Paris\n\n", "Paris"),
         ("", ""),
         ("I looked.\nNo answer: I know nothing of that.", ""),
+        ("**Answer:**42", "42"),
+        ("**Answer: ** 42", "42"),
+        ("*Answer: 42*", "42"),
+        ("**The answer is 42.**", "42"),
+        ("Answer: **42**.", "42"),
+        ("Answer: A*", "A*"),
+        ("**Answer: A***", "A*"),
+        ("Answer: *args", "*args"),
+        ("Answer: __init__", "__init__"),
+        ("Answer: |x|", "|x|"),
+        ("| Answer | |x| |", "|x|"),
+        ("Answer: 0.333...", "0.333..."),
+        ("Answer: -5", "-5"),
+        ("Answer >= 5", "Answer >= 5"),
+        ("Answer ≠ 5", "Answer ≠ 5"),
+        ("The answer is not 5.", "not 5"),
     ],
 )
 def test_the_answer_of_a_response_is_found(response: str, answer: str) -> None:
@@ -99,50 +116,8 @@ def test_work_grows_with_the_length_of_a_hostile_response_up_to_what_is_read(pie
     assert longer <= 1.1 * longest
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("1,000", "1000"),
-        ("0.50", "1/2"),
-        ("$12.00", "12"),
-        ("25%", "25 %"),
-        ("\\frac{3}{4}", "0.75"),
-        ("-3", "\u22123".replace("\u2212", "-")),
-        ("(B)", "b"),
-        ("B) Paris", "B"),
-        ("C. Rome", "(c)"),
-        ("The Netherlands", "the netherlands."),
-        ("**Paris**", "Paris"),
-        ("\\text{east}", "East"),
-        ("1e3", "1000"),
-        ("\uff11\uff12", "12"),
-    ],
-)
-def test_two_ways_to_write_an_answer_are_one(one: str, other: str) -> None:
-    assert comparable(one) == comparable(other)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("1", "10"), ("A", "B"), ("Paris", "Lyon"), ("1/2", "2"), ("12", "12 apples"), ("1/0", "1"), ("", "0")],
-)
-def test_different_answers_stay_different(one: str, other: str) -> None:
-    assert comparable(one) != comparable(other)
-
-
 @given(st.text(max_size=200))
 def test_any_text_has_an_answer_on_one_line_that_can_be_compared(text: str) -> None:
     answer = final_answer(text)
     assert isinstance(comparable(answer), str)
     assert "\n" not in answer or "\\boxed" in text or "\\fbox" in text
-
-
-@given(
-    st.integers(-(10**20), 10**20), st.sampled_from(["{}", "{:,}", "{}.0", "${:,}", "**{}**", "{}.", " {} "])
-)
-def test_a_number_is_the_same_answer_however_it_is_written(number: int, form: str) -> None:
-    assert comparable(form.format(number)) == str(number)
-
-
-def test_a_number_of_a_thousand_digits_is_compared_as_text() -> None:
-    assert comparable("9" * 1000) == "9" * 1000

@@ -77,7 +77,7 @@ TEXTS: Mapping[str, Pairs] = {
         ("", "Lima", NONE),
     ),
     "flexible": (
-        ("Answer: 5 km", "5 m", RIGHT),
+        ("Answer: 5 km", "5 m", WRONG),
         ("Answer: 5000 m", "5 km", WRONG),
         ("Answer: 1.234,50 €", "1,234.5 euros", RIGHT),
         ("Answer: the result is 9.75", "9.8", RIGHT),
@@ -179,6 +179,9 @@ FORMULAS: Pairs = (
     ("\\boxed{\\frac{x^2-1}{x-1}}", "x+1", RIGHT),
     ("\\boxed{\\text{(B)}}", "\\text{(B)}", RIGHT),
     ("\\boxed{\\text{no solution}}", "\\text{no solution}", RIGHT),
+    ("\\boxed{x^2}", "x2", WRONG),
+    ("\\boxed{5!}", "5", WRONG),
+    ("\\boxed{\\text{evelyn}}", "\\text{Evelyn}", RIGHT),
     ("I do not know", "3", NONE),
     ("I think that it rises", "x^2", NONE),
     ("", "3", NONE),

@@ -1,0 +1,5 @@
+"""When two answers are the same one: the rules by which scorers, votes and choices compare them.
+
+`writing` folds ways of writing, `units` and `amount` read numbers, `same_answer` compares whole answers, and
+`choice` reads the letters of choices. Where a rule would have to guess, two answers differ.
+"""
