@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.values.output import Output
 from conductor.workflow.fingerprint import outline_of
 from conductor.workflow.matching import places_in
 from conductor.workflow.model import Workflow
+
+if TYPE_CHECKING:
+    # It loads the workers; the store reads this module and needs none.
+    from conductor.engine.bound_workflow import BoundWorkflow
 
 CallId = tuple[str, int]
 """The run and the step that an output was made in, which no two calls share."""

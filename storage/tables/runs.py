@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NotRequired, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Connection, exists, func, or_, select
@@ -270,15 +270,31 @@ def _earlier(connection: Connection, which: ColumnElement[bool], *, session: str
     newest = select(RUNS.c.id).where(which, _ORDINARY).order_by(RUNS.c.number.desc()).limit(_LOOKED_BACK)
     giving = or_(*(EVENTS.c.event.contains(f'{kind}"') for kind in _GIVING))
     ids = connection.scalars(newest).all()
-    query = select(EVENTS.c.event).where(EVENTS.c.run.in_(ids), giving).order_by(EVENTS.c.run, EVENTS.c.seq)
+    query = select(EVENTS.c.run, EVENTS.c.event).where(EVENTS.c.run.in_(ids), giving).order_by(EVENTS.c.seq)
+    rows = connection.execute(query).all()
     workflows: dict[str, Workflow] = {}
     outputs: dict[str, dict[int, Output]] = {run: {} for run in ids}
-    for event in fragments.read(connection, session, EVENT, connection.scalars(query).all()):
+    for row, event in zip(rows, _readable(connection, session, [row.event for row in rows]), strict=True):
         if isinstance(event, RunStarted):
-            workflows[event.run] = event.workflow
+            workflows[row.run] = event.workflow
         elif isinstance(event, StepFinished | StepReused | StepKept):
-            outputs[event.run][event.step] = event.output
+            outputs[row.run][event.step] = event.output
     return tuple(EarlierRun(workflows[run], outputs[run]) for run in ids if run in workflows)
+
+
+def _readable(connection: Connection, session: str, stored: Sequence[str]) -> Sequence[Event | None]:
+    """The events, None in the place of one that cannot be read: its step has no output to take over."""
+    try:
+        return fragments.read(connection, session, EVENT, stored)
+    except StorageError:
+        # One damaged event may not keep a session from being run.
+        if len(stored) == 1:
+            return [None]
+        half = len(stored) // 2
+        return [
+            *_readable(connection, session, stored[:half]),
+            *_readable(connection, session, stored[half:]),
+        ]
 
 
 def add_outputs(connection: Connection, now: float, session: str, outputs: Iterable[Output]) -> None:

@@ -81,9 +81,10 @@ class Consistency:
         for row in refers:
             self._referred.setdefault(row, where)
         if kind in _KEYS:
-            key = plain(" ".join(str(getattr(entry, name)) for name in _KEYS[kind].split()))
+            fields = [plain(str(getattr(entry, name))) for name in _KEYS[kind].split()]
+            key = fields[0] if len(fields) == 1 else repr(fields)
             if (kind, key) in self._rows:
-                raise _wrong(where, f"it is the second {kind} for {key[:60]!r}")
+                raise _wrong(where, f"it is the second {kind} for {fields[0][:60]!r}")
             self._rows[kind, key] = refers
         if isinstance(entry, RunEntry):
             self._statuses[entry.id] = (where, entry.status)

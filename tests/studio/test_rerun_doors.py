@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import sqlalchemy
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from property_cases import cases
@@ -25,6 +26,7 @@ from conductor.runs.state import RunState, fold
 from conductor.values.presets import Settings
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
+from storage.database.schema import EVENTS
 from storage.records import RequestSession
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import scored_cells
@@ -241,3 +243,19 @@ def test_a_session_that_the_api_began_is_rerun_as_any_other(bench: Workbench, wi
     bench.activities.wait(session)
     assert texts(ran(bench, session, wire))[:3] == SAMPLES
     assert len(wire.calls) == 4
+
+
+def test_a_damaged_event_costs_its_own_step_and_no_more(bench: Workbench, wire: Wire, url: str) -> None:
+    session = planned(bench, THREE)
+    ran(bench, session, wire)
+    (run,) = bench.store.runs.of_session(session)
+    damaged = EVENTS.c.event.contains("step_finished") & EVENTS.c.event.contains("sample 2")
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        torn = sqlalchemy.type_coerce('{"type":"step_finished","torn', sqlalchemy.Text)
+        connection.execute(EVENTS.update().where(EVENTS.c.run == run.id, damaged).values(event=torn))
+    engine.dispose()
+    bench.running.start(session)
+    bench.activities.wait(session)
+    state = bench.state(bench.store.runs.of_session(session)[0])
+    assert texts(state)[:3] == SAMPLES, "the output is stored apart from the event"

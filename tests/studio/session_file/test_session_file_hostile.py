@@ -91,7 +91,7 @@ def test_hostile_files_cost_little() -> None:
         ({"ratings": [{"run": "gone", "thumbs": "up", "rated_at": 1.0}]}, "the run 'gone'"),
         ({"events": [DELTA]}, "the run 'run'"),
         ({"revisions": [REVISION, REVISION]}, "it is the second revision for 'r'"),
-        ({"outputs": [OUTPUT, OUTPUT]}, "it is the second output for 'f run 0'"),
+        ({"outputs": [OUTPUT, OUTPUT]}, "it is the second output for 'f'"),
         ({**RIGHT, "events": [{**DELTA, "seq": 1}, DELTA]}, "event 0 of the run 'run' comes after 1"),
         ({**RIGHT, "events": [DELTA, DELTA]}, "comes after"),
         ({**RIGHT, "events": [{**DELTA, "seq": -1}]}, "comes after"),
