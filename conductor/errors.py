@@ -4,6 +4,14 @@ A message names the thing, what is wrong and what to do; `step` is 0-based and N
 the error concerns no single step. This module knows no other module of the project.
 """
 
+import errno
+from socket import gaierror
+
+NO_CONNECTION, TIMED_OUT = "no connection", "timed out"
+"""Outages without a status of HTTP."""
+
+_UNREACHABLE = (None, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN)
+
 
 class ConductorError(Exception):
     """Base of all errors that are shown to a user as one sentence, without a traceback."""
@@ -53,7 +61,35 @@ class PoolError(ConductorError):
 
 
 class WorkerError(ConductorError):
-    """A worker could not give an answer. Raised by workers; the engine turns it into an event."""
+    """A worker could not give an answer. Raised by workers; the engine turns it into an event.
+
+    `outage` names in a word or two why its server gave none ("503", "no connection"), so that the same
+    request may have an answer later; None if the request, the answer or the worker's program is at fault.
+    """
+
+    outage: str | None
+
+    def __init__(self, message: str, *, outage: str | None = None) -> None:
+        super().__init__(message)
+        self.outage = outage
+
+
+def outage_of(error: BaseException) -> str | None:
+    """The outage that an error of any kind reports: a worker's own, or that of the system's error behind it;
+    None if nothing shows that a server was not reached.
+    """
+    if isinstance(error, WorkerError):
+        return error.outage
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, TimeoutError):
+            return TIMED_OUT
+        # A library of connections may raise the system's error without its number.
+        unreachable = type(cause) is OSError and cause.errno in _UNREACHABLE
+        if unreachable or isinstance(cause, ConnectionError | gaierror):
+            return NO_CONNECTION
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return None
 
 
 class LimitedProcessError(WorkerError):

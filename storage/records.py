@@ -219,7 +219,7 @@ class EvaluationRecord(Value):
     ended_at: float | None
     """None while it goes on or where its process died."""
     reason: str | None
-    """Why it was stopped before its end."""
+    """Why it was stopped before its end, or what of it has no verdict."""
 
 
 class EvaluationSize(Value):
@@ -230,7 +230,7 @@ class EvaluationSize(Value):
     sessions: int
     """Cells that were started."""
     scored: int
-    """Cells with a score."""
+    """Cells with a score, but those that an outage left unanswered."""
 
 
 class CellRecord(Value):
@@ -248,6 +248,11 @@ class CellRecord(Value):
     """The session."""
     result: CellResult | None
     """None until it was scored."""
+
+    @property
+    def open(self) -> bool:
+        """Whether it has no verdict, so that a resumed evaluation goes on with it."""
+        return self.result is None or not self.result.score.is_known
 
 
 class SessionFilter(Value):

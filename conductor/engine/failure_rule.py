@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
-from conductor.errors import WorkerError
+from conductor.errors import WorkerError, outage_of
 from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought, Usage
 from conductor.values.output import StandIn
 from conductor.workers.pool.fallback import for_fallback
@@ -22,14 +22,16 @@ from conductor.workflow.on_failure import OnFailure
 class _Try:
     """The items of one call of a worker.
 
-    `failure` is set where it gave no answer; `refused`: it cannot give one to such a request. `characters` is
-    how many it gave that count, `attempts` how often its endpoint was called before the last time.
+    `failure` is set where it gave no answer, with the `outage` that is to blame; `refused`: it cannot give
+    one to such a request. `characters` is how many it gave that count, `attempts` how often its endpoint was
+    called before the last time.
     """
 
     def __init__(self, worker: Worker, request: Request) -> None:
         self.worker = worker
         self.request = request
         self.failure: str | None = None
+        self.outage: str | None = None
         self.refused = False
         self.characters = 0
         self.attempts = 0
@@ -48,9 +50,9 @@ class _Try:
                         return
             self.failure = str(unended(card.name))
         except WorkerError as error:
-            self.failure = str(error)
+            self.failure, self.outage = str(error), error.outage
         except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only
-            self.failure = str(fault(card.name, error))
+            self.failure, self.outage = str(fault(card.name, error)), outage_of(error)
 
     def _count(self, item: StreamItem) -> None:
         if isinstance(item, Retried):
@@ -80,7 +82,7 @@ async def answered(
         if own.failure is None:
             return
         if stopped():
-            raise WorkerError(own.failure)
+            raise WorkerError(own.failure, outage=own.outage)
         if own.refused:
             break
         attempts += own.attempts + 1
@@ -89,7 +91,7 @@ async def answered(
             yield Retried(attempt=attempts, message=own.failure, seconds=pause, withdrawn=own.characters)
             await asyncio.sleep(pause)
     assert own.failure is not None, "a rule makes at least one call"
-    failure = own.failure
+    failure, outage = own.failure, own.outage
     if rule.fallback is not None:
         other = pool[rule.fallback]
         yield StandIn(reason=failure, fallback=rule.fallback)
@@ -100,11 +102,12 @@ async def answered(
         if second.failure is None:
             return
         failure = f"{failure} The step's fallback {rule.fallback} failed, too: {second.failure}"
+        outage = outage or second.outage
         if second.characters and rule.output is not None and not stopped():
             yield Retried(
                 attempt=second.attempts + 1, message=second.failure, seconds=0, withdrawn=second.characters
             )
     if rule.output is None or stopped():
-        raise WorkerError(failure)
+        raise WorkerError(failure, outage=outage)
     yield StandIn(reason=failure, fallback=rule.fallback, text=True)
     yield Completion(rule.output, usage=Usage())

@@ -362,13 +362,13 @@ class WorkflowRun:
             if self._cancelled or self._crossed_inside(call):
                 self._step_cancelled(call)
             else:
-                self._step_failed(call, str(error))
+                self._step_failed(call, str(error), outage=error.outage)
         except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only
-            message = str(fault(worker.card.name, error))
+            failure = fault(worker.card.name, error)
             if self._cancelled:
                 self._step_cancelled(call)
             else:
-                self._step_failed(call, message)
+                self._step_failed(call, str(failure), outage=failure.outage)
         else:
             return self._step_finished(call, completion)
         finally:
@@ -490,11 +490,13 @@ class WorkflowRun:
         call.room.settle(completion.usage, answer=completion.written)
         return self._launch(self._schedule.done(call.step), task=call.task)
 
-    def _step_failed(self, call: _Call, message: str) -> None:
+    def _step_failed(self, call: _Call, message: str, *, outage: str | None = None) -> None:
         if self._over:
             return
         seconds = self._record.now() - call.started_at
-        self._record.emit(StepFailed, step=call.step, message=message, usage=Usage(), seconds=seconds)
+        self._record.emit(
+            StepFailed, step=call.step, message=message, outage=outage, usage=Usage(), seconds=seconds
+        )
         self._lost.add(call.step)
         del self._calls[call.step]
         self._block_readers(call.step)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from conductor.errors import DataError
-from conductor.evaluation.evaluation_table import Cell, rate_of, shares_of, verdicts_of
+from conductor.evaluation.evaluation_table import Cell, verdicts_of
+from conductor.evaluation.known_answers import Answers, rate_of, shares_of
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.statistics import PairedDifference, Rate, paired_difference, with_holm
 
@@ -54,7 +55,7 @@ def compare_evaluations(
     )
 
 
-def _by_planner(cells: Iterable[Cell]) -> dict[str, dict[int, dict[int, bool]]]:
+def _by_planner(cells: Iterable[Cell]) -> dict[str, Answers]:
     own: defaultdict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         own[cell.planner].append(cell)

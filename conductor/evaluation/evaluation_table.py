@@ -6,26 +6,33 @@ Knows items, cells and statistics; knows no store. Unknown figures are None and 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from types import MappingProxyType
 from typing import TypeVar
 
-from conductor.baselines.named import WORKER
 from conductor.evaluation.items import Item
+from conductor.evaluation.known_answers import (
+    Answers,
+    Differences,
+    Place,
+    best_of_workers,
+    missing_of,
+    rate_of,
+)
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.spec import CellResult, FittedOn
 from conductor.evaluation.statistics import (
+    Bounds,
     Interval,
     PairedDifference,
     Rate,
     entropy,
-    paired_difference,
     pass_at,
-    rate,
+    possible_signs,
     with_holm,
 )
-from conductor.evaluation.statistics.sequential import sequential_difference
 from conductor.values.messages import NOTHING_USED, Usage, Value
 from conductor.workers.computed import COMPUTED_NAMES
 
@@ -52,12 +59,14 @@ class Cell(Value):
 @dataclass(frozen=True)
 class PlannerRow:
     """A planner's figures: means are over cells in which they are known. `rate` is of the answers that are
-    known to be right or not, which an answer without the judge's verdict is not; None before there is one.
-    `difference` is its accuracy minus that of the first planner, by question; None for the first itself.
-    `pass_at` has for k the probability that one of k answers is right, where questions have several.
-    `judging_tokens` and `judging_cost` are of the answers that were judged. A computed row has no figures of
-    its own. Of a planner that was fitted, `seen` counts the questions that it was fitted on, which are no
-    test of it, and `unseen` is its rate on the others; both are None for every other planner.
+    known to be right or not, which an answer without the judge's verdict is not, nor one that an outage
+    prevented; None before there is one. `questions_asked` have such an answer or not, and `outages` has how
+    many answers each outage prevented. `difference` is its accuracy minus that of the first planner, by
+    question, and `bounds` are what that may come to once the answers that are missing are given; None for
+    the first itself. `pass_at` has for k the probability that one of k answers is right, where questions have
+    several. `judging_tokens` and `judging_cost` are of the answers that were judged. A computed row has no
+    figures of its own. Of a planner that was fitted, `seen` counts the questions that it was fitted on, which
+    are no test of it, and `unseen` is its rate on the others; both are None for every other planner.
     """
 
     planner: str
@@ -78,6 +87,14 @@ class PlannerRow:
     computed: bool = False
     seen: int | None = None
     unseen: Rate | None = None
+    questions_asked: int = 0
+    outages: Mapping[str, int] = field(default_factory=dict)
+    bounds: Bounds | None = None
+
+    @property
+    def unanswered(self) -> int:
+        """How many answers outages prevented."""
+        return self.verdicts.get("unanswered", 0)
 
     @property
     def accuracy(self) -> float | None:
@@ -101,6 +118,15 @@ class PlannerRow:
         return 0 if self.rate is None else self.rate.questions
 
     @property
+    def answered_words(self) -> str:
+        """How many questions its accuracy is over, and of how many where that is not all."""
+        return (
+            f"{self.questions:,} of {self.questions_asked:,}"
+            if self.questions < self.questions_asked
+            else f"{self.questions:,}"
+        )
+
+    @property
     def tokens(self) -> float | None:
         """Tokens of planner and workers a question."""
         if self.planning_tokens is None or self.work_tokens is None:
@@ -109,8 +135,11 @@ class PlannerRow:
 
     @property
     def valid_plans(self) -> int | None:
-        """Cells in which the planner wrote a valid plan; None for a computed row."""
-        return None if self.computed else sum(self.verdicts.values()) - self.verdicts.get("no plan", 0)
+        """Cells with an answer, right or not, in which the planner wrote a valid plan; None for a computed
+        row.
+        """
+        without = self.verdicts.get("no plan", 0) + self.unanswered
+        return None if self.computed else sum(self.verdicts.values()) - without
 
     @property
     def shares(self) -> Mapping[str, float] | None:
@@ -166,9 +195,12 @@ class EvaluationTable:
 
     @property
     def decided(self) -> bool:
-        """Whether every difference to the first planner is significant."""
-        others = [row.difference for row in self.rows[1:] if not row.computed]
-        return bool(others) and all(each is not None and each.significant for each in others)
+        """Whether every difference to the first planner is significant, and would be whatever the answers
+        that are missing had been.
+        """
+        signs = signs_of(self.rows[1:])
+        others = [row.planner for row in self.rows[1:] if not row.computed]
+        return bool(others) and all(0 not in signs.get(planner, {0}) for planner in others)
 
     @property
     def judging_words(self) -> str:
@@ -180,6 +212,14 @@ class EvaluationTable:
         return f"Judged by {self.judge}{f'; tokens a verdict: {means}' if means else ''}."
 
 
+def signs_of(rows: Iterable[PlannerRow]) -> Mapping[str, frozenset[int]]:
+    """By planner the signs that its difference may have where it is significant, and 0 if it may be not, see
+    `possible_signs`; nothing of one without a question that the first planner was asked as well.
+    """
+    bounds = {row.planner: row.bounds for row in rows if row.bounds is not None}
+    return dict(zip(bounds, possible_signs(list(bounds.values())), strict=True))
+
+
 def table_of(
     items: Sequence[Item],
     planners: Sequence[str],
@@ -188,32 +228,33 @@ def table_of(
     *,
     judge: str | None = None,
     order: Sequence[int] | None = None,
+    places: Mapping[str, Collection[Place]] = MappingProxyType({}),
 ) -> EvaluationTable:
     """The table of these cells; a question of several repeats counts once, with its share of right answers.
     Each p is adjusted over the rows. `fitted` names the planners that were fitted, and on which of the items,
     `judge` the worker that judged, and `order` is that of a sequential evaluation, whose differences may be
-    looked at while it is made.
+    looked at while it is made. `places` are what each planner is to answer, if more than the cells.
     """
     seen = {each.planner: frozenset(each.seen) for each in fitted}
     own: dict[str, list[Cell]] = {planner: [] for planner in planners}
     for cell in cells:
         own[cell.planner].append(cell)
-    rows = [_row(planner, own[planner], seen.get(planner)) for planner in planners]
-    shares = [shares_of(verdicts_of(own[planner])) for planner in planners]
-    workers = [planner for planner in planners if planner.startswith(WORKER)]
-    if len(workers) > 1:
-        best = _best_of([own[planner] for planner in workers])
+    answers = {planner: verdicts_of(own[planner]) for planner in planners}
+    rows = [_row(planner, own[planner], answers[planner], seen.get(planner)) for planner in planners]
+    if (best := best_of_workers(answers)) is not None:
         rows.append(_router(best))
-        shares.append(shares_of(best))
-    differences = with_holm(
-        [
-            paired_difference(each, shares[0])
-            if order is None
-            else sequential_difference(each, shares[0], order)
-            for each in shares[1:]
-        ]
-    )
-    rows[1:] = [replace(row, difference=each) for row, each in zip(rows[1:], differences, strict=True)]
+    places_of = {
+        planner: {(cell.item, cell.repeat) for cell in own[planner]}.union(places.get(planner, ()))
+        for planner in planners
+    }
+    missing = {planner: missing_of(answers[planner], places_of[planner]) for planner in planners}
+    differences = Differences(answers, order)
+    rows[1:] = [
+        replace(row, difference=difference, bounds=bounds)
+        for row, difference, bounds in zip(
+            rows[1:], with_holm(differences.measured), differences.bounds(missing), strict=True
+        )
+    ]
     looks = None if order is None else _looks(len(items), own)
     return EvaluationTable(tuple(rows), _categories(items, own), judge, looks)
 
@@ -238,8 +279,8 @@ def disagreements(cells: Iterable[Cell], one: str, other: str) -> tuple[tuple[Ce
     )
 
 
-def verdicts_of(cells: Iterable[Cell]) -> dict[int, dict[int, bool]]:
-    """Which answers are right, by item and repeat; of those without a verdict it is unknown."""
+def verdicts_of(cells: Iterable[Cell]) -> Answers:
+    """Which answers are right; of those that were not judged, or not given, it is unknown."""
     verdicts: defaultdict[int, dict[int, bool]] = defaultdict(dict)
     for cell in cells:
         if cell.result.score.is_known:
@@ -247,25 +288,15 @@ def verdicts_of(cells: Iterable[Cell]) -> dict[int, dict[int, bool]]:
     return dict(verdicts)
 
 
-def rate_of(verdicts: Mapping[int, Mapping[int, bool]]) -> Rate | None:
-    """The rate of right answers; None for no answer."""
-    return rate({item: tuple(each.values()) for item, each in verdicts.items()})
-
-
-def shares_of(verdicts: Mapping[int, Mapping[int, bool]]) -> dict[int, float]:
-    """By item the share of its answers that are right."""
-    return {item: fmean(each.values()) for item, each in verdicts.items()}
-
-
-def _row(planner: str, cells: Sequence[Cell], seen: frozenset[int] | None) -> PlannerRow:
-    verdicts = verdicts_of(cells)
-    results = [cell.result for cell in cells]
+def _row(planner: str, cells: Sequence[Cell], verdicts: Answers, seen: frozenset[int] | None) -> PlannerRow:
+    scores = [cell.result.score for cell in cells]
+    results = [cell.result for cell in answered_cells(cells)]
     unseen = {} if seen is None else {item: each for item, each in verdicts.items() if item not in seen}
     return PlannerRow(
         planner=planner,
         rate=rate_of(verdicts),
         difference=None,
-        verdicts=Counter(result.score.verdict for result in results),
+        verdicts=Counter(score.verdict for score in scores),
         pass_at=_pass_at(verdicts),
         planning_tokens=_mean(results, lambda each: each.planning.total),
         work_tokens=_mean(results, lambda each: each.work.total),
@@ -279,10 +310,17 @@ def _row(planner: str, cells: Sequence[Cell], seen: frozenset[int] | None) -> Pl
         workers=sum((Counter(dict(result.workers)) for result in results), Counter[str]()),
         seen=None if seen is None else len(verdicts) - len(unseen),
         unseen=rate_of(unseen),
+        questions_asked=len({cell.item for cell in cells}),
+        outages=Counter(score.outage for score in scores if score.unanswered),
     )
 
 
-def _pass_at(verdicts: Mapping[int, Mapping[int, bool]]) -> Mapping[int, float]:
+def answered_cells(cells: Iterable[Cell]) -> list[Cell]:
+    """Those that no outage prevented; what others took is no figure of their planner."""
+    return [cell for cell in cells if not cell.result.score.unanswered]
+
+
+def _pass_at(verdicts: Answers) -> Mapping[int, float]:
     """By k, up to the fewest answers of a question; nothing where a question has one answer."""
     answers = [tuple(each.values()) for each in verdicts.values()]
     fewest = min(map(len, answers), default=0)
@@ -300,17 +338,7 @@ def _mean(results: Iterable[T], of: Callable[[T], float | None]) -> float | None
     return fmean(values) if values else None
 
 
-def _best_of(workers: Sequence[Sequence[Cell]]) -> dict[int, dict[int, bool]]:
-    """Where any worker alone is right, on what all of them answered."""
-    verdicts = [verdicts_of(cells) for cells in workers]
-    best: dict[int, dict[int, bool]] = {}
-    for item in set.intersection(*(set(each) for each in verdicts)):
-        for repeat in set.intersection(*(set(each[item]) for each in verdicts)):
-            best.setdefault(item, {})[repeat] = any(each[item][repeat] for each in verdicts)
-    return best
-
-
-def _router(best: Mapping[int, Mapping[int, bool]]) -> PlannerRow:
+def _router(best: Answers) -> PlannerRow:
     rate = rate_of(best)
     right, of = (0, 0) if rate is None else (rate.right, rate.answers)
     verdicts: Mapping[Verdict, int] = {"right": right, "wrong": of - right}

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from pydantic import Field
+
 from conductor.values.messages import Value
 
-Verdict = Literal["right", "wrong", "no answer", "no plan", "failed", "refused", "unjudged"]
+Verdict = Literal["right", "wrong", "no answer", "no plan", "failed", "refused", "unjudged", "unanswered"]
 """Only `right` counts as right. `no answer`: the response has none in the form that the scorer reads;
 `no plan`: the planner wrote no valid one; `failed`: a step failed or the run did not finish; `refused`: the
 answer declines to answer. `unjudged`: the judge gave no verdict, or the process that scores could not run,
-was lost or had too little time, so that it is unknown; it counts neither as right nor as wrong."""
+was lost or had too little time; `unanswered`: an outage left the question without a plan or an answer. What
+is not judged or not answered is unknown, and counts neither as right nor as wrong."""
 
 
 WITHOUT_VERDICT: Mapping[Verdict, str] = {
@@ -20,25 +23,40 @@ WITHOUT_VERDICT: Mapping[Verdict, str] = {
     "failed": "failed",
     "refused": "declined",
     "unjudged": "not judged",
+    "unanswered": "not given",
 }
-"""Words for answers that were compared with nothing; all but those not judged count as wrong."""
+"""Words for answers that were compared with nothing; all but those not judged or not given count as wrong."""
+
+
+def outage_words(outages: Mapping[str, int]) -> str:
+    """The outages that left questions unanswered, the most frequent first, with how many each left."""
+    ordered = sorted(outages.items(), key=lambda each: -each[1])
+    return ", ".join(name if len(ordered) == 1 else f"{name} ({count:,})" for name, count in ordered)
 
 
 class Score(Value):
-    """`answer` is what was compared, or ""; `reason` is why, where that is not plain."""
+    """`answer` is what was compared, or ""; `reason` is why, where that is not plain. `outage` is what left a
+    question unanswered, see `WorkerError`.
+    """
 
     verdict: Verdict
     answer: str = ""
     reason: str = ""
+    outage: str = Field(default="", exclude_if=lambda outage: not outage)
 
     @property
     def right(self) -> bool:
         return self.verdict == "right"
 
     @property
+    def unanswered(self) -> bool:
+        """Whether an outage left the question without an answer."""
+        return self.verdict == "unanswered"
+
+    @property
     def is_known(self) -> bool:
         """Whether it is known to be right or not."""
-        return self.verdict != "unjudged"
+        return self.verdict not in ("unjudged", "unanswered")
 
     @classmethod
     def of(cls, right: bool, answer: str, reason: str = "") -> Score:

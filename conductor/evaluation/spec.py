@@ -168,14 +168,15 @@ def cell_result(
     *,
     planning: Usage,
     paid_planning: int,
+    failed_planning: int = 0,
     runs: Sequence[RunState],
     judging: Sequence[Usage] = (),
 ) -> CellResult:
     """The result of a session with these runs, oldest first; of a round that was run again the last one
     counts.
 
-    `planning` is what its plans took together, `paid_planning` how many of them a model wrote, `judging` what
-    each call of a judge took.
+    `planning` is what its plans took together, `paid_planning` how many calls of a model were made for them:
+    `failed_planning` of these gave none and were made again. `judging` is what each call of a judge took.
     """
     rounds = {run.round: run for run in runs}
     outputs = _outputs(rounds.values())
@@ -193,7 +194,7 @@ def cell_result(
         work=sum((output.usage for output in called), NOTHING_USED),
         judging=tuple(judging),
         spent=sum((*judging, *(step.usage for step in calls)), planning),
-        calls=len(called) + paid_planning,
+        calls=len(called) + paid_planning - failed_planning,
         paid=len(calls) + paid_planning + len(judging),
         steps=None if last is None else len(last),
         seconds=sum(run.seconds or 0.0 for run in rounds.values()) if rounds else None,

@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
-from conductor.evaluation.evaluation_table import Cell, shares_of, verdicts_of
+from conductor.evaluation.evaluation_table import Cell, answered_cells, verdicts_of
 from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.known_answers import Differences, missing_of, shares_of
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.evaluation.statistics import (
     ALPHA,
@@ -50,7 +51,8 @@ class TrialRow:
     """A variant: `accuracy`, `tokens` and `cost` a question, minus those of the workflow as it is, over the
     questions in which both are known; None without such questions.
 
-    `not_worse`: by the criterion of this module. Steps that reach no answer are left out without one.
+    `not_worse`: by the criterion of this module, None if that depends on answers that are missing. Steps
+    that reach no answer are left out without one.
     """
 
     planner: str
@@ -58,7 +60,7 @@ class TrialRow:
     accuracy: PairedDifference | None
     tokens: MeanDifference | None
     cost: MeanDifference | None
-    not_worse: bool
+    not_worse: bool | None
 
     @property
     def single(self) -> bool:
@@ -152,32 +154,38 @@ def confirmation_words(trials: Trials) -> str:
     if row.accuracy is None:
         return "It is not confirmed: no question that the search did not see has an answer."
     paired, interval = row.accuracy, row.accuracy.interval
-    state = "confirmed" if row.not_worse else "not confirmed"
+    state = {True: "confirmed", False: "not confirmed", None: "undecided, as answers are missing,"}
     return (
-        f"It is {state} on {paired.questions:,} questions that the search did not see: accuracy "
-        f"{100 * paired.difference:+.1f} points ({100 * interval.low:+.1f} to {100 * interval.high:+.1f})."
+        f"It is {state[row.not_worse]} on {paired.questions:,} questions that the search did not see: "
+        f"accuracy {100 * paired.difference:+.1f} points "
+        f"({100 * interval.low:+.1f} to {100 * interval.high:+.1f})."
     )
 
 
 def _row(
     planner: str, edits: tuple[Edit, ...], own: _Cells, base: _Cells, *, margin: float, alpha: float
 ) -> TrialRow:
-    accuracy = paired_difference(shares_of(verdicts_of(own)), shares_of(verdicts_of(base)), alpha=alpha)
+    answers = {"": verdicts_of(base), planner: verdicts_of(own)}
+    places = {(cell.item, cell.repeat) for cell in (*own, *base)}
+    differences = Differences(answers, alpha=alpha)
+    (accuracy,) = differences.measured
+    (bounds,) = differences.bounds({name: missing_of(each, places) for name, each in answers.items()})
     idle = all(isinstance(edit, WithoutIdleSteps) for edit in edits)
+    ends = {idle or end.interval.low > -margin for end in bounds or ()}
     return TrialRow(
         planner=planner,
         edits=edits,
         accuracy=accuracy,
         tokens=mean_difference(_means(own, _tokens), _means(base, _tokens)),
         cost=mean_difference(_means(own, _cost), _means(base, _cost)),
-        not_worse=accuracy is not None and (idle or accuracy.interval.low > -margin),
+        not_worse=accuracy is not None and ends.pop() if len(ends) < 2 else None,
     )
 
 
 def _means(cells: _Cells, amount: _Amount) -> dict[int, float]:
     """By item the mean of what is known of its answers."""
     amounts: defaultdict[int, list[float]] = defaultdict(list)
-    for cell in cells:
+    for cell in answered_cells(cells):
         if (value := amount(cell.result)) is not None:
             amounts[cell.item].append(value)
     return {item: fmean(each) for item, each in amounts.items()}
@@ -269,16 +277,19 @@ def base_plan(spec: EvaluationSpec) -> FixedPlan | None:
 
 def next_part(spec: EvaluationSpec, cells: Iterable[Cell]) -> EvaluationSpec | None:
     """A trial with what it is to measure next: a combination, or once the search has ended the variant that
-    it chose, on the questions that are held out; None if the search measured all.
+    it chose, on the questions that are held out; None if the search measured all. It chooses none while
+    answers are missing on which that depends.
     """
     base = base_plan(spec)
     if spec.margin is None or base is None:
         return None
-    search = cheapest(trials_of(spec, cells), base.workflow)
+    trials = trials_of(spec, cells)
+    search = cheapest(trials, base.workflow)
     if search.next is not None:
         plan = base.with_edits(*search.next)
         more = {"planners": (*spec.planners, plan.name), "given": (*spec.given, plan)}
         return spec.model_copy(update=more)
-    if not spec.held_out or spec.confirmed is not None or search.best is None:
+    undecided = any(row.not_worse is None for row in trials.rows)
+    if not spec.held_out or spec.confirmed is not None or search.best is None or undecided:
         return None
     return spec.model_copy(update={"confirmed": search.best.planner})

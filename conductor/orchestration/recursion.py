@@ -78,7 +78,10 @@ class ConductorWorker:
                 yield Inner(event=event)
         answered = [run for run in state.runs if run.answer is not None]
         if not answered:
-            raise WorkerError(f"{self.card.name} found no answer by a workflow of its own: {_reason(state)}")
+            raise WorkerError(
+                f"{self.card.name} found no answer by a workflow of its own: {_reason(state)}",
+                outage=state.attempts[-1].outage if state.attempts else None,
+            )
         last = answered[-1]
         output = None if last.answer_step is None else last.steps[last.answer_step].output
         is_answer = output is not None and not output.empty and not output.refused

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
-from conductor.errors import ConductorError, QueryError
+from conductor.errors import ConductorError, QueryError, outage_of
 from conductor.planner.conductor import Conductor, OutgoingPrompt, Planned, PlanRequest
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.prompt import plan_messages
@@ -137,7 +137,7 @@ async def _ask(
     )
     completion: Completion | None = None
     notes: list[OutgoingPrompt | Planned | HandedOver | Retried] = []
-    failure = f"{card.name} stopped without ending its plan; ask again."
+    failure, outage = f"{card.name} stopped without ending its plan; ask again.", None
 
     def note(item: OutgoingPrompt | Planned | HandedOver | Retried) -> None:
         notes.append(item)
@@ -153,7 +153,7 @@ async def _ask(
             count=count,
         )
     except ConductorError as error:
-        failure = str(error)
+        failure, outage = str(error), outage_of(error)
     except asyncio.CancelledError:
         # A Conductor may also raise it unasked.
         task = asyncio.current_task()
@@ -163,8 +163,9 @@ async def _ask(
     except Exception as error:  # noqa: BLE001 - a Conductor is foreign code; its fault is no plan, not a crash
         _log.exception("the Conductor %s broke", card.name)
         failure = f"{card.name} broke with {type(error).__name__}, a fault of its program; ask again."
+        outage = outage_of(error)
     if completion is None:
-        record.emit(PlanningFailed, message=failure)
+        record.emit(PlanningFailed, message=failure, outage=outage)
         return
     prompt = next((item for item in reversed(notes) if isinstance(item, OutgoingPrompt)), None)
     computed = next((item.workflow for item in notes if isinstance(item, Planned)), None)

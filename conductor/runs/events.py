@@ -30,6 +30,10 @@ class _Event(Value):
     """When it happened, in Unix seconds."""
 
 
+Outage = Annotated[str | None, Field(exclude_if=lambda outage: outage is None)]
+"""See `conductor.errors.WorkerError`."""
+
+
 class PlanningStarted(_Event):
     """A Conductor was called for a workflow."""
 
@@ -122,6 +126,8 @@ class PlanningFailed(_Event):
     type: Literal["planning_failed"] = "planning_failed"
     message: str
     """Why there is none."""
+    outage: Outage = None
+    """Which outage of its server is to blame; None if it is none."""
     stopped: bool = False
     """On request, so that nothing failed."""
 
@@ -299,6 +305,8 @@ class StepFailed(_Event):
     """Its position in the workflow, from 0."""
     message: str
     """Why it could not."""
+    outage: Outage = None
+    """Which outage of its server is to blame; None if it is none."""
     usage: Usage
     """The tokens that the calls took."""
     seconds: float

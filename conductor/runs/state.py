@@ -104,6 +104,8 @@ class RunState:
     """None until a plan was read."""
     planning_failure: str | None = None
     """Why there is no completion of the Conductor."""
+    planning_outage: str | None = None
+    """Which outage of its server is to blame, None if it is none."""
     workflow: Workflow | None = None
     """None until the run itself started."""
     steps: tuple[StepState, ...] = ()
@@ -138,6 +140,21 @@ class RunState:
         if self.planning_failure is not None or self.report is None or self.report.ok:
             return self.planning_failure
         return " ".join(problem.message for problem in self.report.problems)
+
+    @property
+    def outage(self) -> str | None:
+        """Which outage left it without a plan, or its final step without an answer; None if none did, or if a
+        step before it failed by a fault of its own as well.
+        """
+        if self.workflow is None or self.status == "finished":
+            return self.planning_outage
+        workflow, final = self.workflow, self.workflow.final
+        lost = [
+            step.outage
+            for at, step in enumerate(self.steps)
+            if step.status == "failed" and (at == final or final in workflow.descendants(at))
+        ]
+        return lost[0] if lost and None not in lost else None
 
     @property
     def held(self) -> tuple[int, ...]:
@@ -363,7 +380,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 kept_reason=event.reason if isinstance(event, AnswerKept) else None,
             )
         case PlanningFailed():
-            return fast_replace(state, **place, planning_failure=event.message)
+            return fast_replace(state, **place, planning_failure=event.message, planning_outage=event.outage)
         case RunStarted():
             return fast_replace(
                 state,

@@ -97,6 +97,8 @@ class StepState:
     """What its worker was sent, None before."""
     message: str | None = None
     """Why it has no answer."""
+    outage: str | None = None
+    """Which outage of its worker's server is to blame, None if it is none."""
     blocked_by: tuple[int, ...] = ()
     """The steps that it reads and that have no output."""
     started_at: float | None = None
@@ -228,7 +230,12 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return _with_output(step, event.output, finished_at=event.at)
         case StepFailed():
             return fast_replace(
-                step, status="failed", message=event.message, finished_at=event.at, usage=event.usage
+                step,
+                status="failed",
+                message=event.message,
+                outage=event.outage,
+                finished_at=event.at,
+                usage=event.usage,
             )
         case StepBlocked():
             return fast_replace(step, status="blocked", blocked_by=event.by)

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
-from conductor.errors import WorkerError
+from conductor.errors import WorkerError, outage_of
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought
 from conductor.workers.protocol import Worker
@@ -59,7 +59,8 @@ def fault(worker: str, error: Exception) -> WorkerError:
     _log.error("the worker %s broke", worker, exc_info=error)
     return WorkerError(
         f"{worker} broke with {type(error).__name__}, a fault of its program and not of the plan; give the "
-        "step another worker or try again."
+        "step another worker or try again.",
+        outage=outage_of(error),
     )
 
 

@@ -23,12 +23,12 @@ from conductor.workers.pool.built_in import BUILT_IN
 from conductor.workers.pool.pool import configured_pool
 from storage.records import EvaluationRecord
 from studio.evaluation.evaluations import Evaluations
-from studio.evaluation.execution.evaluation_run import STOPPED, Progress
+from studio.evaluation.execution.evaluation_run import NOT_ALL, STOPPED, Progress
 from studio.workbench import Workbench
 
-State = Literal["waiting", "running", "elsewhere", "interrupted", "stopped", "done"]
+State = Literal["waiting", "running", "elsewhere", "interrupted", "stopped", "incomplete", "done"]
 """`waiting` in line; `elsewhere`: another process runs it; `interrupted`: its process ended; `stopped`: there
-is a reason why not all was answered.
+is a reason why not all was asked; `incomplete`: all was asked, and some of it has no verdict.
 """
 
 _log = logging.getLogger(__name__)
@@ -100,7 +100,9 @@ class BackgroundEvaluations:
         if live is not None:
             return "running" if live.work is None or live.work.running() else "waiting"
         if record.ended_at is not None:
-            return "done" if record.reason is None else "stopped"
+            if record.reason is None:
+                return "done"
+            return "incomplete" if record.reason.startswith(NOT_ALL) else "stopped"
         return "elsewhere" if self._runs_elsewhere(record) else "interrupted"
 
     def close(self) -> None:
@@ -113,7 +115,7 @@ class BackgroundEvaluations:
     def _runs_elsewhere(self, record: EvaluationRecord) -> bool:
         """Whether a run of one of its answers is under way; the runs of a process that ended are not."""
         cells = self._bench.store.evaluations.cells(record.id)
-        runs = [self._bench.store.runs.latest(each.answered_in) for each in cells if each.result is None]
+        runs = [self._bench.store.runs.latest(each.answered_in) for each in cells if each.open]
         return any(run is not None and run.status == "running" for run in runs)
 
     def _run(self, evaluation: str, live: _Live, budget: Budget | None) -> None:

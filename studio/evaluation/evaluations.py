@@ -14,8 +14,10 @@ from threading import Event as Flag
 
 from conductor.baselines.named import WORKER, planner_named
 from conductor.errors import DataError
+from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.given import PLAN, FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.score import outage_words
 from conductor.evaluation.scorers.judge import PROMPT_DIGEST, can_judge
 from conductor.evaluation.scorers.program import check_isolation
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
@@ -25,7 +27,7 @@ from conductor.workers.endpoint.batches.batch_queue import NO_BATCHES
 from conductor.workers.pool.pool import Pool
 from storage.records import EvaluationRecord
 from studio.evaluation.execution.crew import Crew, Part, Unit
-from studio.evaluation.execution.evaluation_run import EvaluationRun, Listen, Progress
+from studio.evaluation.execution.evaluation_run import NOT_ALL, EvaluationRun, Listen, Progress
 from studio.evaluation.fitting import fitted_planners
 from studio.evaluation.given_plans import plan_of_session
 from studio.evaluation.results import scored_cells
@@ -179,9 +181,10 @@ class Evaluations:
         A trial goes on with the combinations of edits that the search of the cheapest workflow measures, and
         with the one that it chose on the questions that are held out.
         Ends early where `stop` is set (answers under way are then stopped, too, and are no results), the
-        budget is spent or a planner is hopeless; `failure` is the reason,
-        which the evaluation's record has as well. Raises `PoolError`, and `DataError` where the pool is
-        another one than the evaluation began with, and where a crew would have to keep to a budget.
+        budget is spent or a planner is hopeless; `failure` is the reason, which the evaluation's record has
+        as well. That has a reason, too, where answers are without a verdict by an outage or by the judge:
+        `run` asks for these again, and for nothing else. Raises `PoolError`, and `DataError` where the pool
+        is another one than the evaluation began with, and where a crew would have to keep to a budget.
         """
         record = self._store.find(evaluation)
         self._check_pool(record.spec)
@@ -202,7 +205,8 @@ class Evaluations:
                 break
             record = self._store.set_spec(evaluation, more)
             progress = EvaluationRun(self._bench, record, stop, listen).carry_out(crew)
-        self._store.set_end(evaluation, ended_at=time.time(), reason=progress.failure)
+        reason = progress.failure or _not_all(scored_cells(self._bench.store, evaluation))
+        self._store.set_end(evaluation, ended_at=time.time(), reason=reason)
         return progress
 
     def answer(self, evaluation: str, units: Sequence[Unit], *, stop: Flag) -> Part:
@@ -237,6 +241,16 @@ class Evaluations:
                     f"The file of {was.planner} is not what it was when this evaluation began; go on with "
                     "the file of then, or begin another evaluation."
                 )
+
+
+def _not_all(cells: Sequence[Cell]) -> str | None:
+    """How many of the cells have no verdict, and why; None if each has one."""
+    scores = [cell.result.score for cell in cells]
+    outages = Counter(score.outage for score in scores if score.unanswered)
+    unjudged = sum(score.verdict == "unjudged" for score in scores)
+    counts = {f"not answered ({outage_words(outages)})": outages.total(), "not judged": unjudged}
+    parts = [f"{count:,} of {len(scores):,} {words}" for words, count in counts.items() if count]
+    return f"{NOT_ALL}{', '.join(parts)}; resume asks for these again." if parts else None
 
 
 def check_uncounted(budget: Budget) -> None:

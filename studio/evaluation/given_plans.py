@@ -69,6 +69,13 @@ class CellPlans:
             )
         runs = self._store.runs.of_session(session)
         if not runs:
+            cell = self._store.evaluations.cell_of_session(session)
+            if cell is not None and cell.result is not None and cell.result.score.unanswered:
+                raise DataError(
+                    f"{plans.planner} could not be reached for question {item + 1} "
+                    f"({cell.result.score.outage}), and wrote no plan; go on with `evaluate resume "
+                    f"{plans.evaluation[:8]}` first."
+                )
             return None
         # The first run is the cell's own, whatever a person did in its session since.
         written = self._store.revisions.find(runs[-1].revision).workflow

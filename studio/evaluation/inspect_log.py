@@ -6,6 +6,7 @@ The library writes them: nothing here knows their format. Knows the store's reco
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,12 @@ from conductor.baselines.named import label_of
 from conductor.errors import DataError, UnknownId
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.items import Item
-from conductor.evaluation.score import Score
+from conductor.evaluation.score import Score, outage_words
 from conductor.text.calendar_time import utc_time
 from conductor.values.messages import Usage
 from storage import SessionStore
 from storage.records import EvaluationRecord
+from studio.evaluation.execution.evaluation_run import NOT_ALL
 from studio.evaluation.results import scored_cells
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ SCORER = "conductor"
 _REASONS = {"no answer": "invalid_response_format", "refused": "refusal", "unjudged": "grader_failed"}
 """Inspect's words for answers that were compared with nothing."""
 
-_BROKEN = ("no plan", "failed")
+_BROKEN = ("no plan", "failed", "unanswered")
 
 
 def write_inspect_logs(store: SessionStore, record: EvaluationRecord, folder: Path) -> Sequence[Path]:
@@ -83,8 +85,12 @@ def _log(
     metrics = [{"name": f"inspect_ai/{name}"} for name in ("accuracy", "stderr")]
     samples = [_sample(store, model, items[cell.item], cell) for cell in cells]
     end = "" if record.ended_at is None else _moment(record.ended_at)
+    outages = Counter(cell.result.score.outage for cell in cells if cell.result.score.unanswered)
+    lost = f"{outages.total():,} of {len(cells):,} not answered: {outage_words(outages)}" if outages else ""
+    stopped = record.reason is not None and not record.reason.startswith(NOT_ALL)
     entry = log.EvalLog(
-        status="success" if end and record.reason is None else "cancelled" if end else "started",
+        status="started" if not end else "cancelled" if stopped else "error" if lost else "success",
+        error=log.EvalError(message=lost, traceback="", traceback_ansi="") if lost else None,
         eval=log.EvalSpec(
             eval_id=f"{record.id}-{spec.planners.index(planner)}",
             run_id=record.id,
@@ -103,6 +109,7 @@ def _log(
                 "evaluation": record.id,
                 "planner": planner,
                 "workers": [name for name, _ in spec.pool],
+                "outages": dict(outages),
             },
             scorers=[{"name": SCORER, "metrics": metrics}],
         ),
@@ -149,7 +156,11 @@ def _score(score: Score, item: Item) -> Any:
         "answer": score.answer,
         "explanation": score.reason or None,
         "reason": _REASONS.get(score.verdict),
-        "metadata": {"verdict": score.verdict, "scored_by": item.scored_by},
+        "metadata": {
+            "verdict": score.verdict,
+            "scored_by": item.scored_by,
+            **({"outage": score.outage} if score.outage else {}),
+        },
     }
     if not score.is_known:
         return InspectScore.unscored(**about)

@@ -197,7 +197,11 @@ def _measured(bench: Workbench, name: str) -> _Measured | None:
     for record in bench.store.evaluations.listed():
         if name in record.spec.planners:
             cells = bench.store.evaluations.cells(record.id)
-            results = [each.result for each in cells if each.planner == name and each.result is not None]
+            results = [
+                each.result
+                for each in cells
+                if each.planner == name and each.result is not None and not each.result.score.unanswered
+            ]
             if results:
                 return _means(results)
     return None

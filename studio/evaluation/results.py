@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from conductor.evaluation.evaluation_table import Cell, EvaluationTable, table_o
 from conductor.evaluation.report import report_page
 from conductor.evaluation.report.exports import row_values
 from conductor.evaluation.report.remarks import remarks
+from conductor.evaluation.score import outage_words
 from storage import SessionStore
 from storage.records import EvaluationRecord
 
@@ -40,6 +42,20 @@ def scored_cells(store: SessionStore, evaluation: str) -> tuple[Cell, ...]:
     )
 
 
+def resumed_words(store: SessionStore, record: EvaluationRecord) -> str:
+    """What `resume` asks, and what it leaves as it is; of a sequential evaluation what it asks at most."""
+    scores = [cell.result.score for cell in scored_cells(store, record.id)]
+    outages = Counter(score.outage for score in scores if score.unanswered)
+    counts = {
+        "asked for the first time": record.spec.cells(store.evaluations.sizes()[record.id].questions)
+        - len(scores),
+        f"asked again ({outage_words(outages)})": outages.total(),
+        "judged again": sum(score.verdict == "unjudged" for score in scores),
+        "left as they are": sum(score.is_known for score in scores),
+    }
+    return "answers: " + ", ".join(f"{count:,} {words}" for words, count in counts.items() if count)
+
+
 def table_of_evaluation(
     store: SessionStore, record: EvaluationRecord, cells: Sequence[Cell] | None = None
 ) -> EvaluationTable:
@@ -47,8 +63,18 @@ def table_of_evaluation(
     cells = scored_cells(store, record.id) if cells is None else cells
     items = store.evaluations.items(record.id)
     judge = None if record.spec.judge is None else record.spec.judge.worker
-    order = record.spec.order(len(items)) if record.spec.sequential else None
-    return table_of(items, record.spec.planners, cells, record.spec.fitted, judge=judge, order=order)
+    spec, questions = record.spec, range(len(items))
+    if spec.sequential:
+        # What it has not asked once it is decided is not missing.
+        order = spec.order(len(items))
+        return table_of(items, spec.planners, cells, spec.fitted, judge=judge, order=order)
+    asked_places = {
+        planner: [
+            (at, repeat) for at in questions if spec.asks(planner, at) for repeat in range(spec.repeats)
+        ]
+        for planner in spec.planners
+    }
+    return table_of(items, spec.planners, cells, spec.fitted, judge=judge, places=asked_places)
 
 
 def compared(

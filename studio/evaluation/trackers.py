@@ -53,6 +53,7 @@ def planner_scores(store: SessionStore, record: EvaluationRecord) -> Sequence[Pl
         metrics = {
             **{name: value for name, value in row_values(row).items() if isinstance(value, int | float)},
             **{f"pass_at_{k}": share for k, share in row.pass_at.items()},
+            **{f"outages/{outage}": count for outage, count in row.outages.items()},
             **{f"share/{worker}": share for worker, share in (row.shares or {}).items()},
             **{f"accuracy/{category}": rate.mean for category, rate in rates.items()},
         }

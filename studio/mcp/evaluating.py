@@ -50,12 +50,17 @@ class ScoredQuestion(Result):
 
 
 class PlannerResult(Result):
-    """What a planner came to. `low` and `high` bound its accuracy, and `difference` is to the first planner
-    with its p-value, `p_holm` that of all planners together; null where unknown.
+    """What a planner came to. Its figures are over the `questions` that were answered and scored, of the
+    `questions_asked`; `outages` has how many of the `unanswered` ones each outage left. `low` and `high`
+    bound its accuracy, and `difference` is to the first planner with its p-value, `p_holm` that of all
+    planners together; null where unknown.
     """
 
     planner: str
     questions: int
+    questions_asked: int | None
+    unanswered: int | None
+    outages: dict[str, int] | None
     right: int
     accuracy: float | None
     low: float | None
@@ -72,7 +77,8 @@ class PlannerResult(Result):
 
 
 class Evaluated(Result):
-    """An evaluation as far as it is. `stopped` is why not every question was answered, null where each was;
+    """An evaluation as far as it is. `stopped` is why not every question was answered and scored, null where
+    each was;
     with its id `evaluate` goes on, and the app opens every answer's session.
     """
 
@@ -150,7 +156,10 @@ class Evaluating:
                 if progress is not None and progress.done > reported:
                     reported = progress.done
                     right = sum(progress.right.values())
-                    message = f"{quantity(progress.done, 'answer')}, {right} right"
+                    lost = f", {progress.unanswered} not answered" if progress.unanswered else ""
+                    message = (
+                        f"{quantity(progress.done - progress.unanswered, 'answer')}, {right} right{lost}"
+                    )
                     await call.report_progress(progress.done, progress.cells, message)
                 await asyncio.sleep(_LOOK_AGAIN)
         finally:

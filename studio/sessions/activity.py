@@ -17,7 +17,7 @@ from typing import Any
 
 from conductor.errors import ConductorError, WorkflowError
 from conductor.planner.planner import PlanningEnd
-from conductor.runs.events import Event, PlanRejected
+from conductor.runs.events import Event, PlanningFailed, PlanRejected
 from conductor.runs.state import RunState
 from conductor.waiting import result_of
 from studio.sessions.background_runs import Background, LiveRun, LiveState
@@ -62,12 +62,14 @@ class Activity:
 
     Other threads follow `plan`, `alternatives` and `run`; they are None once all work has ended. `stopped`:
     it was asked to stop while it went on, which any thread sets; no planning and no run begins after that.
+    `planning_outage` is the outage that left it without a plan, None if none did.
     """
 
     plan: LiveState | None = None
     alternatives: LiveAlternatives | None = None
     run: LiveRun | None = None
     stopped: bool = False
+    planning_outage: str | None = None
     work: Future[None] | None = None
     _task: asyncio.Task[None] | None = None
 
@@ -96,6 +98,8 @@ class Activity:
 
     def show(self, event: Event) -> None:
         """Add an event of planning. Events of a run are added where they are written."""
+        if isinstance(event, PlanningFailed):
+            self.planning_outage = event.outage
         if self.planning is not None:
             self.planning.add(event)
             # An invalid plan may be requested again.

@@ -8,6 +8,7 @@ import pytest
 from waiting import until
 
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.score import Score
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.team_tests import TeamTest
 from conductor.workers.pool.pool import Pool, built_in_pool
@@ -289,6 +290,23 @@ def test_a_planner_beside_itself_has_no_disagreement(app, done):
     page.selectbox(key="questions-1").select("worker:alpha").run()
     assert not page.exception
     assert "alpha and alpha have the same answers right." in [plainly(text) for text in texts(page)]
+
+
+def test_one_with_unanswered_questions_names_the_outage_and_is_not_done(app, bench, done):
+    store = bench.store.evaluations
+    cell = store.cells(done)[0]
+    lost = cell.result.model_copy(update={"score": Score(verdict="unanswered", outage="503")})
+    store.end_cell(cell.answered_in, lost, ())
+    reason = "Done, but 1 of 8 not answered (503); resume asks for these again."
+    store.set_end(done, ended_at=1.0, reason=reason)
+    page = opened(app, done)
+    assert not page.exception
+    words = [plainly(text) for text in texts(page)]
+    assert reason in words
+    assert any("Done, but not all was answered" in text and "7 of 8 answers" in text for text in words)
+    assert any("1 of 4 not answered: 503." in text for text in words)
+    assert any(button.key == "evaluation-resume" for button in page.button)
+    assert app("evaluation").caption[0].value.startswith("done, but not all was answered")
 
 
 def test_deleting_names_what_goes_and_leads_back_to_the_list(app, bench, done):

@@ -21,6 +21,7 @@ COLUMNS = (
     "work_tokens", "cost", "calls", "steps", "seconds", "valid_plans", "no_plan", "failed",
     "refused", "routing_entropy", "shares", "shapes", "seen", "unseen_answers", "unseen_right",
     "unjudged", "judging_tokens", "judging_cost", "no_answer",
+    "questions_asked", "unanswered", "outages",
 )  # fmt: skip
 
 Figure = str | float | int | Mapping[str, float] | Mapping[int, float] | None
@@ -28,7 +29,8 @@ Figure = str | float | int | Mapping[str, float] | Mapping[int, float] | None
 
 def row_values(row: PlannerRow) -> Mapping[str, Figure]:
     """A row's figures by column, unrounded, None if unknown. `shares` and `shapes` are by name, `pass_at`
-    is by k. `difference` is over `difference_questions`, those that the first planner has answered as well.
+    is by k, `outages` has how many questions each left unanswered. `difference` is over
+    `difference_questions`, those that the first planner has answered as well.
     """
     interval, difference = row.interval, row.difference
     fitted, unseen = row.seen is not None, row.unseen
@@ -67,6 +69,9 @@ def row_values(row: PlannerRow) -> Mapping[str, Figure]:
         "judging_tokens": row.judging_tokens,
         "judging_cost": row.judging_cost,
         "no_answer": None if row.computed else row.verdicts.get("no answer", 0),
+        "questions_asked": None if row.computed else row.questions_asked,
+        "unanswered": None if row.computed else row.unanswered,
+        "outages": row.outages or None,
     }
 
 
@@ -111,7 +116,7 @@ def as_latex(table: EvaluationTable) -> str:
             row.planner.translate(_LATEX),
             _rounded(row.accuracy, 3),
             interval,
-            str(row.questions),
+            row.answered_words,
             difference,
             p,
             _rounded(row.tokens, 0),

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from conductor.evaluation.evaluation_table import EvaluationTable, Looks
+from conductor.evaluation.score import outage_words
 from conductor.evaluation.statistics.power import (
     DIFFERENCE,
     VARIANCE,
@@ -42,6 +43,7 @@ def _remarks(table: EvaluationTable, name: Callable[[str], str]) -> Iterator[str
             f"The answers to a question count as one share of it: intervals, differences and p are over "
             f"{quantity(questions, 'question')}."
         )
+    yield from not_answered(table, name)
     differences = [row.difference for row in table.rows]
     compared = sum(each is not None for each in differences)
     if compared > 1:
@@ -52,6 +54,16 @@ def _remarks(table: EvaluationTable, name: Callable[[str], str]) -> Iterator[str
         yield from _sequential(table, table.looks)
     elif visible is not None:
         yield can_see(visible)
+
+
+def not_answered(table: EvaluationTable, name: Callable[[str], str] = str) -> Iterator[str]:
+    """How many questions outages left unanswered, and which outages."""
+    rows = [row for row in table.rows if row.unanswered]
+    for row in rows:
+        of = sum(row.verdicts.values())
+        yield f"{name(row.planner)}: {row.unanswered:,} of {of:,} not answered: {outage_words(row.outages)}."
+    if rows:
+        yield "What was not answered is in no figure; `evaluate resume` asks for it again."
 
 
 def _sequential(table: EvaluationTable, looks: Looks) -> Iterator[str]:

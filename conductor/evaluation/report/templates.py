@@ -7,7 +7,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conductor.evaluation.report.names import planner_name
-from conductor.evaluation.score import WITHOUT_VERDICT
+from conductor.evaluation.score import WITHOUT_VERDICT, outage_words
 from conductor.evaluation.statistics import MeanDifference, PairedDifference
 from conductor.text.formatting import dollars, duration, p_value
 from conductor.workflow.edits import words
@@ -73,5 +73,6 @@ TEMPLATES.filters |= {
     "duration": duration,
     "planner": planner_name,
     "edits": words,
+    "outages": outage_words,
 }
 TEMPLATES.globals |= {"without_verdict": WITHOUT_VERDICT}

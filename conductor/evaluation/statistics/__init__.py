@@ -4,6 +4,7 @@ The unit is the question: several answers to one are its share of right ones, an
 questions.
 """
 
+from conductor.evaluation.statistics.bounds import Bounds, paired_bounds, possible_signs
 from conductor.evaluation.statistics.differences import (
     MeanDifference,
     PairedDifference,
@@ -28,6 +29,7 @@ from conductor.evaluation.statistics.rates import (
 
 __all__ = [
     "ALPHA",
+    "Bounds",
     "Interval",
     "MeanDifference",
     "PairedDifference",
@@ -36,9 +38,11 @@ __all__ = [
     "holm",
     "mcnemar",
     "mean_difference",
+    "paired_bounds",
     "paired_difference",
     "pareto_front",
     "pass_at",
+    "possible_signs",
     "rate",
     "sign_flip",
     "student_t",

@@ -67,7 +67,7 @@ def paired_difference(
     apart = [one - other for one, other in zip(mine, others, strict=True)]
     ahead, behind = sum(each > 0 for each in apart), sum(each < 0 for each in apart)
     if whole(mine) and whole(others):
-        interval = _newcombe(mine, others, alpha)
+        interval = newcombe(mine, others, alpha)
         p = mcnemar(ahead, behind)
     else:
         # One question shows nothing of how questions differ.
@@ -155,7 +155,8 @@ def _students(apart: Sequence[float], alpha: float, *, least: float = 0.0) -> In
     return Interval(mean - half, mean + half)
 
 
-def _newcombe(first: Sequence[float], second: Sequence[float], alpha: float) -> Interval:
+def newcombe(first: Sequence[float], second: Sequence[float], alpha: float) -> Interval:
+    """The interval at 1 - `alpha` of the difference of two paired proportions, by method 10."""
     n, one, other = len(first), round(sum(first)), round(sum(second))
     p1, p2 = one / n, other / n
     mine, others = wilson(one, n, alpha=alpha), wilson(other, n, alpha=alpha)

@@ -80,7 +80,9 @@ class _Reached(Endpoint):
 
 def _no_process(host: str, fault: str) -> EndpointFailure:
     reason, _, advice = fault.rstrip(".").partition("; ")
-    return EndpointFailure(f"{host} did not start: {reason}", advice=advice or "see the Pool page")
+    return EndpointFailure(
+        f"{host} did not start: {reason}", advice=advice or "see the Pool page", outage="not started"
+    )
 
 
 class EmbeddedWorker(OpenAIWorker):

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from conductor.errors import PoolError, WorkerError
+from conductor.errors import NO_CONNECTION, PoolError, WorkerError
 from conductor.text.json_text import joined
 from conductor.values.message_parts.images import in_parts
 from conductor.values.messages import (
@@ -144,14 +144,14 @@ class ChatClient:
         try:
             endpoint = await self.endpoint.reach()
         except PoolError as error:
-            raise WorkerError(f"{self.name}: {error}") from None
+            raise WorkerError(f"{self.name}: {error}", outage=NO_CONNECTION) from None
         return endpoint, *self._key_and_mask(endpoint)
 
     def _key_and_mask(self, endpoint: Endpoint) -> tuple[str | None, Mask]:
         try:
             key = endpoint.key()
         except PoolError as error:
-            raise WorkerError(f"{self.name}: {error}") from None
+            raise WorkerError(f"{self.name}: {error}", outage="no key") from None
         # A server may repeat any key that it was shown, also one from another worker's answer.
         return key, Mask((key, *known_keys()))
 

@@ -15,14 +15,17 @@ from http import HTTPStatus
 
 import httpx
 
-from conductor.errors import PoolError, WorkerError
+from conductor.errors import NO_CONNECTION, TIMED_OUT, PoolError, WorkerError
 from conductor.text.json_text import joined
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.reply.error_forms import error_message, report_of
+from conductor.workers.endpoint.reply.error_forms import error_message, is_outage, report_in, report_of
 from conductor.workers.endpoint.transport.route import DIRECT, Route
 from conductor.workers.keys.mask import Mask
 
 _AGAIN = "run the step again"
+
+_UNREADABLE = "unreadable reply"
+"""The outage where what came is not what a server of models sends."""
 
 _SHOWN_CHARACTERS = 300
 """The length at which a server's message is cut."""
@@ -39,7 +42,8 @@ class EndpointFailure(WorkerError):
 
     `reason` and `advice` make the sentence. `status` is the HTTP status where there was one, `server_message`
     the server's own message, `transient` whether another attempt may help, after `retry_after` seconds where
-    the server requires that. `cut_short` is true where the connection ended before the answer did.
+    the server requires that. `cut_short` is true where the connection ended before the answer did. For
+    `outage` see `WorkerError`.
     """
 
     reason: str
@@ -50,6 +54,7 @@ class EndpointFailure(WorkerError):
     transient: bool = False
     retry_after: float | None = None
     cut_short: bool = False
+    outage: str | None = None
 
     def __str__(self) -> str:
         return f"{self.reason}; {self.advice}."
@@ -85,6 +90,7 @@ class Failures:
         return EndpointFailure(
             f"{self._at} sent no token within {_seconds(self._patience.first_token)}",
             advice="raise first_token_seconds in the pool file, or give the step a faster worker",
+            outage=TIMED_OUT,
         )
 
     def stalled(self, characters: int) -> EndpointFailure:
@@ -92,12 +98,14 @@ class Failures:
         return EndpointFailure(
             f"{self._at} sent nothing more for {seconds} after {_characters(characters)}",
             advice=f"{_AGAIN}, or raise between_tokens_seconds in the pool file",
+            outage=TIMED_OUT,
         )
 
     def too_slow(self) -> EndpointFailure:
         return EndpointFailure(
             f"{self._at} did not finish within {_seconds(self._patience.total)}, all attempts together",
             advice="raise total_seconds in the pool file, or request a shorter answer",
+            outage=TIMED_OUT,
         )
 
     def no_time_to_wait(self, failure: EndpointFailure, seconds: float) -> EndpointFailure:
@@ -114,6 +122,7 @@ class Failures:
             advice="raise total_seconds in the pool file, or run the step later",
             status=failure.status,
             server_message=failure.server_message,
+            outage=failure.outage,
         )
 
     # -- the connection ----------------------------------------------------------------------------
@@ -127,6 +136,7 @@ class Failures:
             return EndpointFailure(
                 f"{self._at} has a certificate that is not trusted ({certificate})",
                 advice="correct base_url, or point SSL_CERT_FILE to the authority's certificate",
+                outage=NO_CONNECTION,
             )
         by = f" through {route.through}" if route.through else ""
         settings = f"{route.variable} and base_url" if by else "base_url"
@@ -136,6 +146,7 @@ class Failures:
                 advice=f"check {settings} and that the server runs, or raise connect_seconds in the "
                 "pool file",
                 transient=True,
+                outage=TIMED_OUT,
             )
         advice = "start the server there, or correct base_url in the pool file"
         if by:
@@ -144,17 +155,22 @@ class Failures:
             f"{self._at} cannot be reached{by} ({_shortened(str(error)) or 'no connection'})",
             advice=advice,
             transient=not str(error).startswith(_REFUSALS),
+            outage=NO_CONNECTION,
         )
 
     def unusable(self, error: PoolError) -> EndpointFailure:
         """A variable of the environment stands in the way, as `error` explains."""
         reason, _, advice = str(error).rstrip(".").rpartition("; ")
-        return EndpointFailure(f"{self._at} cannot be reached: {reason}", advice=advice)
+        return EndpointFailure(f"{self._at} cannot be reached: {reason}", advice=advice, outage=NO_CONNECTION)
 
     def broken(self, characters: int) -> EndpointFailure:
         when = f"after {_characters(characters)}" if characters else "before the first token"
         return EndpointFailure(
-            f"{self._at} broke the connection {when}", advice=_AGAIN, transient=True, cut_short=True
+            f"{self._at} broke the connection {when}",
+            advice=_AGAIN,
+            transient=True,
+            cut_short=True,
+            outage="connection lost",
         )
 
     # -- what came -----------------------------------------------------------------------------------
@@ -173,6 +189,7 @@ class Failures:
             server_message=server_message,
             transient=_may_pass(code),
             retry_after=_retry_after(response.headers.get("retry-after", "")),
+            outage=str(code) if is_outage(code, report_in(body)) else None,
         )
 
     def _advice(self, code: int) -> str:
@@ -208,6 +225,7 @@ class Failures:
             server_message=server_message,
             transient=report.may_pass,
             cut_short=report.may_pass,
+            outage=str(report.status or "server error") if is_outage(report.status, report) else None,
         )
 
     def ended(self, reason: str, characters: int) -> EndpointFailure:
@@ -219,6 +237,8 @@ class Failures:
             advice=_AGAIN,
             transient=True,
             cut_short=True,
+            # Gemini's word for a call that its model wrote wrongly.
+            outage=None if reason.lower() == "malformed_function_call" else "broken off",
         )
 
     def wrong_type(self, content_type: str, words: str) -> EndpointFailure:
@@ -227,6 +247,7 @@ class Failures:
             f"{self._at} answered with {_shortened(content_type) or 'no content type'} "
             f"instead of an event stream{_quoted(words)}",
             advice="check base_url in the pool file, which for most servers ends in /v1",
+            outage=_UNREADABLE,
         )
 
     def compressed(self, encoding: str) -> EndpointFailure:
@@ -235,12 +256,14 @@ class Failures:
             f"{self._at} sent its answer compressed ({_shortened(encoding)}), which is not read",
             advice="make the server, or a proxy before it, send no Content-Encoding where a request accepts "
             "identity",
+            outage=_UNREADABLE,
         )
 
     def malformed(self, what: str) -> EndpointFailure:
         return EndpointFailure(
             f"{self._at} sent something that is no chat completion ({what})",
             advice=f"{_AGAIN}, or check base_url in the pool file",
+            outage=_UNREADABLE,
         )
 
     def too_long(self) -> EndpointFailure:

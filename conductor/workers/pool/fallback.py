@@ -42,16 +42,22 @@ class FallbackWorker:
         except WorkerError as error:
             if is_visible:
                 raise
-            message = str(error)
+            message, outage = str(error), error.outage
         other = self.second.card
         if (refusal := other.refusal(request.sampling)) is not None:
-            raise WorkerError(f"{message} Its fallback {refusal}.")
+            raise WorkerError(f"{message} Its fallback {refusal}.", outage=outage)
         yield FellBack(worker=other.name, worker_kind=other.kind, message=message)
         async with Opened(
             self.second.stream(for_fallback(request, own=self.first.card, other=other))
         ) as items:
-            async for item in items:
-                yield item
+            try:
+                async for item in items:
+                    yield item
+            except WorkerError as error:
+                if outage is None or error.outage is not None:
+                    raise
+                # What the first one would answer is not known.
+                raise WorkerError(str(error), outage=outage) from error
 
 
 def limited(worker: Worker, names: Collection[str]) -> Worker:

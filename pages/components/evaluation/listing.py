@@ -22,6 +22,7 @@ STATES: Mapping[State, tuple[str, str]] = {
     "elsewhere": (":material/progress_activity:", "running in another process"),
     "interrupted": (":material/pause_circle:", "stopped with its process"),
     "stopped": (":material/stop_circle:", "stopped"),
+    "incomplete": (":material/rule:", "done, but not all was answered"),
     "done": (":material/check_circle:", "done"),
 }
 """Icon and words of each state."""

@@ -16,7 +16,7 @@ PLACE = "evaluation"
 
 
 def progress_line(evaluations: BackgroundEvaluations, record: EvaluationRecord, size: EvaluationSize) -> None:
-    """Draw it: a bar while it is under way, else the reason why it ended early; nothing where all is done."""
+    """Draw it: a bar while it is under way, else why not all of it was answered; nothing where all was."""
     state = evaluations.state(record)
     cells = record.spec.cells(size.questions)
     TabState().show_notice(PLACE)
@@ -37,7 +37,7 @@ def progress_line(evaluations: BackgroundEvaluations, record: EvaluationRecord, 
                     "Resume", "play_arrow", evaluations.begin, record.id, key="evaluation-resume",
                     type="primary", help="Answers what is missing; what is there is kept", place=PLACE,
                 )  # fmt: skip
-        if state == "stopped" and record.reason:
+        if state in ("stopped", "incomplete") and record.reason:
             st.caption(plain(record.reason))
         elif state == "interrupted":
             st.caption("The program ended meanwhile. All answers so far are kept.")

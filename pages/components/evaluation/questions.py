@@ -36,6 +36,7 @@ _ICONS: Mapping[Verdict, str] = {
     "failed": ":material/error:",
     "refused": ":material/do_not_disturb_on:",
     "unjudged": ":material/question_mark:",
+    "unanswered": ":material/cloud_off:",
 }
 
 Row = tuple[Cell, ...]

@@ -53,6 +53,7 @@ from studio.evaluation.results import (
     compared,
     find_evaluation,
     page_of_evaluation,
+    resumed_words,
     scored_cells,
     table_of_evaluation,
 )
@@ -74,7 +75,11 @@ _More = Annotated[
 ]
 _Beaten = Annotated[
     list[str] | None,
-    option("Exit with 1 where this planner is significantly better than the first.", "NAME"),
+    option(
+        "Exit with 1 where this planner is significantly better than the first, with 5 where that depends on "
+        "answers that are missing.",
+        "NAME",
+    ),
 ]
 _PromptFile = Annotated[
     Path | None,
@@ -161,7 +166,8 @@ def resume(
 ) -> int:
     """Answer what an evaluation has not answered, also by planners that are added, and print the table.
 
-    Limits that are given take the place of the evaluation's own; what was used before counts.
+    What an outage left unanswered is asked again, and what was not judged is judged again. Limits that are
+    given take the place of the evaluation's own; what was used before counts.
     """
     confirm_keys(options.pool, ask=True)
     with on_store_and_cluster(ray, options), opened(options) as bench:
@@ -169,6 +175,7 @@ def resume(
         if planner:
             planners = _worded(planner, prompt_file)
             record = Evaluations(bench).extend(record.id, planners, given_plans=plans_of_files(planners))
+        print_remark(resumed_words(bench.store, record))
         limits = {name: value for name, value in budget.limits.items() if value is not None}
         new = Budget.model_validate(limits) if limits else None
         crew = crew_of(ray, bench, options)

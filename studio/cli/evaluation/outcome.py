@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from threading import Event as Flag
 
 from conductor.errors import DataError
-from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable
+from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable, PlannerRow, signs_of
+from conductor.evaluation.report.remarks import not_answered
 from conductor.evaluation.statistics import with_holm
 from conductor.text.formatting import dollars, percent
 from conductor.values.budget import Budget
@@ -28,6 +29,9 @@ from studio.evaluation.execution.evaluation_run import Listen, Progress
 from studio.evaluation.results import scored_cells, table_of_evaluation, table_shape
 from studio.workbench import Workbench
 
+UNDECIDED = 5
+"""The exit code where answers are missing: of a gate whose verdict depends on them, or without a gate."""
+
 
 def carried_out(
     bench: Workbench,
@@ -38,6 +42,9 @@ def carried_out(
     budget: Budget | None = None,
     crew: Crew | None = None,
 ) -> int:
+    """Answer what is missing and print the table; the exit code is that of the gate. Without one it is 1
+    where the evaluation was stopped, and `UNDECIDED` where some of it has no verdict.
+    """
     for name in beaten_by:
         if _named(record.spec.planners, name) is None and name != ROUTER:
             names = ", ".join(record.spec.planners)
@@ -59,11 +66,13 @@ def carried_out(
     record = bench.store.evaluations.find(record.id)
     table = table_of_evaluation(bench.store, record)
     shape, lines = presentation(bench, record, table)
-    options.show({**shape, "failure": progress.failure}, lines)
+    options.show({**shape, "failure": record.reason}, lines)
+    gate = exit_code(table, beaten_by)
+    if record.reason is not None:
+        print_remark(f"{record.reason} Go on with: {_resume(record, options)}")
     if progress.failure is not None:
-        print_remark(f"{progress.failure} Go on with: {_resume(record, options)}")
-        return 1
-    return exit_code(table, beaten_by)
+        return gate or 1
+    return UNDECIDED if record.reason is not None and not beaten_by else gate
 
 
 def _resume(record: EvaluationRecord, options: Configured) -> str:
@@ -114,29 +123,38 @@ def _tenths() -> Listen:
 
 def _words(progress: Progress) -> str:
     cost = "" if progress.cost is None else f" · {dollars(progress.cost)}"
-    right = sum(progress.right.values()) / progress.done if progress.done else 0.0
-    return f"{percent(right)} right{cost}"
+    answered = progress.done - progress.unanswered
+    right = sum(progress.right.values()) / answered if answered else 0.0
+    lost = f" · {progress.unanswered:,} not answered" if progress.unanswered else ""
+    return f"{percent(right)} right{lost}{cost}"
 
 
 def exit_code(table: EvaluationTable, beaten_by: Sequence[str]) -> int:
-    """1 where one of these planners is significantly better than the first, by the p of these together."""
+    """1 where one of these planners is significantly better than the first, by the p of these together;
+    `UNDECIDED` where that depends on the answers that are missing.
+    """
     rows = {row.planner: row for row in table.rows}
-    comparisons = {}
+    compared: dict[str, PlannerRow] = {}
     for name in beaten_by:
         full_name = _named(rows, name)
         if full_name is None:
             raise DataError(f"This evaluation has no planner {name!r}; it has {', '.join(rows)}.")
-        comparisons[full_name] = rows[full_name].difference
-    beaten = False
-    for planner, difference in zip(comparisons, with_holm(list(comparisons.values())), strict=True):
-        if difference is not None and difference.significant and difference.difference > 0:
-            together = f", of {len(comparisons)} together by Holm" if len(comparisons) > 1 else ""
-            print_remark(
-                f"{planner} is better than {table.rows[0].planner} by {difference.difference:.1%} "
-                f"(p = {difference.read_p:.3g}{together})"
-            )
-            beaten = True
-    return int(beaten)
+        compared[full_name] = rows[full_name]
+    differences = with_holm([row.difference for row in compared.values()])
+    signs = signs_of(compared.values())
+    codes = {0}
+    for planner, difference in zip(compared, differences, strict=True):
+        possible = signs.get(planner, frozenset({0}))
+        if 1 not in possible:
+            continue
+        together = f", of {len(compared)} together by Holm" if len(compared) > 1 else ""
+        by = "" if difference is None else (
+            f" by {difference.difference:.1%} (p = {difference.read_p:.3g}{together})"
+        )  # fmt: skip
+        words = f"{planner} is better than {table.rows[0].planner}{by}"
+        print_remark(words if possible == {1} else f"undecided, as answers are missing: whether {words}")
+        codes.add(1 if possible == {1} else UNDECIDED)
+    return 1 if 1 in codes else max(codes)
 
 
 def _named(planners: Iterable[str], name: str) -> str | None:
@@ -151,4 +169,5 @@ def presentation(bench: Workbench, record: EvaluationRecord, table: EvaluationTa
     if record.spec.margin is None:
         return shape, table_lines(table)
     cells = scored_cells(bench.store, record.id)
-    return {**shape, "trials": trials_shape(record.spec, cells)}, trials_lines(record.spec, cells)
+    lines = [trials_lines(record.spec, cells), *not_answered(table, record.spec.title_of)]
+    return {**shape, "trials": trials_shape(record.spec, cells)}, "\n".join(lines)

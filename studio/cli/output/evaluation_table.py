@@ -97,7 +97,7 @@ def _cells(row: PlannerRow) -> Sequence[str]:
         row.planner,
         _share(row.rate),
         "" if row.interval is None else f"{row.interval.low:.3f}-{row.interval.high:.3f}",
-        str(row.questions),
+        row.answered_words,
         "" if difference is None else f"{difference.difference:+.3f}",
         "" if difference is None else p_value(difference.read_p),
         "" if row.tokens is None else f"{row.tokens:,.0f}",
@@ -113,7 +113,7 @@ def _note(row: PlannerRow) -> str:
     sentences = [
         f"{quantity(row.verdicts[verdict], 'answer')} {words}"
         for verdict, words in WITHOUT_VERDICT.items()
-        if row.verdicts.get(verdict)
+        if row.verdicts.get(verdict) and verdict != "unanswered"
     ]
     if row.seen:
         right, of = (0, 0) if row.unseen is None else (row.unseen.right, row.unseen.answers)

@@ -130,7 +130,7 @@ def _line(row: TrialRow) -> Sequence[str]:
         "" if tokens is None or tokens.interval is None
         else f"{tokens.interval.low:+,.0f} to {tokens.interval.high:+,.0f}",
         "" if cost is None else f"{'-' if cost.mean < 0 else '+'}{dollars(abs(cost.mean))}",
-        "yes" if row.not_worse else "no",
+        {True: "yes", False: "no", None: "undecided"}[row.not_worse],
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from conductor.engine.meter import Meter
 from conductor.errors import ConductorError
 from conductor.evaluation.evaluation_table import Cell, table_of
 from conductor.evaluation.items import Item
+from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CONDUCTOR, CellResult, cell_result
 from conductor.runs.state import RunState
 from conductor.values.budget import NO_BUDGET
@@ -38,6 +39,9 @@ STOP_SECONDS = 0.2
 
 STOPPED = "It was stopped."
 
+NOT_ALL = "Done, but "
+"""How the reason begins where everything was asked, and some of it has no verdict."""
+
 MOST_AT_ONCE = 1_000
 """Questions that are under way together, each in a thread, where calls wait for each other's batch."""
 
@@ -47,14 +51,14 @@ LOOK = 10
 
 @dataclass(frozen=True)
 class Progress:
-    """`done` of `cells` were scored, `right` by planner; `tokens` and `cost` are what they took, None
-    unknown.
+    """`done` of `cells` are over, `right` by planner; outages left `unanswered` of them so. `tokens` and
+    `cost` are what they took, None unknown.
     """
 
     cells: int
     done: int = 0
     right: Mapping[str, int] = field(default_factory=dict)
-    scored: Mapping[str, int] = field(default_factory=dict)
+    unanswered: int = 0
     tokens: int | None = 0
     cost: float | None = 0.0
     seconds: float = 0.0
@@ -118,8 +122,8 @@ class EvaluationRun:
         """Answer and score what is missing, here or by a crew; the progress at the end."""
         for cell in self._cells.values():
             if cell.result is not None:
+                self._scored[cell.item, cell.planner, cell.repeat] = cell.result
                 if cell.result.score.is_known:
-                    self._scored[cell.item, cell.planner, cell.repeat] = cell.result
                     self._count(cell.planner, cell.result)
                 self._meter.calls += cell.result.paid
                 self._meter.count(
@@ -193,9 +197,10 @@ class EvaluationRun:
 
     def _answer_all(self, threads: ThreadPoolExecutor, units: Iterable[Unit]) -> None:
         waiting: set[Future[None]] = set()
+        begun_items = {item for item, _, _ in self._cells}
         for item, repeat in units:
             # What decides it leaves no question with some of its answers.
-            if self._broken or (self._decided and repeat == 0):
+            if self._broken or (self._decided and repeat == 0 and item not in begun_items):
                 break
             waiting.add(threads.submit(self._answer_item, item, repeat))
             if len(waiting) >= self._parallel:
@@ -284,13 +289,15 @@ class EvaluationRun:
     ) -> Sequence[RunState]:
         """Answer the cell, score it and store its result; returns its runs, those `before` included.
 
-        `earlier` is its result without the judge's verdict, where it had one.
+        `earlier` is its result without a verdict, where it had one.
         """
         runs, (at, planner, _) = before, key
         planless = (
             self._spec.plans_of(planner) is not None and self._bench.store.revisions.head(session) is None
         )
-        if not planless and (not runs or runs[-1].status != "finished"):
+        again = earlier is not None and earlier.score.unanswered
+        outage: str | None = None
+        if not planless and (again or not runs or runs[-1].status != "finished"):
             try:
                 request = self._bench.request(session)
                 self._bench.runner.begin_answer(
@@ -298,6 +305,8 @@ class EvaluationRun:
                 )
                 self._under_way.add(session)
                 self._bench.activities.wait(session)
+                activity = self._bench.activities.activity(session)
+                outage = None if activity is None else activity.planning_outage
             except CancelledError:
                 return ()  # its planning was stopped
             except ConductorError as error:
@@ -315,7 +324,7 @@ class EvaluationRun:
             return runs
         if self._stop.is_set() and (not runs or runs[-1].status != "finished"):
             return runs
-        result = self._result(self._items[at], session, runs, earlier)
+        result = self._result(self._items[at], session, runs, earlier, outage)
         if not result.score.is_known and self._meter.crossing is not None:
             self._end(f"The budget is spent: {self._meter.crossing.words}.")
             return runs
@@ -334,16 +343,27 @@ class EvaluationRun:
         return [self._bench.state(run) for run in reversed(self._bench.store.runs.of_session(session))]
 
     def _result(
-        self, item: Item, session: str, runs: Sequence[RunState], earlier: CellResult | None
+        self,
+        item: Item,
+        session: str,
+        runs: Sequence[RunState],
+        earlier: CellResult | None,
+        planning_outage: str | None,
     ) -> CellResult:
         plans = [
             plan for plan in self._bench.store.plans.of_session(session) if plan.planner_kind != "offline"
         ]
-        score, judging = self._scoring.of(item, runs)
+        if planning_outage is None:
+            score, judging = self._scoring.of(item, runs)
+        else:
+            reason = plans[-1].failure or "" if plans else ""
+            score, judging = Score(verdict="unanswered", reason=reason, outage=planning_outage), None
+        repeated = [plan for plan in plans[:-1] if plan.failure is not None]
         return cell_result(
             score,
-            planning=sum((plan.usage for plan in plans), NOTHING_USED),
+            planning=sum((plan.usage for plan in plans if plan not in repeated), NOTHING_USED),
             paid_planning=len(plans),
+            failed_planning=len(repeated),
             runs=runs,
             judging=(*(() if earlier is None else earlier.judging), *(() if judging is None else (judging,))),
         )
@@ -358,7 +378,7 @@ class EvaluationRun:
                 before,
                 done=before.done + 1,
                 right={**before.right, planner: before.right.get(planner, 0) + result.score.right},
-                scored={**before.scored, planner: before.scored.get(planner, 0) + 1},
+                unanswered=before.unanswered + result.score.unanswered,
                 tokens=None if before.tokens is None or used.total is None else before.tokens + used.total,
                 cost=None if before.cost is None or used.cost is None else before.cost + used.cost,
                 seconds=time.monotonic() - self._started_at,
@@ -401,7 +421,7 @@ class EvaluationRun:
         if self._spec.margin is not None and planner != self._spec.planners[0]:
             return
         with self._lock:
-            if result.score.verdict not in ("no plan", "failed"):
+            if result.score.verdict not in ("no plan", "failed", "unanswered"):
                 self._hopeful.add(planner)
             self._failed[planner] += 1
             hopeless = planner not in self._hopeful and self._failed[planner] >= HOPELESS

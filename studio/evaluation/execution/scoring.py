@@ -42,9 +42,9 @@ class Scoring:
 
         Equal answers to a question are judged once. Raises `DataError` and `WorkerError` as `scorers.score`.
         """
-        unanswered = _unanswered(runs)
-        if unanswered is not None:
-            return unanswered, None
+        without_answer = _without_answer(runs)
+        if without_answer is not None:
+            return without_answer, None
         answer = _answered(runs)[-1].answer or ""
         if self._judge is None or item.scored_by != "judge":
             return self._background.wait(score(answer, item, allow_code=self._allow_code)), None
@@ -81,13 +81,18 @@ def _answered(runs: Sequence[RunState]) -> list[RunState]:
     return [run for run in runs if run.status == "finished" and run.answer is not None]
 
 
-def _unanswered(runs: Sequence[RunState]) -> Score | None:
-    """The score of a session without an answer; None if there is one to compare."""
+def _without_answer(runs: Sequence[RunState]) -> Score | None:
+    """The score of a session without an answer; None if there is one to compare.
+
+    What an earlier round answered is no answer where an outage ended a later one.
+    """
     if not runs:
         return Score(verdict="no plan")
+    failed = next((step.message for step in runs[-1].steps if step.message), "")
+    if (outage := runs[-1].outage) is not None:
+        return Score(verdict="unanswered", reason=failed, outage=outage)
     answered = _answered(runs)
     if not answered:
-        failed = next((step.message for step in runs[-1].steps if step.message), "")
         return Score(verdict="failed", reason=failed)
     last = answered[-1]
     output = None if last.answer_step is None else last.steps[last.answer_step].output

@@ -108,6 +108,8 @@ class RevisionTests:
             for cell in self._store.evaluations.cells(record.id):
                 if cell.planner in planners and cell.result is not None:
                     score, item = cell.result.score, items[cell.item]
+                    if score.unanswered:
+                        continue
                     outcome: Outcome = (
                         "unjudged" if not score.is_known else "right" if score.right else "wrong"
                     )

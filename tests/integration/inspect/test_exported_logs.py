@@ -35,12 +35,15 @@ ITEMS = (
     Item(id="b", input="Which word?", target=("the answer", "an answer")),
     Item(id="c", input="Which fails?", target=("the answer",)),
     Item(id="d", input="Which is judged?", target=("the answer",)),
+    Item(id="e", input="Which is lost?", target=("the answer",)),
 )
 
 
 def answered(request: Request) -> str:
     if "fails" in str(request.messages[-1].content):
         raise WorkerError("one fails.")
+    if "lost" in str(request.messages[-1].content):
+        raise WorkerError("one is down.", outage="503")
     return "Answer: the answer"
 
 
@@ -96,10 +99,15 @@ def test_a_planners_log_has_its_accuracy_its_samples_and_its_epochs(
 ) -> None:
     rows, logs = exported
     log = logs[planner]
-    assert (log["status"], log["eval"]["tags"], log["eval"]["task"]) == ("success", ["nightly"], "letters")
+    complete = planner == "worker:other"
+    assert (log["eval"]["tags"], log["eval"]["task"]) == (["nightly"], "letters")
+    assert (log["status"], log["eval"]["metadata"]["outages"]) == (
+        ("success", {}) if complete else ("error", {"503": 2})
+    )
+    assert complete or log["error"]["message"] == "2 of 10 not answered: 503"
     assert (log["eval"]["config"]["epochs"], log["eval"]["dataset"]["sample_ids"]) == (
         2,
-        ["a", "b", "c", "d"],
+        ["a", "b", "c", "d", "e"],
     )
     (score,) = log["results"]["scores"]
     assert score["metrics"]["accuracy"]["value"] == pytest.approx(rows[planner].accuracy)
@@ -125,6 +133,9 @@ def test_a_sample_has_its_question_its_answer_and_its_score(
     assert samples["c"]["error"]["message"] == scores["c"]["explanation"]
     assert samples["b"]["error"] is None
     assert (math.isnan(scores["d"]["value"]), scores["d"]["reason"]) == (True, "grader_failed")
+    assert math.isnan(scores["e"]["value"])
+    assert (scores["e"]["metadata"]["verdict"], scores["e"]["metadata"]["outage"]) == ("unanswered", "503")
+    assert samples["e"]["error"]["message"] == "one is down."
     assert samples["a"]["metadata"]["category"] == "one"
 
 

@@ -89,6 +89,7 @@ class BatchClient(ChatClient):
                 f"{self.name}: {self.endpoint.host} did not come to it within the time of a batch",
                 advice="go on with `evaluate resume`, or without --batch",
                 transient=True,
+                outage="not in its batch",
             )
         return self._failures.status(
             httpx.Response(line.status), json.dumps({"error": line.error}).encode(), mask

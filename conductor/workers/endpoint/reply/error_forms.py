@@ -38,6 +38,20 @@ _PASSING = re.compile(
 _LASTING = re.compile(r"quota|billing|balance")
 """No later request helps against these."""
 
+_OBJECTIONS = frozenset({400, 411, 413, 414, 415, 422, 431})
+"""Statuses by which a server objects to the request itself, and not to the account or to its own state."""
+_OBJECTION = re.compile(r"invalidrequest|badrequest|invalidargument|validation|invalidparameter")
+"""The same in codes."""
+_ACCOUNT = re.compile(
+    r"quota(?!tion)|billing|(?<!un)balance|credit|arrear|overdue|insufficientfunds|payment"
+    r"|(api|access)key|authentic"
+)
+_CONTENT = re.compile(
+    r"contentfilter|content(management)?policy|contentpolicy|responsibleai|moderation|flagged|datainspection"
+    r"|inappropriatecontent|context(length|size|window)|maximumcontext|toomanytokens|(prompt|input)(is)?toolong"
+)
+"""Words about the content of a request: the same server would answer another one."""
+
 
 @dataclass(frozen=True)
 class ErrorReport:
@@ -46,16 +60,40 @@ class ErrorReport:
     words: str
     status: int | None = None
     may_pass: bool = False
+    codes: tuple[str, ...] = ()
 
 
 def report_of(error: Any) -> ErrorReport:
-    """The report in an error of any form."""
+    """The report in an error of any form; its codes without signs and in small letters."""
     texts = [str(code) for code in _codes(error)]
     words = message_of(error)
-    squeezed = [re.sub(r"[^a-z0-9]", "", text.lower()) for text in texts or [words[:100]]]
+    squeezed = list(map(_squeezed, texts or [words[:100]]))
     statuses = (int(text) for text in texts if re.fullmatch(r"[45]\d\d", text))
     may_pass = any(map(_PASSING.search, squeezed)) and not any(map(_LASTING.search, squeezed))
-    return ErrorReport(words, next(statuses, None), may_pass)
+    return ErrorReport(words, next(statuses, None), may_pass, tuple(map(_squeezed, texts)))
+
+
+def report_in(body: bytes) -> ErrorReport:
+    """The report in an error's body, whose words are its whole text where that is no JSON."""
+    text = body.decode("utf-8", errors="replace")
+    try:
+        return report_of(json_value(text))
+    except ValueError:
+        return ErrorReport(text)
+
+
+def is_outage(status: int | None, report: ErrorReport) -> bool:
+    """Whether the server, the way to it or the account is at fault, and not what was requested of it."""
+    texts = [*report.codes, _squeezed(report.words[:1_000])]
+    if any(map(_CONTENT.search, texts)):
+        return False
+    if report.may_pass or any(map(_ACCOUNT.search, texts)):
+        return True
+    return status not in _OBJECTIONS if status is not None else not any(map(_OBJECTION.search, report.codes))
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def is_error(body: Mapping[str, Any], *, answers: bool) -> bool:

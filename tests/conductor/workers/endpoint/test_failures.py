@@ -75,6 +75,69 @@ def test_an_error_in_the_stream_may_pass_where_its_code_says_so(error: object, t
     assert FAILURES.in_stream(error, NO_KEYS).transient is transient
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "outage"),
+    [
+        *(
+            (code, b"", str(code))
+            for code in (301, 401, 402, 403, 404, 407, 408, 409, 429, 500, 502, 503, 529)
+        ),
+        *((code, b"", None) for code in (400, 413, 415, 422)),
+        (429, b'{"error": {"code": "insufficient_quota", "message": "You exceeded your quota."}}', "429"),
+        # Google and Anthropic refuse an account by 400, Alibaba by a code.
+        (400, b'{"error": {"status": "INVALID_ARGUMENT", "message": "API key not valid."}}', "400"),
+        (
+            400,
+            b'{"error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}',
+            "400",
+        ),
+        (400, b'{"error": {"code": "Arrearage", "message": "Access denied."}}', "400"),
+        (400, b'{"error": {"message": "The grammar has unbalanced quotation marks"}}', None),
+        (400, b'{"error": {"code": "content_filter", "message": "The prompt was filtered."}}', None),
+        (403, b'{"error": {"message": "Your input was flagged", "code": 403}}', None),
+        (500, b'{"error": {"message": "the request exceeds the available context size"}}', None),
+        (400, b'{"error": {"code": "context_length_exceeded", "message": "Too long; see billing."}}', None),
+        (503, b"<html><title>503 Service Temporarily Unavailable</title></html>", "503"),
+    ],
+)
+def test_a_refusal_is_an_outage_unless_what_was_requested_is_at_fault(
+    status: int, body: bytes, outage: str | None
+) -> None:
+    failure = FAILURES.status(httpx.Response(status), body, NO_KEYS)
+    assert (failure.outage, failure.after(3).outage) == (outage, outage)
+    assert FAILURES.no_time_to_wait(failure, 5).outage == outage
+
+
+@pytest.mark.parametrize(
+    ("failure", "outage"),
+    [
+        (FAILURES.of(httpx.ConnectError("[Errno 111] Connection refused"), 0), "no connection"),
+        (FAILURES.of(httpx.ConnectError("[Errno -2] Name or service not known"), 0), "no connection"),
+        (FAILURES.of(httpx.ConnectTimeout(""), 0), "timed out"),
+        (FAILURES.of(httpx.ReadError(""), 7), "connection lost"),
+        (FAILURES.no_first_token(), "timed out"),
+        (FAILURES.stalled(3), "timed out"),
+        (FAILURES.too_slow(), "timed out"),
+        (FAILURES.ended("", 5), "broken off"),
+        (FAILURES.ended("network_error", 5), "broken off"),
+        (FAILURES.ended("MALFORMED_FUNCTION_CALL", 0), None),
+        (FAILURES.in_stream({"type": "overloaded_error", "message": "Overloaded"}, NO_KEYS), "server error"),
+        (FAILURES.in_stream({"code": 502, "message": "Upstream"}, NO_KEYS), "502"),
+        (FAILURES.in_stream({"code": 400, "message": "Bad schema"}, NO_KEYS), None),
+        (FAILURES.in_stream({"type": "BadRequestError", "message": "Bad schema"}, NO_KEYS), None),
+        (FAILURES.wrong_type("text/html", "Log in"), "unreadable reply"),
+        (FAILURES.malformed("no choices"), "unreadable reply"),
+        (FAILURES.too_long(), None),
+        (FAILURES.tool_calls(), None),
+        (FAILURES.filtered(), None),
+    ],
+)
+def test_each_other_failure_is_an_outage_or_the_answers_own_fault(
+    failure: EndpointFailure, outage: str | None
+) -> None:
+    assert failure.outage == outage, str(failure)
+
+
 def test_a_refused_parameter_is_recognised_by_its_name() -> None:
     body = b'{"error": {"message": "Unknown parameter", "param": "structured_outputs"}}'
     failure = FAILURES.status(httpx.Response(400), body, NO_KEYS)

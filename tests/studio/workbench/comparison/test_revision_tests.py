@@ -8,6 +8,7 @@ import pytest
 from waiting import until
 from workflow_cases import workflow_of
 
+from conductor.evaluation.score import Score
 from conductor.evaluation.spec import EvaluationSpec, JudgeSpec
 from conductor.evaluation.team_tests import TeamTest, team_set
 from conductor.planner.rule_planner import OfflineConductor
@@ -106,3 +107,16 @@ def test_evaluations_tell_how_a_revision_does_on_the_other_tests_of_the_set(
     assert counts(bench, session) == [(2, 1, 1, 0), (0, 1, 0, 3)]
     evaluated(bench, session, judge="judge")
     assert counts(bench, session) == [(3, 1, 0, 0), (0, 1, 0, 3)]
+
+
+def test_a_test_that_an_outage_left_unanswered_is_not_asked_yet(bench: Workbench, session: str) -> None:
+    keep(bench, "own", "What is 6 * 7?")
+    keep(bench, "same", "What is 40 + 2?")
+    evaluated(bench, session)
+    (record,) = bench.store.evaluations.listed()
+    assert counts(bench, session)[0] == (2, 0, 0, 0)
+    for cell in bench.store.evaluations.cells(record.id):
+        assert cell.result is not None
+        lost = cell.result.model_copy(update={"score": Score(verdict="unanswered", outage="503")})
+        bench.store.evaluations.end_cell(cell.answered_in, lost, ())
+    assert counts(bench, session)[0] == (1, 0, 0, 1)
