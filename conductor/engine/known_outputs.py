@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
@@ -74,23 +74,36 @@ class KnownOutputs:
         runs = tuple(run for state in states if (run := earlier_run(state)) is not None)
         return cls(runs, OutputArchive(output for run in runs for _, output in sorted(run.outputs.items())))
 
-    def own(self, workflow: Workflow) -> tuple[tuple[Output, ...], ...]:
+    def own(self, workflow: Workflow) -> tuple[tuple[OwnOutput, ...], ...]:
         """For each step, the outputs of the steps that it was, newest first; those of runs of just this
         workflow come before all others. An output is one step's own: of the one that had it last.
         """
-        own: dict[CallId, tuple[int, Output]] = {}
+        own: dict[CallId, tuple[int, OwnOutput]] = {}
+        is_edited = any(step.lineage is not None for step in workflow.steps)
+        numbers = set(workflow.lineage)
         plain = (workflow.lineage, workflow.unpinned)
         for run in sorted(self.runs, key=lambda run: (run.workflow.lineage, run.workflow.unpinned) != plain):
             places = places_in(run.workflow, workflow)
             for at, output in run.outputs.items():
                 if (place := places.get(at)) is not None:
-                    own.setdefault(call_of(output), (place, output))
+                    number = run.workflow.lineage[at]
+                    is_same = number == workflow.lineage[place] or not (is_edited or number in numbers)
+                    own.setdefault(call_of(output), (place, OwnOutput(output, is_same)))
         return tuple(
             tuple(output for place, output in own.values() if place == step) for step in range(len(workflow))
         )
 
 
 NOTHING_KNOWN = KnownOutputs()
+
+
+class OwnOutput(NamedTuple):
+    """An output of the step that a step was. `is_same`: the two are one step through all edits, and not only
+    alike while the one that gave it is another step by now, or was removed.
+    """
+
+    output: Output
+    is_same: bool
 
 
 def call_of(output: Output) -> CallId:
@@ -127,7 +140,7 @@ class Takeover:
         """The output that `step`, whose fingerprint is `address`, takes over; None if it is to be called.
         `outputs` are those that it may read, by position.
         """
-        own = (output for output in self._own[step] if self._fits(step, output, address, outputs))
+        own = (each for each, _ in self._own[step] if self._fits(step, each, address, outputs))
         output = next(own, None)
         if output is None:
             equal = (each for each in self._archive.equal(address) if _is_answer(each))
@@ -138,13 +151,13 @@ class Takeover:
 
     def is_own(self, step: int, output: Output) -> bool:
         """Whether an output is of the step that `step` was, not of an equal one."""
-        return any(call_of(own) == call_of(output) for own in self._own[step])
+        return any(own.is_same and call_of(own.output) == call_of(output) for own in self._own[step])
 
     def may_take(self, step: int) -> bool:
         """Whether `step`, whose fingerprint is not known yet, could have an output to take over."""
         outline = self._bound.outlines[step]
         equal = (output for output in self._archive if _is_answer(output))
-        own = (each for each in self._own[step] if _is_answer(each) or self._is_kept(step, each))
+        own = (each for each, _ in self._own[step] if _is_answer(each) or self._is_kept(step, each))
         return any(
             outline_of(output.fingerprint) == outline and self._is_free(output, step)
             for output in (*own, *equal)
@@ -153,12 +166,12 @@ class Takeover:
     def is_outdated(self, step: int) -> bool:
         """Whether `step` has outputs of an earlier version only, which nothing takes over."""
         own = self._own[step]
-        return bool(own) and all(not each.hand and outline_of(each.fingerprint) is None for each in own)
+        return bool(own) and all(not each.hand and outline_of(each.fingerprint) is None for each, _ in own)
 
     def _first_of_each(self, step: int) -> Iterator[Output]:
         """The newest own output under each fingerprint that the step may have now."""
         addresses: set[str] = set()
-        for output in self._own[step]:
+        for output, _ in self._own[step]:
             if (
                 outline_of(output.fingerprint) == self._bound.outlines[step]
                 and _is_answer(output)

@@ -197,7 +197,7 @@ class Running:
         others.
         """
         own = known_outputs(self._bench.store, session).own(workflow)
-        return {at: outputs[0] for at, outputs in enumerate(own) if outputs} | dict(workflow.pins)
+        return {at: outputs[0].output for at, outputs in enumerate(own) if outputs} | dict(workflow.pins)
 
     def recent_states(self, session: str) -> Iterator[tuple[RunRecord, RunState]]:
         """The session's last runs with their states, newest first."""

@@ -228,3 +228,24 @@ async def test_an_output_of_an_earlier_version_is_not_taken_over_and_the_forecas
     radius = blast_radius(workflow, BoundWorkflow.of(workflow, query="why?", pool=pool), reusable)
     assert (radius.runs, radius.outdated) == ({0}, {0})
     assert texts(await played(workflow, pool, outputs=reusable, run="on")) == ["alpha 2"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "reuse"),
+    [
+        (lambda w: w.with_instruction(0, "Other.").with_instruction(2, "Do it."), (None, "reused", "equal")),
+        (lambda w: w.move_step(2, 0), ("reused", "reused", "reused")),
+        (lambda w: w.remove_step(0), ("reused", "reused")),
+        (lambda w: w.remove_step(0).with_instruction(1, "Do it."), ("reused", "equal")),
+    ],
+)
+async def test_whose_output_it_was_is_known_through_edits(
+    edit: Callable[[Workflow], Workflow], reuse: tuple[str | None, ...]
+) -> None:
+    pool, one = Pool(workers=(Answering(),)), Step(instruction="Do it.", worker="alpha")
+    last = one.model_copy(update={"instruction": "End."})
+    workflow = Workflow.of([one, one, one.model_copy(update={"instruction": "Judge."}), last])
+    first = await ran(workflow, pool)
+    second = await ran(edit(workflow), pool, first)
+    words = [step.reuse and step.reuse.replace("reused from an equal step", "equal") for step in second.steps]
+    assert tuple(words) == (*reuse, "reused")
