@@ -6,7 +6,7 @@ Knows what a step may see. `prompt_layouts` lays requests out, `run` runs the st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from conductor.engine.prompt_layouts import (
     verbatim_messages,
 )
 from conductor.values.conversation import NO_CONVERSATION, Conversation
-from conductor.values.messages import Message, Request, RequestStyle, SeenResponse
+from conductor.values.messages import Message, Part, Request, RequestStyle, SeenResponse
 from conductor.values.output import Output
 from conductor.workers.pool.fallback import for_fallback
 from conductor.workers.pool.pool import Pool
@@ -27,6 +27,9 @@ from conductor.workers.protocol import WorkerCard
 from conductor.workers.wording.wording import OURS
 from conductor.workflow.fingerprint import NONCE_LENGTH, fingerprint, outline_digits
 from conductor.workflow.model import Workflow
+
+_MARK = "\ue000" * NONCE_LENGTH
+"""Stands for the nonce until that is known, and is as long; Unicode leaves the character to private use."""
 
 
 class StepCall(NamedTuple):
@@ -84,17 +87,19 @@ class BoundWorkflow:
         Tags carry a nonce cut from the fingerprint, so that no response can close or forge one, and a rerun
         sends the same words.
         """
-        bare = self._request(step, outputs, nonce="")
+        bare = self._request(step, outputs)
         address = self._address(step, bare)
         if self.verbatim or self.styles[step] != "ours":
             return StepCall(address, bare)
-        return StepCall(address, self._request(step, outputs, nonce=address[:NONCE_LENGTH]))
+        own, *following = bare.messages
+        marked = replace(own, parts=tuple(_marked(part, address[:NONCE_LENGTH]) for part in own.parts))
+        return StepCall(address, replace(bare, messages=(marked, *following)))
 
     def fingerprint(self, step: int, outputs: Mapping[int, Output], *, by: str | None = None) -> str:
         """The address of `step`'s output, given the outputs of all steps it may read; `by`: as the worker of
         that name gives it in the place of the step's own.
         """
-        return self._address(step, self._request(step, outputs, nonce=""), by=by)
+        return self._address(step, self._request(step, outputs), by=by)
 
     def request(self, step: int, outputs: Mapping[int, Output]) -> Request:
         """What `step`'s worker is sent; see `call`."""
@@ -104,9 +109,14 @@ class BoundWorkflow:
     def outlines(self) -> tuple[str, ...]:
         """What is known of each step's fingerprint before the steps that it reads have an output."""
         return tuple(
-            outline_digits(self._request(step, None, nonce=""), identity=self._identities[step])
-            for step in range(len(self.workflow))
+            outline_digits(blank, identity=identity)
+            for blank, identity in zip(self._blanks, self._identities, strict=True)
         )
+
+    @cached_property
+    def _blanks(self) -> tuple[Request, ...]:
+        """Each step's request with blank responses."""
+        return tuple(self._request(step, None) for step in range(len(self.workflow)))
 
     @cached_property
     def styles(self) -> tuple[RequestStyle, ...]:
@@ -126,18 +136,20 @@ class BoundWorkflow:
             bare, identity = for_fallback(bare, own=own, other=other), other.identity
         return fingerprint(bare, identity=identity, outline=self.outlines[step])
 
-    def _request(self, step: int, outputs: Mapping[int, Output] | None, *, nonce: str) -> Request:
+    def _request(self, step: int, outputs: Mapping[int, Output] | None) -> Request:
         """One user message, but where it is `verbatim`, and behind it, in the final step's, what follows the
         query. The worker's own sampling is used where the step has none. Without `outputs` each response that
-        the step may read is blank.
+        the step may read is blank. A mark stands for the nonce.
         """
         own = self.workflow.steps[step]
+        if outputs is not None and not own.access:
+            return self._blanks[step]
         card = self.cards[own.worker]
         sampling = own.sampling.over(card.sampling)
         if self.verbatim:
             messages = verbatim_messages(self._conversations[step], self.query)
             return Request(messages=messages, sampling=sampling)
-        context = self._prompt_context(step, outputs, nonce=nonce)
+        context = self._prompt_context(step, outputs)
         if self.styles[step] == "moa":
             return Request(messages=moa_messages(context), sampling=sampling)
         if self.styles[step] == "research":
@@ -168,9 +180,7 @@ class BoundWorkflow:
         """Whether the step's request names it the last one; so a proposer's is the same in any workflow."""
         return step == self.workflow.final and self.styles[step] == "ours"
 
-    def _prompt_context(
-        self, step: int, outputs: Mapping[int, Output] | None, *, nonce: str
-    ) -> PromptContext:
+    def _prompt_context(self, step: int, outputs: Mapping[int, Output] | None) -> PromptContext:
         own = self.workflow.steps[step]
         seen = [
             SeenResponse(
@@ -189,5 +199,10 @@ class BoundWorkflow:
             instruction=own.instruction,
             seen=[*self.previous, *seen] if own.sees_previous else seen,
             final=self._names_final(step),
-            nonce=nonce,
+            nonce=_MARK,
         )
+
+
+def _marked(part: Part, nonce: str) -> Part:
+    """The part with the nonce, which only our own words have."""
+    return Part("frame", part.text.replace(_MARK, nonce)) if part.kind == "frame" else part

@@ -18,7 +18,7 @@ NONCE_LENGTH = 8
 
 
 def fingerprint(request: Request, *, identity: str, outline: str) -> str:
-    """48 hexadecimal digits over `request` as it is sent to a worker, a hyphen, and `outline`.
+    """48 hexadecimal digits over `request` as it is sent to a worker, a hyphen, and the 16 of its `outline`.
 
     `identity` is the worker's. Where a message's text comes from counts as little as it does for the worker.
     """

@@ -137,6 +137,8 @@ class SessionRecorder:
 
 def known_outputs(store: SessionStore, session: str, others: OutputArchive | None = None) -> KnownOutputs:
     """What a run of the session may take over: what its own runs gave, then the outputs of `others`."""
+    if store.runs.latest(session) is None and store.sessions.find(session).forked_from is None:
+        return KnownOutputs(archive=others or OutputArchive())
     archive = OutputArchive(store.runs.outputs(session))
     archive.extend(others or ())
     return KnownOutputs(store.runs.earlier(session), archive)
