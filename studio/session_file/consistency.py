@@ -12,7 +12,6 @@ from typing import cast
 
 from conductor.errors import FormatError
 from conductor.runs.events import Event, RunFinished
-from storage.database.encoding import plain
 from storage.session_entries import ENTRIES, REFERENCES, Entry, Kind, RunEntry
 from studio.session_file.format import MAX_ENTRIES
 from studio.session_file.reading import RawEntry
@@ -81,7 +80,7 @@ class Consistency:
         for row in refers:
             self._referred.setdefault(row, where)
         if kind in _KEYS:
-            key = plain(getattr(entry, _KEYS[kind]))
+            key = getattr(entry, _KEYS[kind])
             if (kind, key) in self._rows:
                 raise _wrong(where, f"it is the second {kind} for {key[:60]!r}")
             self._rows[kind, key] = refers
