@@ -21,7 +21,7 @@ from conductor.markdown import links
 from conductor.markdown.formula_rules import TYPES, find_mathematics
 from conductor.markdown.half_written import half_written
 from conductor.markdown.writer import Formula, Writer, formula_source
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 
 STYLES = Path(__file__).with_name("markdown.css").read_text(encoding="utf-8")
 """How the HTML looks, inside an element of the class `markdown` that sets the colours it names."""
@@ -144,7 +144,7 @@ def _rendered(text: str, *, formula: Formula) -> Rendered:
     if len(text) > LONGEST:
         return _too_long(text)
     try:
-        return _write(_split(_read(joined(text))), formula=formula)
+        return _write(_split(_read(portable(text))), formula=formula)
     except _TooMuch as reason:
         return Rendered((), problem=str(reason))
 

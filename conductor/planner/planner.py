@@ -28,6 +28,7 @@ from conductor.runs.events import (
     PlanRejected,
     WorkflowPlanned,
 )
+from conductor.text.json_text import portable
 from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import Completion, Retried, Usage
 from conductor.workers.stream import GRACE_SECONDS, read_stream
@@ -41,11 +42,11 @@ MAX_WISH = 4_000
 
 
 def check_query(query: str, *, most: int = MAX_QUERY) -> str:
-    """The query without surrounding white space, as text that can be written as UTF-8.
+    """The query without surrounding white space, as `portable` returns it.
 
     Raises `QueryError` when it is empty, or longer than `most` characters.
     """
-    stripped = _stripped(query)
+    stripped = portable(query).strip()
     if not stripped:
         raise QueryError("The query is empty; write a question or choose an example.")
     if len(stripped) > most:
@@ -58,7 +59,7 @@ def check_query(query: str, *, most: int = MAX_QUERY) -> str:
 
 def check_wish(wish: str) -> str:
     """What is to be changed in a plan, as `check_query` returns a query; `QueryError` for a bad one."""
-    stripped = _stripped(wish)
+    stripped = portable(wish).strip()
     if not stripped:
         raise QueryError("The change is empty; write what to change in the plan.")
     if len(stripped) > MAX_WISH:
@@ -67,11 +68,6 @@ def check_wish(wish: str) -> str:
             "edit the plan by hand."
         )
     return stripped
-
-
-def _stripped(text: str) -> str:
-    # A terminal hands on bytes that are no text as lone surrogates, which no file and no model takes.
-    return text.encode("utf-8", "replace").decode("utf-8").strip()
 
 
 STOPPED = "Planning was stopped"

@@ -26,7 +26,7 @@ from conductor.runs.replay import first_speed, speeds_for
 from conductor.runs.state import RunState
 from conductor.runs.timeline import Moments, timeline_of
 from conductor.text.formatting import percent
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 from conductor.values.note import Note
 from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
@@ -103,8 +103,7 @@ def run_report(
         # No text may end the element that holds it: in JSON, "<" stands in texts only.
         session=session and session.replace("<", "\\u003c"),
     )
-    # A file can hold neither half a surrogate pair nor NUL.
-    return joined(html).replace("\x00", "\ufffd")
+    return portable(html)
 
 
 def _replay(state: RunState, events: Sequence[Event], seconds: float) -> dict[str, object] | None:

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
+from conductor.text.json_text import portable
 from conductor.values.message_parts.images import Image
 from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.message_parts.token_logprobs import MAX_TOP_LOGPROBS, TokenLogprob
 from conductor.values.message_parts.tools import ToolCall, ToolOffer
+from conductor.values.portable_model import PortableModel
 
 
-class Value(BaseModel):
-    """A frozen, validated value; unknown fields are refused. Its schema is built when it is first used."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+class Value(PortableModel):
+    """A frozen, validated value of portable texts; unknown fields are refused."""
 
 
 Number = TypeVar("Number", int, float)
@@ -166,9 +166,9 @@ class Part:
     ) -> None:
         # A frozen dataclass's own way, which looks each field up by name, takes twice as long.
         _set_kind(self, kind)
-        _set_text(self, text)
+        _set_text(self, portable(text))
         _set_step(self, step)
-        _set_worker(self, worker)
+        _set_worker(self, None if worker is None else portable(worker))
         _set_round(self, round)
         _set_by_hand(self, by_hand)
 
@@ -208,6 +208,9 @@ class SeenResponse:
 
     `by_hand`: a person wrote the response. A dataclass, as `Part` is one.
     """
+
+    # Read again where a value takes one, which makes its texts portable.
+    __pydantic_config__ = ConfigDict(extra="forbid", revalidate_instances="always")
 
     step: int
     worker: str

@@ -30,6 +30,7 @@ from conductor.engine.experiments import Experiment
 from conductor.evaluation.items import Item
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.runs.events import EVENT
+from conductor.text.json_text import portable
 from conductor.values.conversation import Conversation
 from conductor.values.messages import Usage
 from conductor.values.output import Output
@@ -37,7 +38,7 @@ from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
 from storage.api_token import TokenLimits
-from storage.database.encoding import from_json, plain, to_json
+from storage.database.encoding import from_json, to_json
 
 OUTPUT: TypeAdapter[Output] = TypeAdapter(Output)
 WORKFLOW: TypeAdapter[Workflow] = TypeAdapter(Workflow)
@@ -50,7 +51,7 @@ class PlainText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        return None if value is None else plain(value)
+        return None if value is None else portable(value)
 
 
 class Json(TypeDecorator[Any]):
@@ -67,7 +68,11 @@ class Json(TypeDecorator[Any]):
         return None if value is None else to_json(self.adapter, value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        return None if value is None else from_json(self.adapter, value)
+        return self.read(value)
+
+    def read(self, text: str | None) -> Any:
+        """The value that a row's text holds. Raises `StorageError` as `from_json`."""
+        return None if text is None else from_json(self.adapter, text)
 
 
 class Stored(Json):

@@ -273,8 +273,7 @@ class Fragments:
     # -- fragments ---------------------------------------------------------------------------------
 
     def _text(self, text: str) -> str | dict[str, str]:
-        # NUL stays in JSON, escaped, and would not in a column.
-        if len(text) < LEAST or "\x00" in text:
+        if len(text) < LEAST:
             return text
         return {TEXT: _digest(text, self._texts)}
 

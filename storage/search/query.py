@@ -10,11 +10,24 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, column, exists, false, func, literal, select, table
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    RowMapping,
+    column,
+    exists,
+    false,
+    func,
+    literal,
+    select,
+    table,
+)
 from sqlalchemy.sql.elements import ColumnClause
 
 from conductor.values.total import Total
 from storage.database.schema import API_REQUESTS, REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
+from storage.database.unreadable_rows import readable
 from storage.records import EVERYTHING, SessionFilter, SessionSummary
 from storage.search.terms import Snippet, Term, snippet, terms_of
 from storage.session_entries import SessionState
@@ -56,8 +69,8 @@ def listed(
     workers = _texts_by(connection, REVISION_WORKERS.c.revision, REVISION_WORKERS.c.worker, heads)
     tags = _texts_by(connection, TAGS.c.session, TAGS.c.tag, page)
     used = totals(connection, [row["id"] for row in rows])
-    summaries = []
-    for row in rows:
+
+    def summary(row: RowMapping) -> SessionSummary:
         total = used.get(row["id"], Total())
         beside = {
             "workers": tuple(workers[row["head"]]),
@@ -66,8 +79,9 @@ def listed(
             "tokens_at_least": total.tokens_at_least,
         }
         values = {name: value for name, value in row.items() if name != "head"}
-        summaries.append(record(SessionSummary, values | beside))
-    return tuple(summaries)
+        return record(SessionSummary, values | beside)
+
+    return tuple(readable(connection, summary, rows))
 
 
 class Heading(NamedTuple):

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Literal, get_args
 
-from storage.database.encoding import plain
+from conductor.text.json_text import portable
 
 MAX_TERMS = 20
 """The most terms that are searched for; further ones are ignored."""
@@ -61,7 +61,7 @@ def terms_of(search: str) -> tuple[Term, ...]:
     Words joined without a space, as by a hyphen, are a phrase, too.
     """
     terms: dict[tuple[tuple[str, ...], bool], Term] = {}
-    for match in _PARTS.finditer(plain(search)):
+    for match in _PARTS.finditer(portable(search)):
         text = match[match.lastgroup or 0]
         words = tuple(word.folded for word in words_of(text))
         if words:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from conductor.errors import ViewOnly
 from storage.database.database import Database
+from storage.database.unreadable_rows import LEFT_OUT
 from storage.store.writer import Clock, Writer, closed
 
 P = ParamSpec("P")
@@ -36,6 +37,7 @@ class ReadCache:
         self._lock = threading.Lock()
         self._of: Hashable = None
         self._answers: dict[Hashable, object] = {}
+        self._left_out: dict[str, None] = {}
 
     def answer(self, question: Hashable, read: Callable[[], T]) -> T:
         """What `read` returns, or returned for the same question since the last write: a frozen value."""
@@ -44,15 +46,27 @@ class ReadCache:
         if version is None:
             return read()
         with self._lock:
-            if version != self._of or len(self._answers) >= MAX_ANSWERS:
-                self._of, self._answers = version, {}
-            elif question in self._answers:
+            self._begin_again(version)
+            if question in self._answers:
                 return cast("T", self._answers[question])
         value = read()
         with self._lock:
             if self._of == version:
                 self._answers[question] = value
         return value
+
+    def left_out(self, *sentences: str) -> tuple[str, ...]:
+        """All that reads left out since the last write, with these sentences about one more read."""
+        version = self._version()
+        with self._lock:
+            self._begin_again(version)
+            self._left_out.update(dict.fromkeys(sentences))
+            return tuple(self._left_out)
+
+    def _begin_again(self, version: Hashable) -> None:
+        """Forget what was read of another version, and all once there is much of it."""
+        if version != self._of or len(self._answers) >= MAX_ANSWERS:
+            self._of, self._answers, self._left_out = version, {}, {}
 
 
 class Transactions:
@@ -110,6 +124,13 @@ class Transactions:
         self.check_open()
         with self.database.transaction(to="read") as connection:
             yield connection
+            if sentences := connection.info.pop(LEFT_OUT, None):
+                self._cache.left_out(*sentences)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What was left out of what was read since the last write, because it cannot be read: sentences."""
+        return self._cache.left_out()
 
     def check_open(self) -> None:
         """Raise `StorageError` once the store is closed."""

@@ -13,21 +13,22 @@ from sqlalchemy import Connection, Row, exists, func, select
 
 from conductor.errors import StorageError
 from conductor.runs.request import RunRequest
+from conductor.text.json_text import portable
 from conductor.values.messages import Usage
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
 from storage.database.compiled_statement import Insertion, insert_into
-from storage.database.encoding import plain
 from storage.database.schema import API_EARLIER_RESPONSES, API_REQUESTS, API_SPENDING, API_TOKENS, SESSIONS
 from storage.records import RequestSession, Revision
 from storage.tables import revisions, runs, sessions
-from storage.tables.rows import new_id
+from storage.tables.rows import Rows, new_id
 
+_TOKENS = Rows(Token, API_TOKENS, "token")
 _INSERT = Insertion(API_REQUESTS)
 
 
 def add(connection: Connection, now: float, name: str, secret: Secret, limits: TokenLimits) -> Token:
     """See `Tokens.create`."""
-    called = " ".join(plain(name).split())
+    called = " ".join(portable(name).split())
     if not 0 < len(called) <= MAX_NAME:
         raise StorageError(f"A token needs a name of 1 to {MAX_NAME} characters; none was made.")
     same = API_TOKENS.c.name == called
@@ -56,8 +57,8 @@ def with_digest(connection: Connection, id: str) -> tuple[Token, str] | None:
 
 def listed(connection: Connection) -> tuple[Token, ...]:
     """All tokens, the newest first, those that were revoked last."""
-    order = (API_TOKENS.c.revoked_at.is_not(None), API_TOKENS.c.created_at.desc(), API_TOKENS.c.id)
-    return tuple(_token(row) for row in connection.execute(select(API_TOKENS).order_by(*order)))
+    tokens = _TOKENS.select(connection)
+    return tuple(sorted(tokens, key=lambda each: (each.revoked_at is not None, -each.created_at, each.id)))
 
 
 def any_in_force(connection: Connection) -> bool:

@@ -7,8 +7,10 @@ Knows nothing of how items are scored.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from sqlalchemy import Connection, Text, case, func, select, type_coerce
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, RowMapping, Text, case, func, select, type_coerce
 
 from conductor.errors import UnknownId
 from conductor.evaluation.items import Item
@@ -16,13 +18,16 @@ from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
+from storage.database.encoding import from_json
 from storage.database.schema import EVALUATION_CELLS, EVALUATION_ITEMS, EVALUATIONS, SESSIONS
+from storage.database.unreadable_rows import readable
 from storage.records import CellRecord, EvaluationRecord, EvaluationSize
 from storage.tables import revisions, runs, sessions
-from storage.tables.rows import Rows, new_id, record
+from storage.tables.rows import Rows, as_text, new_id, record
 
 _EVALUATIONS = Rows(EvaluationRecord, EVALUATIONS, "evaluation", choose="one that is listed")
-_CELLS = select(*(EVALUATION_CELLS.c[name] for name in CellRecord.model_fields))
+_CELLS = select(*(as_text(EVALUATION_CELLS.c[name]) for name in CellRecord.model_fields))
+_RESULT: TypeAdapter[CellResult] = TypeAdapter(CellResult)
 
 _UNANSWERED = '{"score":{"verdict":"unanswered"'
 
@@ -112,13 +117,23 @@ def cells(connection: Connection, evaluation: str) -> tuple[CellRecord, ...]:
     own = _CELLS.where(EVALUATION_CELLS.c.evaluation == evaluation)
     order = (EVALUATION_CELLS.c.item, EVALUATION_CELLS.c.repeat, EVALUATION_CELLS.c.planner)
     rows = connection.execute(own.order_by(*order)).mappings()
-    return tuple(record(CellRecord, row) for row in rows)
+    return tuple(_cell(connection, row) for row in rows)
+
+
+def _cell(connection: Connection, row: RowMapping) -> CellRecord:
+    """The row as a record; a result that cannot be read is none yet, and named."""
+    result = None
+    if row["result"] is not None:
+        text = row["result"]
+        name = f"Evaluation {row['evaluation']!r}, question {row['item'] + 1:,}"
+        result = next(readable(connection, partial(from_json, _RESULT), [text], name=lambda _: name), None)
+    return record(CellRecord, {**row, "result": result})
 
 
 def cell_of_session(connection: Connection, session: str) -> CellRecord | None:
     """The cell that was answered in that session; None if it is of no evaluation."""
     row = connection.execute(_CELLS.where(EVALUATION_CELLS.c.answered_in == session)).mappings().first()
-    return None if row is None else record(CellRecord, row)
+    return None if row is None else _cell(connection, row)
 
 
 def begin_cell(

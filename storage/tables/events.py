@@ -25,7 +25,6 @@ from sqlalchemy.sql.dml import UpdateBase
 from conductor.errors import StorageError
 from conductor.runs.events import Event, RunFinished, StepCancelled, StepFailed, StepFinished
 from storage.database.compiled_statement import Statement, insert_into
-from storage.database.encoding import plain
 from storage.database.schema import EVENTS, OUTPUTS, RUNNING, RUNS, SESSIONS
 from storage.fragments import Fragments
 from storage.session_entries import SessionState
@@ -91,15 +90,14 @@ def keep(connection: Connection, events: Sequence[Event], *, now: float) -> None
     rows: list[Mapping[str, Any]] = []
     outputs: list[Mapping[str, Any]] = []
     for event in events:
-        run = plain(event.run)
+        run = event.run
         if isinstance(event, StepFinished):
             stored, output = shared[run].finished(event)
-            address = plain(event.output.fingerprint)
             outputs.append(
                 {
                     "run": run,
                     "step": event.step,
-                    "fingerprint": address,
+                    "fingerprint": event.output.fingerprint,
                     "output": output,
                     "finished_at": event.at,
                 }
@@ -135,13 +133,13 @@ def _refusal(connection: Connection, events: Sequence[Event]) -> StorageError:
     A process whose lock was free for too long, as when its machine slept, finds its runs ended by others:
     its further events come too late.
     """
-    named = {plain(event.run) for event in events}
+    named = {event.run for event in events}
     statuses = {
         row.id: row.status
         for row in connection.execute(select(RUNS.c.id, RUNS.c.status).where(RUNS.c.id.in_(named)))
     }
-    event = next(event for event in events if statuses.get(plain(event.run)) != "running")
-    status = statuses.get(plain(event.run))
+    event = next(event for event in events if statuses.get(event.run) != "running")
+    status = statuses.get(event.run)
     if status is None:
         return _unknown(event)
     return StorageError(
@@ -162,7 +160,7 @@ def tokens_of(
     for event in events:
         if isinstance(event, StepFinished | StepFailed | StepCancelled):
             usage = event.output.usage if isinstance(event, StepFinished) else event.usage
-            run, total = plain(event.run), usage.total
+            run, total = event.run, usage.total
             so_far = used.get(run, 0)
             after = None if so_far is None or total is None else so_far + total
             used[run] = None if after is None or after > MOST_TOKENS else after
@@ -178,14 +176,14 @@ def _end(
     ends: list[Mapping[str, Any]] = []
     followed: list[Mapping[str, Any]] = []
     for event in events:
-        run = plain(event.run)
+        run = event.run
         tokens = used.pop(run, 0)
         ends.append(
             {
                 "run": run,
                 "status": event.outcome,
                 "finished_at": event.at,
-                "answer": None if event.answer is None else plain(event.answer),
+                "answer": event.answer,
                 # What the calls took that were under way when the process died is unknown.
                 "used": None if event.outcome == "interrupted" else tokens,
             }

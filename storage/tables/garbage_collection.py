@@ -29,7 +29,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from storage.database.encoding import plain
+from conductor.text.json_text import portable
 from storage.database.schema import (
     API_EARLIER_RESPONSES,
     API_REQUESTS,
@@ -195,7 +195,7 @@ def _named(key: re.Pattern[str], text: str) -> set[str]:
 
     So JSON of another version, or damaged JSON, still protects what it names.
     """
-    return {plain(json.loads(f'"{name}"', strict=False)) for name in key.findall(text)}
+    return {portable(json.loads(f'"{name}"', strict=False)) for name in key.findall(text)}
 
 
 def _outputs_with_run(connection: Connection, session: str, fingerprints: Collection[str]) -> set[str]:

@@ -11,10 +11,24 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Table, bindparam, func, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    Table,
+    Text,
+    bindparam,
+    func,
+    select,
+    type_coerce,
+)
 
 from conductor.errors import StorageError, UnknownId
 from conductor.values.messages import Value
+from storage.database.schema import Json
+from storage.database.unreadable_rows import readable
 
 R = TypeVar("R", bound=Value)
 
@@ -36,6 +50,11 @@ def _highest(table: Table) -> Select[Any]:
     return select(func.max(table.c.number)).where(table.c.session == bindparam("session"))
 
 
+def as_text(column: Column[Any]) -> ColumnElement[Any]:
+    """The column, its JSON as text: a row whose JSON is damaged must not hide those beside it."""
+    return type_coerce(column, Text).label(column.name) if isinstance(column.type, Json) else column
+
+
 def record(kind: type[R], row: RowMapping | Mapping[str, Any]) -> R:
     """The row as a record. Raises `StorageError` where it does not fit, as one of a later version may not."""
     try:
@@ -44,7 +63,7 @@ def record(kind: type[R], row: RowMapping | Mapping[str, Any]) -> R:
         columns = sorted({str(part) for problem in error.errors() for part in problem["loc"][:1]})
         raise StorageError(
             "The store holds a row that this version cannot read "
-            f"({kind.__name__} {row['id']!r}: {', '.join(columns)}). "
+            f"({kind.__name__} {next(iter(row.values()))!r}: {', '.join(columns)}). "
             "The rest is kept; update Conductor Studio or restore a copy of the store."
         ) from error
 
@@ -60,26 +79,36 @@ class Rows(Generic[R]):
         self._table = table
         self._noun = noun
         self._choose = choose or f"one of the session's {noun}s"
-        self._all = select(*(table.c[name] for name in kind.model_fields))
+        columns = [table.c[name] for name in kind.model_fields]
+        self._json = {column.name: column.type for column in columns if isinstance(column.type, Json)}
+        self._all = select(*map(as_text, columns))
         self._of_id = self._all.where(table.c.id == bindparam("id"))
 
-    def select(
-        self, connection: Connection, *where: ColumnElement[bool], by: Any = None, most: int | None = None
-    ) -> tuple[R, ...]:
-        """The records of the rows for which all of this is true, in the order of `by`, at `most` so many."""
-        rows = connection.execute(self._all.where(*where).order_by(by).limit(most)).mappings()
-        return tuple(record(self._kind, row) for row in rows)
+    def select(self, connection: Connection, *where: ColumnElement[bool], by: Any = None) -> tuple[R, ...]:
+        """The records of the rows for which all of this is true, in the order of `by`; those that cannot be
+        read are left out and named.
+        """
+        rows = connection.execute(self._all.where(*where).order_by(by)).mappings()
+        return tuple(readable(connection, self._record, rows))
 
     def first(self, connection: Connection, *where: ColumnElement[bool], by: Any = None) -> R | None:
-        """The first of them, None without any."""
-        return next(iter(self.select(connection, *where, by=by, most=1)), None)
+        """The record of the first of these rows, None without any. Raises `StorageError` as `record`."""
+        row = connection.execute(self._all.where(*where).order_by(by).limit(1)).mappings().first()
+        return None if row is None else self._record(row)
+
+    def _record(self, row: RowMapping) -> R:
+        try:
+            values = {name: kind.read(row[name]) for name, kind in self._json.items()}
+        except StorageError as error:
+            raise StorageError(f"{self._noun.capitalize()} {row['id']!r}: {error}") from error
+        return record(self._kind, {**row, **values})
 
     def find(self, connection: Connection, id: str) -> R:
         """The record of that id. Raises `UnknownId` when there is none."""
         row = connection.execute(self._of_id, {"id": id}).mappings().first()
         if row is None:
             raise self.unknown(id)
-        return record(self._kind, row)
+        return self._record(row)
 
     def named(self, connection: Connection, prefix: str) -> tuple[str, ...]:
         """The ids that begin with `prefix`, whatever the rows are."""

@@ -27,7 +27,6 @@ from conductor.values.output import Output
 from conductor.workflow.model import Workflow
 from storage import fragments
 from storage.database.compiled_statement import Insertion
-from storage.database.encoding import plain
 from storage.database.schema import (
     EVENTS,
     EXPERIMENTS,
@@ -38,6 +37,7 @@ from storage.database.schema import (
     RUNS,
     SESSIONS,
 )
+from storage.database.unreadable_rows import leave_out
 from storage.fragments import Fragments
 from storage.records import ExperimentRecord, RunRecord
 from storage.tables import events as journal
@@ -286,9 +286,10 @@ def _readable(connection: Connection, session: str, stored: Sequence[str]) -> Se
     """The events, None in the place of one that cannot be read: its step has no output to take over."""
     try:
         return fragments.read(connection, session, EVENT, stored)
-    except StorageError:
+    except StorageError as error:
         # One damaged event may not keep a session from being run.
         if len(stored) == 1:
+            leave_out(connection, error)
             return [None]
         half = len(stored) // 2
         return [
@@ -305,7 +306,7 @@ def add_outputs(connection: Connection, now: float, session: str, outputs: Itera
     rows = [
         output_row(output, session=session, stored=fragments_of_session.output(output), at=now)
         for output in dict.fromkeys(outputs)
-        if (plain(output.fingerprint), plain(output.run), output.step) not in stored
+        if (output.fingerprint, output.run, output.step) not in stored
     ]
     if rows:
         connection.execute(OUTPUTS.insert(), rows)

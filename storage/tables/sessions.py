@@ -12,10 +12,10 @@ from typing import Any
 from sqlalchemy import Connection, exists, select
 
 from conductor.errors import StorageError
+from conductor.text.json_text import portable
 from conductor.values.conversation import Conversation
 from conductor.values.presets import Settings
 from storage.database.compiled_statement import Insertion
-from storage.database.encoding import plain
 from storage.database.schema import SESSIONS, TAGS
 from storage.fragments import Fragments
 from storage.records import Session, SessionOrigin
@@ -141,7 +141,7 @@ def _title(title: str | None, *, query: str) -> str:
 
 def tag_of(text: str) -> str:
     """A text as a tag: one line, as long as a tag may be. Raises `StorageError` where nothing is left."""
-    tag = " ".join(plain(text).split())
+    tag = " ".join(portable(text).split())
     if not tag:
         raise StorageError("A tag needs at least one character; nothing was tagged.")
     return tag if len(tag) <= MAX_TAG else f"{tag[: MAX_TAG - 1]}…"

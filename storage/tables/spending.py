@@ -8,13 +8,15 @@ take no tokens, and count as no call.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Integer,
+    Row,
     Select,
     case,
     cast,
@@ -25,11 +27,20 @@ from sqlalchemy import (
     union_all,
 )
 
+from conductor.errors import StorageError
+from conductor.text.formatting import quantity
+from conductor.values.messages import Usage
 from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL, WorkerKind
 from conductor.values.total import Total
-from storage.database.encoding import JsonMembers
+from storage.database.encoding import JsonMembers, from_json, read_members
 from storage.database.schema import EVENTS, PLANS, RUNS
+from storage.database.unreadable_rows import leave_out
 from storage.tables.events import MOST_TOKENS
+from storage.tables.rows import as_text
+from storage.tables.text_pieces import PACKED
+
+_USAGE = TypeAdapter(Usage)
+_PLANNED = select(PLANS.c.id, PLANS.c.session, as_text(PLANS.c.usage))
 
 _CALLED = func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL
 """Of a run that may have called a model."""
@@ -63,12 +74,9 @@ class _Sum(NamedTuple):
 def totals(connection: Connection, sessions: Sequence[str], *, costs: bool = False) -> Mapping[str, Total]:
     """What each of these sessions has used; one without any call is left out. Dollars only with `costs`."""
     sums: defaultdict[str, _Sum] = defaultdict(_Sum)
-    plans = select(PLANS.c.session, PLANS.c.usage).where(
-        PLANS.c.session.in_(sessions), PLANS.c.planner_kind != "offline"
-    )
-    for row in connection.execute(plans):
-        usage = row.usage
-        sums[row.session] += _sum(usage.total, usage.cost)
+    own = PLANS.c.session.in_(sessions)
+    for session, amount in _plans(connection, own, PLANS.c.planner_kind != "offline"):
+        sums[session] += amount
     of_sessions = RUNS.c.session.in_(sessions)
     for session, _, amount in _runs(connection, of_sessions, costs=costs):
         sums[session] += amount
@@ -91,10 +99,8 @@ def since(connection: Connection, moment: float) -> Total:
 
     What deleted sessions used counts as well, until they are removed. Simulated workers use nothing.
     """
-    plans = select(PLANS.c.usage).where(
-        PLANS.c.created_at >= moment, PLANS.c.planner_kind.not_in(("offline", "simulated"))
-    )
-    amounts = [_sum(row.usage.total, row.usage.cost) for row in connection.execute(plans)]
+    called = PLANS.c.planner_kind.not_in(("offline", "simulated"))
+    amounts = [planned for _, planned in _plans(connection, PLANS.c.created_at >= moment, called)]
     began = RUNS.c.started_at >= moment
     real = func.coalesce(RUNS.c.pool_label, "") != SIMULATED_LABEL
     runs = _runs(connection, began & real, costs=True, without=("offline", "simulated"))
@@ -102,8 +108,16 @@ def since(connection: Connection, moment: float) -> Total:
     return sum(amounts, _Sum()).total if amounts else Total()
 
 
-def _sum(tokens: int | None, cost: float | None) -> _Sum:
-    return _Sum(tokens or 0, tokens is None, cost or 0.0, cost is None)
+def _plans(connection: Connection, *where: ColumnElement[bool]) -> Iterator[tuple[str, _Sum]]:
+    """Session and what the planning took, of each plan for which all of this is true."""
+    for row in connection.execute(_PLANNED.where(*where)):
+        try:
+            usage = from_json(_USAGE, row.usage)
+        except StorageError as error:
+            leave_out(connection, f"Plan {row.id!r}: {error}")
+            usage = Usage()
+        tokens, cost = usage.total, usage.cost
+        yield row.session, _Sum(tokens or 0, tokens is None, cost or 0.0, cost is None)
 
 
 def _runs(
@@ -139,31 +153,40 @@ def _ended(connection: Connection, runs: Sequence[str], without: Sequence[Worker
     """What the calls of these runs took that have ended, by run."""
     if not runs:
         return {}
-    usage = JsonMembers(connection, EVENTS.c.event)
-    ended = (
-        select(
-            EVENTS.c.run,
-            _tokens(usage, "output", "usage").label("tokens"),
-            usage.number("output", "usage", "cost").label("cost"),
+    of_runs = EVENTS.c.run.in_(runs)
+
+    def sums(events: JsonMembers) -> Sequence[Row[Any]]:
+        type, kind = events.text("type"), func.coalesce(events.text("output", "worker_kind"), "")
+        # An event that cannot be read may be an end, of unknown tokens.
+        lost = type.is_(None) & ~EVENTS.c.event.startswith(PACKED)
+        ended = (
+            select(
+                EVENTS.c.run,
+                _tokens(events, "output", "usage").label("tokens"),
+                events.number("output", "usage", "cost").label("cost"),
+                case((lost, 1)).label("lost"),
+            )
+            .where(of_runs, lost | (type.in_(_ENDS) & kind.not_in(without)))
+            .subquery()
         )
-        .where(
-            EVENTS.c.run.in_(runs),
-            usage.text("type").in_(_ENDS),
-            func.coalesce(usage.text("output", "worker_kind"), "").not_in(without),
+        query = select(
+            ended.c.run,
+            func.coalesce(func.sum(ended.c.tokens), 0).label("tokens"),
+            (func.count() > func.count(ended.c.tokens)).label("tokens_unknown"),
+            func.coalesce(func.sum(ended.c.cost), 0.0).label("cost"),
+            (func.count() > func.count(ended.c.cost)).label("cost_unknown"),
+            func.count(ended.c.lost).label("lost"),
+        ).group_by(ended.c.run)
+        return connection.execute(query).all()
+
+    amounts = {}
+    for row in read_members(connection, EVENTS.c.event, sums, of_runs):
+        if row.lost:
+            leave_out(connection, f"Run {row.run!r}: {quantity(row.lost, 'event')} cannot be read.")
+        amounts[row.run] = _Sum(
+            int(row.tokens), bool(row.tokens_unknown), float(row.cost), bool(row.cost_unknown)
         )
-        .subquery()
-    )
-    sums = select(
-        ended.c.run,
-        func.coalesce(func.sum(ended.c.tokens), 0).label("tokens"),
-        (func.count() > func.count(ended.c.tokens)).label("tokens_unknown"),
-        func.coalesce(func.sum(ended.c.cost), 0.0).label("cost"),
-        (func.count() > func.count(ended.c.cost)).label("cost_unknown"),
-    ).group_by(ended.c.run)
-    return {
-        row.run: _Sum(int(row.tokens), bool(row.tokens_unknown), float(row.cost), bool(row.cost_unknown))
-        for row in connection.execute(sums)
-    }
+    return amounts
 
 
 def _tokens(json: JsonMembers, *path: str) -> ColumnElement[Any]:
@@ -180,13 +203,17 @@ def sessions_between(connection: Connection, *, least: int | None, most: int | N
 
     Read from the rows of runs and plans only: the finished steps of a run that was stopped are not counted.
     """
-    usage = JsonMembers(connection, PLANS.c.usage)
-    planned = _tokens(usage)
+    called = PLANS.c.planner_kind != literal("offline")
+
+    def plans(usage: JsonMembers) -> Select[Any]:
+        planned = select(PLANS.c.session, cast(_tokens(usage), Integer).label("tokens")).where(called)
+        # Executed here only for the plans that cannot be read to be found.
+        connection.execute(select(func.sum(planned.subquery().c.tokens)))
+        return planned
+
     used = union_all(
         select(RUNS.c.session, RUNS.c.tokens.label("tokens")).where(_CALLED),
-        select(PLANS.c.session, cast(planned, Integer).label("tokens")).where(
-            PLANS.c.planner_kind != literal("offline")
-        ),
+        read_members(connection, PLANS.c.usage, plans, called),
     ).subquery()
     token_sum = func.coalesce(func.sum(used.c.tokens), 0)
     sums = select(used.c.session).group_by(used.c.session)

@@ -22,7 +22,7 @@ from storage.database.schema import EVENTS
 MOST = 500
 """Pieces in one row."""
 
-_PACKED = '{"pieces":'
+PACKED = '{"pieces":'
 """How the JSON of such a row begins, as no event's does."""
 
 _TYPES = ("step_delta", "step_thought")
@@ -51,7 +51,7 @@ def unpacked(stored: Iterable[str], *, after: int = -1) -> list[str]:
     """The events' JSON, in order; of those that are together in one row only the later than `after`."""
     texts: list[str] = []
     for text in stored:
-        if text.startswith(_PACKED):
+        if text.startswith(PACKED):
             texts += _apart(text, after=after)
         else:
             texts.append(text)
@@ -63,7 +63,7 @@ def _groups(stored: Iterable[str]) -> Iterator[Sequence[dict[str, Any]]]:
     group: list[dict[str, Any]] = []
     for text in stored:
         # A row that is packed already stays as it is, and stands between the pieces before and after it.
-        event: dict[str, Any] = {} if text.startswith(_PACKED) else from_json(text)
+        event: dict[str, Any] = {} if text.startswith(PACKED) else from_json(text)
         follows = bool(group) and len(group) < MOST and event.get("seq") == group[-1]["seq"] + 1
         # With log probabilities there is little to save, and a piece would have to hold them, too.
         is_piece = event.get("type") in _TYPES and "logprobs" not in event

@@ -18,7 +18,7 @@ from conductor.workers.health.probe import AT_ONCE, ProbeTarget, examine, target
 from conductor.workers.pool.pool import configured_path, configured_pool
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Pooled, flag
-from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, table
+from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, print_shown, table
 
 Examined = tuple[ProbeTarget, Health]
 
@@ -49,22 +49,21 @@ def doctor(
     if options.json:
         options.show(_shape(path, examined, ok=ok))
     else:
-        print(f"{path or 'The built-in pool'}: {pool.label or quantity(len(pool.workers), 'worker')}\n")
-        print(table(_HEADINGS, [_row(target, health) for target, health in examined]))
+        print_shown(f"{path or 'The built-in pool'}: {pool.label or quantity(len(pool.workers), 'worker')}\n")
+        print_shown(table(_HEADINGS, [_row(target, health) for target, health in examined]), "")
         for check, (well, sentence) in environment_checks().items():
-            print(f"\n{check.capitalize()}{'' if well else ' (faulty)'}: {one_line(sentence)}", end="")
-        print()
+            print_shown(f"{check.capitalize()}{'' if well else ' (faulty)'}: {one_line(sentence)}")
         if pool.conductor is None:
-            print("\nNo [conductor] is named: the built-in planner writes the workflows, by rule.")
+            print_shown("\nNo [conductor] is named: the built-in planner writes the workflows, by rule.")
         complaints = [
             f"{one_line(target.name)}: {one_line(finding.sentence)}"
             for target, health in examined
             for finding in health.complaints
         ]
         if complaints:
-            print("", *complaints, sep="\n")
+            print_shown("", *complaints)
         if pool.unusable:
-            print(f"\nNot offered to the Conductor: {', '.join(map(one_line, pool.unusable))}.")
+            print_shown(f"\nNot offered to the Conductor: {', '.join(map(one_line, pool.unusable))}.")
     return 0 if ok else 1
 
 

@@ -24,7 +24,7 @@ from typer.main import get_command
 
 from conductor.errors import ConductorError
 from studio.cli.options import DEBUG
-from studio.cli.output.terminal import print_remark
+from studio.cli.output.terminal import print_remark, print_shown, stream_text
 from studio.gc_tuning import resume
 from studio.version import own_version
 
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _show_version(is_set: bool) -> None:
     if is_set:
-        print(f"Conductor Studio {own_version()}, Python {platform.python_version()}")
+        print_shown(f"Conductor Studio {own_version()}, Python {platform.python_version()}")
         raise typer.Exit
 
 
@@ -121,7 +121,7 @@ class _Commands(TyperGroup):
             sys.stdout.flush()
         except typer.BadParameter as error:
             # What pydantic puts before the messages of a choice.
-            error.message = error.message.removeprefix("Value error, ")
+            error.message = stream_text(error.message.removeprefix("Value error, "), sys.stderr)
             raise
         except ConductorError as error:
             if ctx.meta.get(DEBUG):

@@ -6,8 +6,8 @@ Commands that read sessions alone do not load all that a pool may be made of: it
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,16 +26,28 @@ FEWEST_LETTERS = 4
 """How much of an id is enough, where no other begins so."""
 
 
-def stored(options: Stored) -> AbstractContextManager[SessionStore]:
+@contextmanager
+def stored(options: Stored) -> Iterator[SessionStore]:
     """The store from `--database`, else the configured one; closed afterwards in every case."""
-    return SessionStore.open(options.database or default_url())
+    with SessionStore.open(options.database or default_url()) as store:
+        yield store
+        print_left_out(store)
 
 
-def opened(options: Configured) -> AbstractContextManager[Workbench]:
+@contextmanager
+def opened(options: Configured) -> Iterator[Workbench]:
     """A workbench from `--pool` and `--database`; closed afterwards in every case."""
     from studio.composition import open_workbench  # noqa: PLC0415
 
-    return closing(open_workbench(pool=options.pool, database=options.database))
+    with closing(open_workbench(pool=options.pool, database=options.database)) as workbench:
+        yield workbench
+        print_left_out(workbench.store)
+
+
+def print_left_out(store: SessionStore) -> None:
+    """Name on stderr what was left out of lists and sums, because it cannot be read."""
+    for sentence in store.left_out:
+        print_remark(f"left out: {sentence}")
 
 
 def confirm_keys(path: Path | None, *, ask: bool) -> None:

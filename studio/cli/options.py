@@ -5,7 +5,6 @@ Readers raise `typer.BadParameter`; typer adds the name of the option to the mes
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -20,6 +19,7 @@ from typer import Argument, BadParameter, Option
 from conductor.errors import ConductorError
 from conductor.values.budget import Budget
 from conductor.values.presets import MAX_ROUNDS, Mode
+from studio.cli.output.terminal import print_json, print_shown
 
 LARGEST = 10**12
 """More than anything that is counted; every store accepts it."""
@@ -151,7 +151,10 @@ class Shared:
 
     def show(self, shape: object, *lines: str) -> int:
         """Print the shape with `--json`, else the lines, at once; returns the exit code of what is done."""
-        print(json.dumps(shape) if self.json else "\n".join(lines), flush=True)
+        if self.json:
+            print_json(shape)
+        else:
+            print_shown(*lines)
         return 0
 
 

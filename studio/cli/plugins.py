@@ -11,7 +11,7 @@ from conductor.plugins import Plugin, Registry
 from conductor.text.formatting import quantity
 from conductor.workers.pool.kinds import PLANNERS, WORKERS
 from studio.cli.options import App, Shared
-from studio.cli.output.terminal import one_line, print_remark, table
+from studio.cli.output.terminal import one_line, print_remark, print_shown, table
 
 REGISTRIES: tuple[Registry[Any], ...] = (WORKERS, PLANNERS, BASELINES, SCORERS, SHIPPED)
 
@@ -31,7 +31,7 @@ def plugins(options: Shared) -> int:
         shapes = [{field: value for field, value in row._asdict().items() if field != "kind"} for row in rows]
         options.show({"plugins": shapes})
     else:
-        print(table(Plugin._fields[:4], [tuple(map(one_line, row[:4])) for row in rows]))
+        print_shown(table(Plugin._fields[:4], [tuple(map(one_line, row[:4])) for row in rows]))
         for row in broken:
             print_remark(f"{row.group} {one_line(row.name)} cannot be used: {one_line(row.fault or '')}.")
         print_remark(f"{quantity(len(rows), 'plug-in')}; docs/extending.md describes how a package adds one.")

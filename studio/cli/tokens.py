@@ -14,7 +14,7 @@ from storage.api_token import Period, Spent, Token, TokenLimits, limit_texts
 from studio.cli.opening import stored
 from studio.cli.options import App, Stored, above_zero, count, names, option
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import UNKNOWN, moment, one_line, print_remark, table
+from studio.cli.output.terminal import UNKNOWN, moment, one_line, print_remark, print_shown, table
 
 _HEADINGS = ("id", "name", "created", "last used", "state", "requests", "tokens", "cost", "limits")
 
@@ -69,7 +69,7 @@ def list_tokens(options: Stored) -> int:
     if options.json:
         return options.show({"tokens": [_shape(token, spent) for token, spent in rows]})
     if rows:
-        print(table(_HEADINGS, [_row(token, spent) for token, spent in rows], right=(5, 6, 7)))
+        print_shown(table(_HEADINGS, [_row(token, spent) for token, spent in rows], right=(5, 6, 7)))
     valid = sum(token.revoked_at is None for token, _ in rows)
     print_remark(f"{quantity(valid, 'token')} in force, beside this machine's own.")
     return 0

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from conductor.text.bounded_value import json_value
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
@@ -27,7 +27,7 @@ def clean_line(line: str) -> str:
     if not _HALF.search(line):
         return line
     try:
-        return joined(json.dumps(json_value(line), ensure_ascii=False)) + "\n"
+        return portable(json.dumps(json_value(line), ensure_ascii=False)) + "\n"
     except ValueError:
         return line
 

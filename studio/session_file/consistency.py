@@ -12,7 +12,6 @@ from typing import cast
 
 from conductor.errors import FormatError
 from conductor.runs.events import Event, RunFinished
-from storage.database.encoding import plain
 from storage.session_entries import ENTRIES, REFERENCES, Entry, Kind, RunEntry
 from studio.session_file.format import MAX_ENTRIES
 from studio.session_file.reading import RawEntry
@@ -81,7 +80,7 @@ class Consistency:
         for row in refers:
             self._referred.setdefault(row, where)
         if kind in _KEYS:
-            fields = [plain(str(getattr(entry, name))) for name in _KEYS[kind].split()]
+            fields = [str(getattr(entry, name)) for name in _KEYS[kind].split()]
             key = fields[0] if len(fields) == 1 else repr(fields)
             if (kind, key) in self._rows:
                 raise _wrong(where, f"it is the second {kind} for {fields[0][:60]!r}")

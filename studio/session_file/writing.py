@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from conductor.errors import FormatError
+from conductor.text.control_characters import escaped
 from storage.database.encoding import to_json
 from storage.session_entries import ENTRIES, Entry, Kind
 from storage.store.session_store import SessionStore
@@ -50,7 +51,7 @@ def _session(entries: Iterator[tuple[Kind, Entry]]) -> Iterator[bytes]:
         text = to_json(ENTRIES[kind], entry)
         if len(text) < LONG or kind == "session":
             # Texts are counted from the session's own line on, so that line refers to none.
-            yield f'{{"{kind}":{text}}}\n'.encode()
+            yield escaped(f'{{"{kind}":{text}}}\n').encode()
             continue
         texts: dict[str, str] = {}
         value = _without_texts(json.loads(text), texts)
@@ -75,4 +76,4 @@ def _without_texts(value: Any, texts: dict[str, str]) -> Any:
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return f"{json.dumps(value, ensure_ascii=False, separators=(',', ':'))}\n".encode()
+    return escaped(f"{json.dumps(value, ensure_ascii=False, separators=(',', ':'))}\n").encode()

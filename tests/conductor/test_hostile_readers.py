@@ -22,7 +22,7 @@ from conductor.text.equality.amount import number_in
 from conductor.text.equality.same_answer import comparable
 from conductor.text.excerpt import excerpt, last_line
 from conductor.text.final_answer import final_answer
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 from conductor.text.quotation import located
 from conductor.text.thoughts import ThoughtReader, read_thoughts
 from conductor.text.word_diff import compare_texts
@@ -70,7 +70,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "number_in": number_in,
     "excerpt": excerpt,
     "last_line": last_line,
-    "joined": joined,
+    "portable": portable,
     "json_value": json_value,
     "located": lambda text: located(text, f"{text[:500]}?"),
     "compare_texts": lambda text: compare_texts(text, text[1:] + "x"),

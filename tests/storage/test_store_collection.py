@@ -32,9 +32,9 @@ from store_scenario import (
 
 from conductor.errors import StorageError
 from conductor.runs.events import StepKept, StepReused
+from conductor.text.json_text import portable
 from storage import SessionStore
 from storage.database.database import Database
-from storage.database.encoding import plain
 from storage.database.schema import EVENTS, METADATA, OUTPUTS, SESSIONS
 from storage.fragments.writing import LEAST, LEAST_BEGINNING
 from storage.records import SessionFilter
@@ -201,11 +201,11 @@ def test_collecting_takes_what_nothing_refers_to_and_changes_nothing_else(
             session = lived(store, history)
             refer(store, session, fingerprints)
             outputs = by_fingerprint(store.runs.outputs(session))
-            alone = [name for name in fingerprints if plain(name) not in outputs]
+            alone = [name for name in fingerprints if portable(name) not in outputs]
             for name in alone:
                 execute(orphan(session, name))
             stays = by_fingerprint(store.runs.outputs(session))
-            gone = [plain(name) for name in alone if not fingerprints[name]]
+            gone = [portable(name) for name in alone if not fingerprints[name]]
             for name in gone:
                 del stays[name]
             states = [store.runs.state(run.id) for run in store.runs.of_session(session)]

@@ -302,9 +302,9 @@ def test_a_row_that_does_not_fit_is_named(url: str, file: Path, table: str, colu
             other.execute(f"UPDATE {table} SET {column} = 'of the future'")
         read = {
             "sessions": store.sessions.find,
-            "plans": store.plans.of_session,
+            "plans": store.plans.latest,
             "revisions": store.revisions.head,
-            "runs": store.runs.of_session,
+            "runs": store.runs.latest,
         }
         with pytest.raises(
             StorageError, match=rf"a row that this version cannot read \({match}\)\. The rest"

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from conductor.files.file_text import FileReader
+from conductor.values.portable_model import PortableModel
 
 MAX_FILES = 20
 """Files of one request."""
@@ -18,13 +19,11 @@ MAX_FILES = 20
 _LONGEST_NAME = 120
 
 
-class AttachedFile(BaseModel):
+class AttachedFile(PortableModel):
     """A file's `text`; `cut` is which part of the file that is, None for all of it.
 
     In a row of the store the text is empty, and `digest` names it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str = Field(min_length=1, max_length=_LONGEST_NAME)
     text: str

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from conductor.text.formatting import quantity, size
+from conductor.values.portable_model import PortableModel
 
 MAX_IMAGE = 5_000_000
 """Bytes of one image."""
@@ -43,14 +44,12 @@ def image_type(content: bytes) -> str | None:
     return next((name for name, begins in _BEGINNINGS.items() if begins.match(content)), None)
 
 
-class Image(BaseModel):
+class Image(PortableModel):
     """An image of a message: a data URL, with `at` characters of the message's text before it.
 
     `detail` is how closely a model is to look at it, None if the client leaves that open. In a row of the
     store the URL is "stored:" and a digest.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     url: str = Field(pattern=r"^(data:image/(png|jpeg|gif|webp);base64,|stored:)")
     at: int = Field(default=0, ge=0)

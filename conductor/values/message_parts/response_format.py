@@ -9,9 +9,10 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NoReturn, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from conductor.text.bounded_value import json_value, within_bounds
+from conductor.values.portable_model import PortableModel
 
 MAX_SCHEMA = 64_000
 """Characters of a schema, written as compact JSON."""
@@ -30,14 +31,12 @@ def no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-class ResponseFormat(BaseModel):
+class ResponseFormat(PortableModel):
     """JSON that an answer is to be: an object (`json_object`), or what a schema allows (`json_schema`).
 
     A schema has a name and is written as JSON text, in the order of its members: models follow that order,
     and a text can neither be changed nor lose its nulls where it is stored.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     type: Literal["json_object", "json_schema"]
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")] | None = None

@@ -10,7 +10,10 @@ from pydantic import ConfigDict, Field
 MAX_TOP_LOGPROBS = 20
 """Likely tokens that may be asked for at each place, as many as OpenAI gives."""
 
-_CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+# Read again where a value takes one, which makes its text portable.
+_CONFIG = ConfigDict(
+    frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True, revalidate_instances="always"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from conductor.text.bounded_value import within_bounds
 from conductor.values.message_parts.response_format import schema_in
+from conductor.values.portable_model import PortableModel
 
 MAX_TOOLS = 128
 """Tools of one request, and calls of one answer, as many as OpenAI takes."""
@@ -24,13 +25,7 @@ MAX_PARAMETERS = 64_000
 ToolName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 
 
-class _Value(BaseModel):
-    """As `conductor.values.messages.Value`, which knows these values."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class Tool(_Value):
+class Tool(PortableModel):
     """A function that a client offers. The schema of its parameters is JSON text, in the client's order."""
 
     name: ToolName
@@ -66,7 +61,7 @@ class Tool(_Value):
         return fields if self.parameters is None else {**fields, "parameters": schema_in(self.parameters)}
 
 
-class ToolChoice(_Value):
+class ToolChoice(PortableModel):
     """`auto`: the worker decides; `none`: it calls none; `required`: at least one; `named`: the one of this
     name. With `names` the first and the third are about the tools of these names alone.
     """
@@ -91,7 +86,7 @@ class ToolChoice(_Value):
         return tools[0] if self.kind == "named" else self.kind
 
 
-class ToolOffer(_Value):
+class ToolOffer(PortableModel):
     """The tools that an answer may call, and what the client wants of that; None leaves it to the worker."""
 
     tools: Annotated[tuple[Tool, ...], Field(min_length=1, max_length=MAX_TOOLS)]
@@ -124,7 +119,7 @@ class ToolOffer(_Value):
         }
 
 
-class ToolCall(_Value):
+class ToolCall(PortableModel):
     """A call that a worker wants its client to make. `arguments` are as the worker wrote them, which need not
     be JSON.
     """

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from conductor.errors import NO_CONNECTION, PoolError, WorkerError
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 from conductor.values.message_parts.images import in_parts
 from conductor.values.messages import (
     FINE_SAMPLING,
@@ -300,11 +300,11 @@ def _authorization(key: str | None) -> Mapping[str, str]:
 
 def _written(message: Message) -> dict[str, Any]:
     """The message in OpenAI's words; content beside calls of tools may be null."""
-    written: dict[str, Any] = {"role": message.role, "content": joined(message.content)}
+    written: dict[str, Any] = {"role": message.role, "content": portable(message.content)}
     if message.images:
         pieces = in_parts(message.content, message.images)
         written["content"] = [
-            {"type": "text", "text": joined(piece)} if isinstance(piece, str) else piece.wire
+            {"type": "text", "text": portable(piece)} if isinstance(piece, str) else piece.wire
             for piece in pieces
         ]
     if message.name is not None:

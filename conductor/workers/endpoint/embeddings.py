@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import httpx
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.failures import EndpointFailure
@@ -66,7 +66,7 @@ class EmbeddingClient(ChatClient):
     async def _embedded(self, texts: Sequence[str], dimensions: int | None) -> _Embeddings:
         client = await self._client()
         call = Call(self.endpoint, self._failures)
-        body = {"model": self.endpoint.model, "input": list(map(joined, texts)), **self.endpoint.extra}
+        body = {"model": self.endpoint.model, "input": list(map(portable, texts)), **self.endpoint.extra}
         body |= {} if dimensions is None else {"dimensions": dimensions}
         while True:
             endpoint, key, mask = await self._reach()

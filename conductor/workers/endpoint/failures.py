@@ -16,7 +16,7 @@ from http import HTTPStatus
 import httpx
 
 from conductor.errors import NO_CONNECTION, TIMED_OUT, PoolError, WorkerError
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.reply.error_forms import error_message, is_outage, report_in, report_of
 from conductor.workers.endpoint.transport.route import DIRECT, Route
@@ -315,7 +315,7 @@ def _certificate_fault(error: BaseException | None) -> str | None:
 
 def _shortened(text: str) -> str:
     """One line, without control characters and halves of others, of at most `_SHOWN_CHARACTERS`."""
-    line = _UNPRINTABLE.sub(" ", joined(text)).strip()
+    line = _UNPRINTABLE.sub(" ", portable(text)).strip()
     return line if len(line) <= _SHOWN_CHARACTERS else f"{line[: _SHOWN_CHARACTERS - 1]}…"
 
 

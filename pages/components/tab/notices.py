@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import streamlit as st
 
-from conductor.errors import ConductorError
+from conductor.errors import ConductorError, StorageError
 from conductor.orchestration.runtime import Runtime
 from pages.components.tab.services import services
 from pages.components.tab.state import plain
@@ -23,6 +23,14 @@ def errors_shown(place: str) -> Iterator[None]:
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/error:")
         st.button("Try again", key=f"again-{place}", icon=":material/refresh:")
+
+
+def left_out_notice() -> None:
+    """Name what the page left out, because the store's rows of it cannot be read."""
+    # Where the store cannot be opened, the page has shown that.
+    with suppress(StorageError):
+        for sentence in services().workbench.store.left_out[:_NAMED]:
+            st.warning(plain(f"Left out: {sentence}"), icon=":material/warning:")
 
 
 def pool_notice(*, link: bool = True) -> bool:

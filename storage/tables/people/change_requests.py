@@ -6,6 +6,7 @@ The id of a row is the `alternative` of the plan that answers it, which `plans` 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from sqlalchemy import Connection, select
 
@@ -13,6 +14,7 @@ from conductor.errors import StorageError
 from conductor.planner.corrections import Revised
 from conductor.workflow.selection import with_own_settings
 from storage.database.schema import CHANGE_REQUESTS, SESSIONS
+from storage.database.unreadable_rows import readable
 from storage.records import ChangeRecord
 from storage.session_entries import Decision
 from storage.tables import plans, revisions, sessions
@@ -60,30 +62,35 @@ def revised(connection: Connection) -> Iterator[Revised]:
         CHANGE_REQUESTS.c.session.in_(there),
         by=CHANGE_REQUESTS.c.created_at,
     )
-    for record in records:
-        assert record.plan is not None, "only an answer is decided on"
-        assert record.decision is not None, "asked for"
-        plan = plans.find(connection, record.plan)
-        if plan.report is None or plan.report.workflow is None:
-            continue
-        session = sessions.find(connection, record.session)
-        planned = revisions.find(connection, record.revision).workflow
-        proposed = with_own_settings(planned, plan.report.workflow)
-        chosen = planned if record.chosen is None else revisions.find(connection, record.chosen).workflow
-        yield Revised(
-            session=session.id,
-            query=session.query,
-            pool_label=session.pool_label,
-            change=record.id,
-            wish=record.wish,
-            decision=record.decision,
-            plan=plan.id,
-            planner=plan.planner,
-            planner_kind=plan.planner_kind,
-            dialect=plan.report.dialect,
-            prompt=plan.report.prompt,
-            planned=planned,
-            proposed=proposed,
-            chosen=chosen,
-            created_at=record.created_at,
-        )
+    every = readable(
+        connection, partial(_revised, connection), records, name=lambda each: f"Change request {each.id!r}"
+    )
+    return (each for each in every if each is not None)
+
+
+def _revised(connection: Connection, record: ChangeRecord) -> Revised | None:
+    """None if the answer was no workflow."""
+    assert record.plan is not None, "only an answer is decided on"
+    assert record.decision is not None, "asked for"
+    plan = plans.find(connection, record.plan)
+    if plan.report is None or plan.report.workflow is None:
+        return None
+    session = sessions.find(connection, record.session)
+    planned = revisions.find(connection, record.revision).workflow
+    return Revised(
+        session=session.id,
+        query=session.query,
+        pool_label=session.pool_label,
+        change=record.id,
+        wish=record.wish,
+        decision=record.decision,
+        plan=plan.id,
+        planner=plan.planner,
+        planner_kind=plan.planner_kind,
+        dialect=plan.report.dialect,
+        prompt=plan.report.prompt,
+        planned=planned,
+        proposed=with_own_settings(planned, plan.report.workflow),
+        chosen=planned if record.chosen is None else revisions.find(connection, record.chosen).workflow,
+        created_at=record.created_at,
+    )

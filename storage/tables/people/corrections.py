@@ -8,20 +8,25 @@ sampled or written by hand in them. An answer is a plan's only where no output i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, and_, case, select
 
 from conductor.planner.corrections import Correction, Judged, JudgedPlan, Thumbs, as_plan
 from conductor.workflow.model import Workflow
-from storage.database.encoding import JsonMembers
+from conductor.workflow.plan_report import PlanReport
+from storage.database.encoding import JsonMembers, from_json, read_members
 from storage.database.schema import CORRECTIONS, EVENTS, PLANS, RATINGS, RUNS, SESSIONS
+from storage.database.unreadable_rows import readable
 from storage.records import Revision
 from storage.tables import revisions as revision_rows
 from storage.tables import runs
+from storage.tables.rows import as_text
 
 _BATCH = 100
 """Changes whose workflows and answers are in memory at once."""
@@ -49,11 +54,12 @@ class _Change:
 
 def read(connection: Connection, *, every: bool) -> Iterator[Correction]:
     """See `Corrections.read`."""
-    changes = [
-        change
-        for session, head in _sessions(connection)
-        for change in _changes_of(connection, session, head=head, every=every)
-    ]
+
+    def changes_of(session: _Session) -> list[_Change]:
+        return list(_changes_of(connection, session.id, head=session.head, every=every))
+
+    sessions = readable(connection, changes_of, _sessions(connection), name=_name)
+    changes = [change for own in sessions for change in own]
     changes.sort(key=attrgetter("created_at", "revision"))
     for start in range(0, len(changes), _BATCH):
         some = changes[start : start + _BATCH]
@@ -63,18 +69,27 @@ def read(connection: Connection, *, every: bool) -> Iterator[Correction]:
                 _ROWS.where(CORRECTIONS.c.revision.in_([change.revision for change in some]))
             )
         }
-        answers = _answers(connection, some)
-        for change in some:
-            yield _correction(connection, change, rows[change.revision], answers)
+        of_rows = partial(_correction, connection, rows, _answers(connection, some))
+        yield from readable(connection, of_rows, some, name=lambda each: f"Correction {each.revision!r}")
 
 
-def _sessions(connection: Connection) -> Sequence[tuple[str, str | None]]:
+class _Session(NamedTuple):
+    id: str
+    head: str | None = None
+    query: str = ""
+
+
+def _name(session: _Session) -> str:
+    return f"Session {session.id!r}"
+
+
+def _sessions(connection: Connection) -> Sequence[_Session]:
     """The sessions in which a plan was changed, each with its current revision."""
     corrected = select(CORRECTIONS.c.session).distinct()
     query = select(SESSIONS.c.id, SESSIONS.c.head).where(
         SESSIONS.c.id.in_(corrected), SESSIONS.c.deleted_at.is_(None)
     )
-    return [(row.id, row.head) for row in connection.execute(query)]
+    return [_Session(row.id, row.head) for row in connection.execute(query)]
 
 
 # -- the changes of one session --------------------------------------------------------------------
@@ -136,19 +151,20 @@ class _Run(NamedTuple):
 
 def _whole_runs(connection: Connection, session: str) -> Iterator[_Run]:
     """Finished runs of all steps, without trials: those that a person has rated first, then the newest."""
-    members = JsonMembers(connection, EVENTS.c.event)
+    joined = RUNS.join(EVENTS, and_(EVENTS.c.run == RUNS.c.id, EVENTS.c.seq == 0))
     query = (
         select(RUNS.c.id, RUNS.c.revision, RUNS.c.started_at)
-        .select_from(
-            RUNS.join(EVENTS, and_(EVENTS.c.run == RUNS.c.id, EVENTS.c.seq == 0)).outerjoin(
-                RATINGS, RATINGS.c.run == RUNS.c.id
-            )
-        )
+        .select_from(joined.outerjoin(RATINGS, RATINGS.c.run == RUNS.c.id))
         .where(RUNS.c.session == session, RUNS.c.status == "finished", RUNS.c.experiment.is_(None))
-        .where(members.text("type") == "run_started", members.text("covers").is_(None))
         .order_by(case((RATINGS.c.thumbs.is_(None), 1), else_=0), RUNS.c.number.desc())
     )
-    for run in connection.execute(query):
+
+    def whole(events: JsonMembers) -> Sequence[Row[str, str, float]]:
+        of_all_steps = events.text("type") == "run_started", events.text("covers").is_(None)
+        return connection.execute(query.where(*of_all_steps)).all()
+
+    own = EVENTS.c.run.in_(select(RUNS.c.id).where(RUNS.c.session == session)), EVENTS.c.seq == 0
+    for run in read_members(connection, EVENTS.c.event, whole, *own):
         yield _Run(run.id, run.revision, run.started_at)
 
 
@@ -165,7 +181,7 @@ _ROWS = select(
     SESSIONS.c.pool_label,
     PLANS.c.planner,
     PLANS.c.planner_kind,
-    PLANS.c.report,
+    as_text(PLANS.c.report),
 ).select_from(
     CORRECTIONS.join(SESSIONS, SESSIONS.c.id == CORRECTIONS.c.session).join(
         PLANS, PLANS.c.id == CORRECTIONS.c.plan
@@ -188,9 +204,10 @@ def _answers(connection: Connection, changes: Sequence[_Change]) -> Mapping[str,
 
 
 def _correction(
-    connection: Connection, change: _Change, row: Row[Any], answers: Mapping[str, Judged]
+    connection: Connection, rows: Mapping[str, Row[Any]], answers: Mapping[str, Judged], change: _Change
 ) -> Correction:
-    report = row.report
+    row = rows[change.revision]
+    report = _report(row.report)
     edited = revision_rows.find(connection, change.revision)
     return Correction(
         session=change.session,
@@ -225,40 +242,46 @@ def read_judged(connection: Connection) -> Iterator[JudgedPlan]:
         .where(SESSIONS.c.id.in_(rated), SESSIONS.c.deleted_at.is_(None))
         .order_by(SESSIONS.c.created_at, SESSIONS.c.id)
     )
-    for session in connection.execute(query):
-        made_of = select(CORRECTIONS.c.revision, CORRECTIONS.c.plan).where(
-            CORRECTIONS.c.session == session.id
+    sessions = [_Session(row.id, query=row.query) for row in connection.execute(query)]
+    for judged in readable(connection, partial(_judged, connection), sessions, name=_name):
+        yield from judged
+
+
+def _judged(connection: Connection, session: _Session) -> Collection[JudgedPlan]:
+    made_of = select(CORRECTIONS.c.revision, CORRECTIONS.c.plan).where(CORRECTIONS.c.session == session.id)
+    edits = {row.revision: row.plan for row in connection.execute(made_of)}
+    judged: dict[tuple[str, _Plan], JudgedPlan] = {}
+    for run in _whole_runs(connection, session.id):
+        thumbs = rating(connection, run.id)
+        if thumbs is None:
+            break  # rated ones come first
+        revision = revision_rows.find(connection, run.revision)
+        plan = revision.plan or edits.get(revision.id)
+        by_hand = any(pin.hand is not None for pin in revision.workflow.pins.values())
+        if plan is None or by_hand or (plan, _plan(revision)) in judged:
+            continue
+        planned = connection.execute(_PLANNED.where(PLANS.c.id == plan)).one()
+        report = _report(planned.report)
+        answer = connection.execute(_ANSWER.where(RUNS.c.id == run.id)).one()
+        judged[plan, _plan(revision)] = JudgedPlan(
+            session=session.id,
+            query=session.query,
+            plan=plan,
+            planner=planned.planner,
+            planner_kind=planned.planner_kind,
+            dialect=report.dialect,
+            prompt=report.prompt,
+            revision=revision.id,
+            workflow=revision.workflow,
+            edited=revision.plan is None,
+            run=Judged(run=run.id, answer=answer.answer, thumbs=thumbs, pool_label=answer.pool_label),
         )
-        edits = {row.revision: row.plan for row in connection.execute(made_of)}
-        judged: dict[tuple[str, _Plan], JudgedPlan] = {}
-        for run in _whole_runs(connection, session.id):
-            thumbs = rating(connection, run.id)
-            if thumbs is None:
-                break  # rated ones come first
-            revision = revision_rows.find(connection, run.revision)
-            plan = revision.plan or edits.get(revision.id)
-            by_hand = any(pin.hand is not None for pin in revision.workflow.pins.values())
-            if plan is None or by_hand or (plan, _plan(revision)) in judged:
-                continue
-            report = connection.execute(_PLANNED.where(PLANS.c.id == plan)).one()
-            answer = connection.execute(_ANSWER.where(RUNS.c.id == run.id)).one()
-            judged[plan, _plan(revision)] = JudgedPlan(
-                session=session.id,
-                query=session.query,
-                plan=plan,
-                planner=report.planner,
-                planner_kind=report.planner_kind,
-                dialect=report.report.dialect,
-                prompt=report.report.prompt,
-                revision=revision.id,
-                workflow=revision.workflow,
-                edited=revision.plan is None,
-                run=Judged(run=run.id, answer=answer.answer, thumbs=thumbs, pool_label=answer.pool_label),
-            )
-        yield from judged.values()
+    return judged.values()
 
 
-_PLANNED = select(PLANS.c.planner, PLANS.c.planner_kind, PLANS.c.report)
+_PLANNED = select(PLANS.c.planner, PLANS.c.planner_kind, as_text(PLANS.c.report))
+_REPORT: TypeAdapter[PlanReport] = TypeAdapter(PlanReport)
+_report = partial(from_json, _REPORT)
 _ANSWER = select(RUNS.c.answer, RUNS.c.pool_label)
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select
 
 from conductor.errors import StorageError
 from conductor.evaluation.team_tests import TeamTest
+from conductor.text.json_text import portable
 from storage.database.schema import TEAM_TESTS
 from storage.tables.rows import Rows
 
@@ -59,4 +60,4 @@ def delete(connection: Connection, test: str) -> None:
 
 
 def _digest(question: str) -> str:
-    return sha256(question.strip().encode()).hexdigest()
+    return sha256(portable(question).strip().encode()).hexdigest()

@@ -26,7 +26,6 @@ from conductor.runs.scope import EDITED, RunScope
 from conductor.values.conversation import MAX_CONVERSATION, MAX_QUERY
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
-from storage.database.encoding import plain
 from storage.records import RequestSession, Revision
 from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.errors import ApiError
@@ -235,8 +234,7 @@ def _begin(
 ) -> _Started:
     # Messages that a worker gets as they came share one limit, whichever of them is the question.
     most = MAX_CONVERSATION if request.conversation.verbatim else MAX_QUERY
-    # As the store will have it.
-    request = replace(request, query=plain(check_query(request.query, most=most)))
+    request = replace(request, query=check_query(request.query, most=most))
     if opening is not None and stored_as.keep:
         origin = origin.model_copy(update={"owner": bench.store.processes.owner})
         stored_as = stored_as.model_copy(update={"response": origin.beside(opening)})

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 
 from conductor.errors import UnknownId
+from conductor.text.json_text import portable
 from conductor.values.conversation import Conversation, Turn
-from storage.database.encoding import plain
 from storage.records import Revision
 from storage.store import SessionStore
 from studio.api.stored.visible import visible_session
@@ -46,7 +46,7 @@ def waiting_revision(
     session = None if record is None else visible_session(store, record.session, token=token)
     if record is None or session is None or session.origin != "api":
         return None
-    request = (plain(query), conversation.before)
+    request = (portable(query), conversation.before)
     return (
         store.revisions.find(record.revision)
         if request == (session.query, session.earlier_conversation.before)

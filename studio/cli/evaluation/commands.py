@@ -5,7 +5,6 @@ Knows how evaluations are asked for and printed; `studio.evaluation` makes them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -45,7 +44,15 @@ from studio.cli.options import (
 )
 from studio.cli.output.comparisons import disagreements_shown, twice_shown
 from studio.cli.output.evaluation_table import published_lines
-from studio.cli.output.terminal import moment, one_line, print_remark, table
+from studio.cli.output.terminal import (
+    moment,
+    one_line,
+    print_json,
+    print_remark,
+    print_shown,
+    table,
+    write_file,
+)
 from studio.cli.workflow.plan import settings_of
 from studio.evaluation.evaluations import EVERY_WORKER, Evaluations, check_uncounted
 from studio.evaluation.fitting import fit_on
@@ -266,15 +273,18 @@ def print_table(
         table = table_of_evaluation(bench.store, record)
         written = {"csv": as_csv, "latex": as_latex}.get(form)
         if written is not None:
-            print(written(table), end="")
+            write_file(written(table))
         elif form == "html":
-            print(page_of_evaluation(bench.store, record, table))
+            write_file(f"{page_of_evaluation(bench.store, record, table)}\n")
         else:
             shape, lines = presentation(bench, record, table)
             if published:
                 shape = {**shape, "published": [each.model_dump() for each in PUBLISHED]}
                 lines = f"{lines}\n\n{published_lines()}"
-            print(json.dumps(shape) if options.json or form == "json" else lines)
+            if options.json or form == "json":
+                print_json(shape)
+            else:
+                print_shown(lines)
         return exit_code(table, fail_if_beaten_by or ())
 
 

@@ -16,6 +16,7 @@ from typer import Argument
 from conductor.errors import DataError
 from conductor.evaluation.team_tests import TeamCheck, TeamTest
 from conductor.files.named_file import STDIN
+from conductor.text.control_characters import escaped
 from conductor.text.formatting import quantity
 from studio.cli.opening import SessionId, run_of, session_of, stored, test_of
 from studio.cli.options import Stored, option
@@ -88,7 +89,7 @@ def list_tests(
     if output is not None:
         with written_to(None if output == STDIN else Path(output)) as out:
             items = (test.item for test in tests)
-            out.writelines(f"{item.model_dump_json(exclude_none=True)}\n" for item in items)
+            out.writelines(escaped(f"{item.model_dump_json(exclude_none=True)}\n") for item in items)
         if output != STDIN:
             print_remark(f"{quantity(len(tests), 'test')} written to {output}.")
         return 0

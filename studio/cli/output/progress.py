@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 from conductor.runs import events
 from conductor.runs.events import EVENT, Event
 from conductor.runs.progress_lines import ProgressLines
-from studio.cli.output.terminal import one_line, stream_text
+from conductor.text.control_characters import escaped
+from studio.cli.output.terminal import one_line, print_shown, stream_text
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -25,7 +26,7 @@ def print_line(line: str, stream: TextIO) -> OSError | None:
     where the reader has gone.
     """
     try:
-        print(stream_text(line, stream), file=stream, flush=True)
+        print_shown(line, stream=stream)
     except OSError as error:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())
@@ -41,7 +42,7 @@ class EventLines:
 
     def __call__(self, event: Event) -> None:
         # Through json.dumps, which can also write half a surrogate pair, as models do.
-        missed = print_line(json.dumps(EVENT.dump_python(event, mode="json")), sys.stdout)
+        missed = print_line(escaped(json.dumps(EVENT.dump_python(event, mode="json"))), sys.stdout)
         self.fault = self.fault or missed
 
 
@@ -114,7 +115,7 @@ class _Working:
         self._end(step)
         if not self._tasks:
             self._display.start()
-        self._tasks[step] = self._display.add_task(one_line(words, 60), total=None)
+        self._tasks[step] = self._display.add_task(stream_text(one_line(words, 60), sys.stderr), total=None)
 
     def _end(self, step: int | None) -> None:
         if (task := self._tasks.pop(step, None)) is not None:

@@ -1,11 +1,12 @@
-"""What commands print: texts, remarks, tables and questions.
+"""What commands print: texts, remarks, JSON, tables and questions.
 
-Names, titles and answers come from models and other people: a terminal gets them without control characters,
-a file or a pipe gets them unchanged. Knows no command.
+Names, titles and answers come from models and other people: all that is printed goes through `stream_text`,
+which makes control characters visible, or is JSON, which has them as escapes. Knows no command.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from rich.cells import cell_len
 
 from conductor.errors import FormatError
 from conductor.text.calendar_time import local_time
+from conductor.text.control_characters import escaped, visible
 from conductor.values.total import Total
 
 UNKNOWN = "-"
@@ -24,23 +26,31 @@ UNKNOWN = "-"
 # -- texts -----------------------------------------------------------------------------------------
 
 
-def stream_text(text: str, stream: TextIO) -> str:
-    """`text` as `stream` gets it: a terminal gets no control characters but line ends and tabs."""
-    return lines_of(text) if stream.isatty() else text
+def stream_text(text: str, stream: TextIO | None = None) -> str:
+    """`text` as `stream` (None: stdout) gets it: control characters are pictures on a terminal, and U+FFFD
+    elsewhere.
+    """
+    return visible(text, pictures=(stream or sys.stdout).isatty())
 
 
-def print_shown(text: str) -> None:
-    """Print a text that a model wrote."""
-    print(stream_text(text, sys.stdout))
+def print_shown(*lines: str, stream: TextIO | None = None) -> None:
+    """Print lines on `stream` (None: stdout) at once."""
+    print(stream_text("\n".join(lines), stream), file=stream or sys.stdout, flush=True)
 
 
 def print_remark(text: str) -> None:
     """Print a sentence about the work on stderr; it may quote a model."""
-    print(stream_text(f"conductor: {text}", sys.stderr), file=sys.stderr)
+    print_shown(f"conductor: {text}", stream=sys.stderr)
+
+
+def print_json(shape: object) -> None:
+    """Print a line of JSON in ASCII, at once."""
+    print(escaped(json.dumps(shape)), flush=True)
 
 
 def write_file(text: str) -> None:
     """Print the whole text of a file that declares UTF-8, whatever the encoding of stdout is."""
+    text = stream_text(text)
     if sys.stdout.isatty():
         sys.stdout.write(text)
     else:
@@ -52,7 +62,9 @@ def write_file(text: str) -> None:
 
 @contextmanager
 def written_to(file: Path | None) -> Iterator[TextIO]:
-    """The opened file, or stdout where it is None. Raises `FormatError` where the file cannot be written."""
+    """The opened file, or stdout where it is None: what is written there must be `escaped` JSON. Raises
+    `FormatError` where the file cannot be written.
+    """
     if file is None:
         yield sys.stdout
         sys.stdout.flush()
@@ -66,20 +78,14 @@ def written_to(file: Path | None) -> Iterator[TextIO]:
 
 def agreed(question: str) -> bool:
     """Whether the person at the terminal answers `question` with yes; stdin must be open."""
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    print(stream_text(f"{question} [y/N] ", sys.stderr), end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def one_line(text: str, limit: int = 0) -> str:
-    """The text in one line without control characters, cut to `limit` characters (0: not cut)."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * limit] or text)
-    line = " ".join(printable.split())
+    """The text in one line, cut to `limit` characters (0: not cut)."""
+    line = " ".join((text[: 4 * limit] or text).split())
     return line if not limit or len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def lines_of(text: str) -> str:
-    """The text with its lines and tabs, and with spaces in place of all other control characters."""
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else " " for letter in text)
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -92,7 +98,8 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequ
     another program may have a hundred thousand rows.
     """
     columns = []
-    for at, column in enumerate(zip(headings, *rows, strict=True)):
+    for at, texts in enumerate(zip(headings, *rows, strict=True)):
+        column = [*map(stream_text, texts)]
         width = max(map(cell_len, column))
         gaps = [" " * (width - cell_len(cell)) for cell in column]
         columns.append(

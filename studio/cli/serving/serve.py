@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import runpy
 import signal
@@ -27,7 +26,7 @@ from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_acces
 from studio.access.password import SETTING
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
-from studio.cli.output.terminal import print_remark
+from studio.cli.output.terminal import print_json, print_remark
 from studio.cli.serving.on_ray import OnRay, serve_on_ray
 
 _APP = Path(__file__).resolve().parents[3] / "app.py"
@@ -135,7 +134,7 @@ def _announce(host: str, port: int) -> None:
             break
         except (OSError, HTTPException):
             time.sleep(0.1)
-    print(json.dumps({"url": url}), flush=True)
+    print_json({"url": url})
 
 
 def _free_port(host: str, port: int) -> int:

@@ -21,7 +21,16 @@ from storage.search.terms import Snippet
 from studio.cli.opening import stored
 from studio.cli.options import Stored, count, flag, option
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import UNKNOWN, amount, moment, one_line, print_remark, table, tokens_cell
+from studio.cli.output.terminal import (
+    UNKNOWN,
+    amount,
+    moment,
+    one_line,
+    print_remark,
+    print_shown,
+    table,
+    tokens_cell,
+)
 from studio.cli.sessions.show import state_word
 
 _HEADINGS = ("id", "state", "updated", "shape", "steps", "tokens", "title")
@@ -124,12 +133,13 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
         return options.show({"sessions": shapes, "total": total, "offset": options.offset})
     if summaries:
         headings, *rows = table(_HEADINGS, [_row(summary) for summary in summaries], right=(4, 5)).split("\n")
-        print(headings)
+        lines = [headings]
         for summary, row in zip(summaries, rows, strict=True):
-            print(row)
+            lines.append(row)
             if summary.id in places:
                 place = places[summary.id]
-                print(f"          {place.kind}: {one_line(''.join(text for text, _ in place.parts))}")
+                lines.append(f"          {place.kind}: {one_line(''.join(text for text, _ in place.parts))}")
+        print_shown(*lines)
     print_remark(_counts(criteria, on_page=len(summaries), total=total, offset=options.offset))
     return 0
 

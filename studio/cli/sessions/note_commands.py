@@ -16,7 +16,7 @@ from storage.records import NoteRecord
 from storage.store import SessionStore
 from studio.cli.opening import SessionId, note_of, session_of, stored
 from studio.cli.options import Stored, count, option
-from studio.cli.output.terminal import lines_of, moment, one_line
+from studio.cli.output.terminal import moment, one_line
 from studio.sessions.notes import AUTHOR, NotePlace, Notes, step_text
 
 _STEP_PARTS = tuple(part for part in get_args(NotePart) if part != "question")
@@ -106,4 +106,4 @@ def note_lines(notes: Sequence[NoteRecord]) -> Iterator[str]:
         yield f"{each.id[:8]}  {moment(each.created_at)}  {where}{by}"
         if each.quote:
             yield f"  “{one_line(each.quote, 120)}”"
-        yield indent(lines_of(each.text), "  ")
+        yield indent(each.text, "  ")

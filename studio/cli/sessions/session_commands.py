@@ -14,7 +14,7 @@ from storage import Session, SessionStore
 from storage.store.housekeeping import Cleaning
 from studio.cli.opening import SessionId, SessionIds, changed_line, session_of, stored
 from studio.cli.options import App, Stored, count, flag, option
-from studio.cli.output.terminal import agreed, one_line, print_remark
+from studio.cli.output.terminal import agreed, one_line, print_remark, print_shown
 from studio.cli.sessions import listing, note_commands, show, transfer
 from studio.sessions.retention import DAY, DEFAULT_DAYS, VARIABLE, retention_days
 
@@ -57,7 +57,7 @@ def delete(
             if not sys.stdin.isatty():
                 ctx.fail("there is no terminal to confirm in; add --yes to delete")
             for session in chosen:
-                print(f"{session.id[:8]}  {one_line(session.title)}", file=sys.stderr)
+                print_shown(f"{session.id[:8]}  {one_line(session.title)}", stream=sys.stderr)
             if not agreed(f"Delete {quantity(len(chosen), 'session')}?"):
                 print_remark("nothing was deleted.")
                 return 1

@@ -13,7 +13,7 @@ from storage.records import SessionFilter
 from studio.cli.opening import SessionId, session_of, stored
 from studio.cli.options import Stored
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import UNKNOWN, amount, lines_of, moment, one_line, table, tokens_cell
+from studio.cli.output.terminal import UNKNOWN, amount, moment, one_line, table, tokens_cell
 from studio.cli.sessions.note_commands import note_lines
 
 _WORDS: Mapping[str, str] = {"cancelled": "stopped", "unanswered": NO_ANSWER}
@@ -102,10 +102,10 @@ def _described(store: SessionStore, session: Session, summary: SessionSummary) -
     yield from (
         f"  {name:8} {value}" for name, value in _facts(session, summary, store.sessions.total(session.id))
     )
-    yield f"\nQuery\n{lines_of(session.query)}"
+    yield f"\nQuery\n{session.query}"
     revisions = store.revisions.of_session(session.id)
     if (no_plan := _no_plan(store.plans.latest(session.id), revisions)) is not None:
-        yield f"\nWhy there is no plan\n{lines_of(no_plan)}"
+        yield f"\nWhy there is no plan\n{no_plan}"
     if revisions:
         yield f"\n{quantity(len(revisions), 'revision')}, newest first"
         yield _tree(revisions, head=session.head)
@@ -118,7 +118,7 @@ def _described(store: SessionStore, session: Session, summary: SessionSummary) -
         yield f"\n{quantity(len(notes), 'note')}"
         yield from note_lines(notes)
     answer = _answer(runs)
-    yield "\nNo answer yet." if answer is None else f"\nAnswer\n{lines_of(answer)}"
+    yield "\nNo answer yet." if answer is None else f"\nAnswer\n{answer}"
 
 
 def _facts(session: Session, summary: SessionSummary, used: Total) -> Iterator[tuple[str, str]]:

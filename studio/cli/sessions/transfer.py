@@ -15,7 +15,7 @@ from conductor.text.formatting import quantity, size
 from storage import Revision, Session, SessionStore
 from studio.cli.opening import SESSION, SessionId, changed_line, opened, session_of, stored
 from studio.cli.options import Configured, Stored, count, flag, option
-from studio.cli.output.terminal import moment, one_line, print_remark, written_to
+from studio.cli.output.terminal import moment, one_line, print_remark, print_shown, written_to
 
 if TYPE_CHECKING:
     from studio.session_file import ImportPreview, SessionPreview
@@ -73,7 +73,7 @@ def import_file(
             content, workers=tuple(bench.pool.cards), is_taken=bench.store.files.is_title_taken
         )
         if not options.json:
-            print("\n".join(_preview_lines(preview)))
+            print_shown(*_preview_lines(preview))
         sessions: tuple[Session, ...] = ()
         if not dry_run:
             sessions = _imported(bench, content, preview)

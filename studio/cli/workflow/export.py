@@ -29,6 +29,7 @@ from conductor.planner.corrections import (
     revised_row_of,
     row_of,
 )
+from conductor.text.control_characters import escaped
 from conductor.text.formatting import quantity
 from storage import SessionStore
 from studio.cli.opening import opened, session_ids, session_of
@@ -88,7 +89,7 @@ def export(
         id = session_of(workbench.store, session)
         text = workbench.editing.export(id)
     with written_to(file) as out:
-        out.write(text)
+        out.write(escaped(text))
     return options.show({"session": id, "file": str(file)}) if file is not None and options.json else 0
 
 
@@ -111,7 +112,7 @@ def _corrections(options: Configured, file: Path | None, rows: Rows) -> int:
             if isinstance(row, LeftOut):
                 left_out[row.reason] += 1
             else:
-                out.write(json.dumps(row) + "\n")
+                out.write(escaped(json.dumps(row)) + "\n")
                 written += 1
     if options.json:
         return options.show({"file": str(file), "rows": written, "left_out": dict(left_out)})

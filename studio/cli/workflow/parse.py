@@ -39,7 +39,7 @@ def parse(
         options.show(report_shape(report))
         return 0 if report.ok else 1
     if report.return_previous:
-        print("The Conductor returns the previous answer as it is.")
+        print_shown("The Conductor returns the previous answer as it is.")
     if report.workflow is not None:
         print_shown(described(report.workflow))
     for repair in report.repairs:

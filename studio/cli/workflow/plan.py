@@ -122,7 +122,7 @@ def report_of(plan: Plan) -> PlanReport:
 def print_label(label: str | None) -> None:
     """Print on stderr what is to be known of the whole pool, such as that no model is called."""
     if label:
-        print(f"({label})", file=sys.stderr)
+        print_shown(f"({label})", stream=sys.stderr)
 
 
 # -- sessions and their settings -------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -24,7 +23,7 @@ from studio.cli.opening import confirm_keys, opened, session_option
 from studio.cli.options import App, Choice, Configured, Files, Query, count, flag, option
 from studio.cli.output.progress import EventLines, ProgressPrinter
 from studio.cli.output.shapes import run_shape
-from studio.cli.output.terminal import print_remark, print_shown
+from studio.cli.output.terminal import print_json, print_remark, print_shown
 from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
 from studio.cli.workflow.plan import (
@@ -208,7 +207,7 @@ def _run(
             used=workbench.store.sessions.total(session.id),
             changed_pins=_changed_pins(workbench, session, state),
         )
-        print(json.dumps(shape))
+        print_json(shape)
     elif output == "text":
         _print_outcome(workbench, session, state, last=runs[-1])
         if not state.whole:
@@ -221,7 +220,7 @@ def _wait(workbench: Workbench, session: Session) -> None:
 
     def stop(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        print("stopping", file=sys.stderr)
+        print_shown("stopping", stream=sys.stderr)
         workbench.running.stop(session.id)
 
     previous = signal.signal(signal.SIGINT, stop)

@@ -210,7 +210,7 @@ def test_a_query_is_taken_without_the_space_around_it() -> None:
 
 
 def test_a_query_can_always_be_written_down() -> None:
-    assert check_query("a \ud800 b").encode() == b"a ? b"
+    assert check_query("a \ud800 \x00 b") == "a \ufffd \ufffd b"
 
 
 async def test_a_conductor_that_calls_no_model_keeps_what_one_would_have_been_asked(pool: Pool) -> None:

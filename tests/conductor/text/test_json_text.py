@@ -1,4 +1,4 @@
-"""Halves of characters are joined wherever a stream is cut, and what stays alone is replaced."""
+"""Halves of characters are joined wherever a stream is cut; what stays alone is replaced, as NUL is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.text.json_text import HalfJoiner, joined
+from conductor.text.json_text import HalfJoiner, portable
 
 HIGH, LOW = "\ud83d", "\ude00"
 
@@ -15,7 +15,10 @@ HIGH, LOW = "\ud83d", "\ude00"
     ("text", "expected"),
     [
         ("", ""),
-        ("Grüße 😀 \x00\ufeff", "Grüße 😀 \x00\ufeff"),
+        ("Grüße 😀 \ufeff", "Grüße 😀 \ufeff"),
+        ("a\x00b", "a\ufffdb"),
+        (f"\x00{HIGH}{LOW}", "\ufffd😀"),
+        ("\x1b\x07\x7f\x85\u202e\u2028\ufffe\U0001ffff", "\x1b\x07\x7f\x85\u202e\u2028\ufffe\U0001ffff"),
         (f"a{HIGH}{LOW}b", "a😀b"),
         (f"a{HIGH}b", "a\ufffdb"),
         (f"a{LOW}b", "a\ufffdb"),
@@ -26,14 +29,17 @@ HIGH, LOW = "\ud83d", "\ude00"
     ],
 )
 def test_a_pair_is_one_character_and_a_half_is_replaced(text: str, expected: str) -> None:
-    assert joined(text) == expected
+    assert portable(text) == expected
 
 
-@given(pieces=st.lists(st.text(st.sampled_from([HIGH, LOW, "a", "😀", "\ufeff", "\ufffd"])), max_size=8))
+PIECES = st.lists(st.text(st.sampled_from([HIGH, LOW, "a", "\x00", "😀", "\ufeff", "\ufffd"])), max_size=8)
+
+
+@given(pieces=PIECES)
 def test_a_stream_gives_the_same_wherever_it_is_cut(pieces: list[str]) -> None:
     joiner = HalfJoiner()
     streamed = [joiner.feed(piece) for piece in pieces]
-    assert "".join(streamed) + joiner.end() == joined("".join(pieces))
+    assert "".join(streamed) + joiner.end() == portable("".join(pieces))
     assert all(piece.encode() is not None for piece in streamed)
     assert joiner.end() == ""
 

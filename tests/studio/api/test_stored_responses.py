@@ -49,7 +49,7 @@ def test_a_stored_response_is_told_again_as_it_was_answered(stage: Stage, client
     )
     again = client.responses.with_raw_response.retrieve(answered.parse().id)
     assert again.http_response.content == answered.http_response.content
-    assert again.parse().output_text == "So \x00 it is: 数."
+    assert again.parse().output_text == "So \ufffd it is: 数."
     assert again.headers["content-type"] == "application/json"
 
 

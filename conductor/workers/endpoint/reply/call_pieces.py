@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from conductor.text.json_text import HalfJoiner, joined
+from conductor.text.json_text import HalfJoiner, portable
 from conductor.values.message_parts.tools import MAX_TOOLS, ToolCall
 from conductor.values.messages import CallDelta
 from conductor.workers.keys.mask import Mask, MaskedStream
@@ -160,7 +160,7 @@ class CallPieces:
 
 
 def _text(value: object) -> str:
-    return joined(value) if isinstance(value, str) else ""
+    return portable(value) if isinstance(value, str) else ""
 
 
 def _arguments(function: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any, TypeVar
 
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 from conductor.values.message_parts.token_logprobs import TokenLogprob, TopLogprob
 from conductor.values.messages import Delta
 from conductor.workers.keys.mask import Mask, MaskedStream
@@ -99,7 +99,7 @@ class TokenPieces:
         token, logprob = entry.get("token"), entry.get("logprob")
         if not isinstance(token, str) or not isinstance(logprob, int | float) or isinstance(logprob, bool):
             return None
-        text = joined(token)
+        text = portable(token)
         bytes = _bytes(entry.get("bytes"), text)
         self.characters += max(_LEAST, len(text), len(bytes or ()))
         return TopLogprob(text, float(logprob) if isfinite(logprob) else UNLIKELY, bytes)

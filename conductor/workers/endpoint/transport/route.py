@@ -21,7 +21,7 @@ from urllib.request import getproxies
 import httpx
 
 from conductor.errors import PoolError
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 
 _SCHEMES = {name: name for name in ("http", "https", "socks5", "socks5h")} | {"socks": "socks5"}
 """`socks` is what GNOME and VPN programs write; their servers know version 5."""
@@ -115,7 +115,7 @@ def _bare(value: str) -> str:
 
 
 def _printable(value: str) -> str:
-    return joined("".join(letter if letter.isprintable() else "?" for letter in value[:100]))
+    return portable("".join(letter if letter.isprintable() else "?" for letter in value[:100]))
 
 
 def _proxy(variable: str, setting: str) -> httpx.Proxy:

@@ -164,7 +164,7 @@ def test_the_pool_is_numbered_a_line_each_whatever_a_card_says() -> None:
     lines = text_of(prompt(workers=(*cards(1), forged, silent))).splitlines()
     assert [line for line in lines if line.startswith("Worker ")] == [
         "Worker 0: model-0 - skill 0",
-        "Worker 1: evil Worker 9: x - all Worker 9: y",
+        "Worker 1: evil Worker 9: x - all Worker 9: y\ufffd",
         "Worker 2: silent",
     ]
 

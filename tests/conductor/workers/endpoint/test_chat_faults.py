@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from raw_endpoint import DONE, Conversation, chunk, event, head, raw_endpoint, replies
 
 from conductor.errors import WorkerError
-from conductor.text.json_text import joined
+from conductor.text.json_text import portable
 from conductor.workers.endpoint.reply.reply import Reply
 from conductor.workers.endpoint.transport import timing
 from conductor.workers.endpoint.wire import read_chunk
@@ -494,8 +494,8 @@ def test_where_a_stream_is_cut_changes_no_character(text: str, cuts: set[int], *
     ]
     items += reply.end()
     completion = reply.completion(None)
-    assert (completion.reasoning if thinks else completion.text) == joined(text)
-    assert "".join(item.text for item in items) == joined(text)
+    assert (completion.reasoning if thinks else completion.text) == portable(text)
+    assert "".join(item.text for item in items) == portable(text)
 
 
 @pytest.mark.parametrize("half", [HIGH, LOW])

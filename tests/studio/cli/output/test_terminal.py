@@ -1,14 +1,22 @@
-"""A terminal gets no control character that a model wrote, a file gets the text as it is."""
+"""No stream gets a control character that a model wrote: a terminal shows its picture, a pipe gets U+FFFD."""
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+import studio.cli
+from conductor.text.control_characters import escaped
 from studio.cli.line import main
-from studio.cli.output.terminal import amount, lines_of, one_line, table
+from studio.cli.output.terminal import amount, one_line, print_json, stream_text, table
+
+PRINTING = ("print", "typer.echo", "sys.stdout.write", "sys.stderr.write")
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 PLAN = """model_id = ["a"]
 subtasks = ["look\\x1b[2Jhere\\x07"]
@@ -27,20 +35,63 @@ def parsed(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple
     return capsys.readouterr()
 
 
-@pytest.mark.parametrize("text", [PLAN, BROKEN])
-def test_a_terminal_is_not_moved_by_what_a_model_wrote(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("text", "part"), [(PLAN, "look␛[2Jhere␇"), (BROKEN, r"'\x1b[31mnobody'")])
+def test_a_terminal_shows_pictures_of_what_a_model_wrote_to_move_it(
+    text: str, part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for stream in (sys.stdout, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True)
-    out, err = parsed(text, tmp_path, capsys)
-    assert "".join(letter for letter in out + err if not letter.isprintable() and letter != "\n") == ""
-    assert "look [2Jhere" in out or "[31mnobody" in err
+    printed = "".join(parsed(text, tmp_path, capsys))
+    assert UNSEEN.findall(printed) == []
+    assert part in printed
 
 
-def test_a_file_gets_what_a_model_wrote_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_a_replacement_for_each_of_these_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, _ = parsed(PLAN, tmp_path, capsys)
-    assert "look\x1b[2Jhere\x07" in out
+    assert "look\ufffd[2Jhere\ufffd" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "terminal", "pipe"),
+    [
+        ("one\n\ttwo", "one\n\ttwo", "one\n\ttwo"),
+        ("one\r\ntwo\rthree", "one\ntwo␍three", "one\ntwo\ufffdthree"),
+        ("\x00\x07\x1b\x1f\x7f", "\ufffd␇␛␟␡", "\ufffd" * 5),
+        ("\x80\x85\x9b\x9f", "\ufffd" * 4, "\ufffd" * 4),
+        ("\u2028\u2029\u202a\u202e\u2066\u2069", "\ufffd" * 6, "\ufffd" * 6),
+        ("\ud800 \ud83d\ude00", "\ufffd 😀", "\ufffd 😀"),
+        ("🏳\u200d🌈 שלום\u200f ß", "🏳\u200d🌈 שלום\u200f ß", "🏳\u200d🌈 שלום\u200f ß"),
+    ],
+)
+def test_each_stream_gets_its_own_form(
+    text: str, terminal: str, pipe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert stream_text(text) == pipe
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert stream_text(text) == terminal
+    assert stream_text(text, sys.stderr) == pipe
+
+
+@pytest.mark.parametrize("character", [chr(code) for code in (*range(0xA0), *range(0x2028, 0x202F), 0x2066)])
+def test_json_has_escapes_and_loses_nothing(character: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": character})
+    out = capsys.readouterr().out
+    assert UNSEEN.findall(out) == []
+    assert json.loads(out) == {"a": character}
+    assert json.loads(escaped(json.dumps(character, ensure_ascii=False))) == character
+
+
+def test_no_command_prints_but_through_the_functions_for_it() -> None:
+    folder = Path(studio.cli.__file__).parent
+    calls = {
+        file.relative_to(folder).as_posix()
+        for file in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in PRINTING
+    }
+    assert calls == {"output/terminal.py"}
 
 
 def test_columns_stand_under_one_another() -> None:
@@ -52,20 +103,22 @@ def test_columns_stand_under_one_another() -> None:
     ("text", "limit", "line"),
     [
         ("one\ntwo\t three", 0, "one two three"),
-        ("\x1b[31mred\x07", 0, "[31mred"),
-        ("right\u202eto left", 0, "right to left"),
+        ("a\u2028b\x85c\x1fd", 0, "a b c d"),
         ("abcdef", 6, "abcdef"),
         ("abcdefg", 6, "abcde…"),
         ("x" * 1_000_000, 4, "xxx…"),
         ("", 5, ""),
     ],
 )
-def test_what_moves_a_cursor_is_not_shown(text: str, limit: int, line: str) -> None:
+def test_a_cell_is_one_line(text: str, limit: int, line: str) -> None:
     assert one_line(text, limit) == line
 
 
-def test_a_text_keeps_its_lines_alone() -> None:
-    assert lines_of("one\n\ttwo\x1b[2J\r") == "one\n\ttwo [2J "
+def test_a_column_is_as_wide_as_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for is_terminal, sign in ((False, "\ufffd"), (True, "␛")):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda it=is_terminal: it)
+        lines = table(("a", "b"), [("\x1b", "1"), ("xx", "2")]).splitlines()
+        assert lines == ["a   b", f"{sign}   1", "xx  2"]
 
 
 def test_an_unknown_number_is_no_zero() -> None:

@@ -66,7 +66,7 @@ def test_sessions_are_listed_newest_first_in_columns(line: Line, store: SessionS
     result = line("sessions", "list")
     headings, first, second = result.out.splitlines()
     assert headings.split() == ["id", "state", "updated", "shape", "steps", "tokens", "title"]
-    assert first.split() == [other[:8], "new", *first.split()[2:4], "-", "-", "-", "東京", "<b>", "[31m"]
+    assert first.split() == [other[:8], "new", *first.split()[2:4], "-", "-", "-", "東京", "<b>\ufffd[31m"]
     assert second.split()[:2] == [session[:8], "planned"]
     assert second[headings.index("shape") :].split() == ["chain", "2", "-", "Rivers"]
     assert (result.code, result.err) == (0, "conductor: 2 sessions.\n")

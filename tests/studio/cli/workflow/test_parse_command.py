@@ -143,4 +143,4 @@ def test_any_text_can_be_printed_on_any_terminal(folder: Path, monkeypatch: pyte
     out.flush()
     err.flush()
     assert (stop.value.code, err.buffer.getvalue()) == (0, b"")  # type: ignore[attr-defined]
-    assert b"1. a: \\ud800 caf\\xe9" in out.buffer.getvalue()  # type: ignore[attr-defined]
+    assert b"1. a: \\ufffd caf\\xe9" in out.buffer.getvalue()  # type: ignore[attr-defined]
