@@ -73,7 +73,7 @@ def texts(state: RunState) -> list[str]:
         Completion("\ufeff"),
         Completion("\u200d\u2060 \u00ad"),
         Completion("\u2800\u3164"),
-        Completion("\x00\x1b"),
+        Completion("\x1b\x07"),
         Completion("", reasoning="Let me think."),
         Completion("", reasoning="Let me", finish_reason="length"),
         Completion("", finish_reason="length"),
