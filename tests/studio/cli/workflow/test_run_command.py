@@ -10,14 +10,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
 
 import pytest
 from attached_files import pdf
 from child_process import child
 from command_line import Line, Result
+from failing_endpoint import answers
 from waiting import until
 from workflow_cases import workflow_of
 
@@ -27,7 +31,7 @@ from conductor.values.budget import Budget
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workflow.file import write_plan
-from conductor.workflow.model import Workflow
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 
 pytestmark = pytest.mark.slow
@@ -498,3 +502,42 @@ def test_a_gate_before_a_step_that_is_not_there_is_refused(line: Line, simulated
     result = line("run", "--workflow", written(PAIR, folder), "--pause-before", "7", "--pool", simulated)
     assert result.code == 1
     assert "There is no step 7; this workflow has 2." in result.err
+
+
+def test_samples_stay_what_they_were_in_a_run_by_the_session(line: Line, folder: Path) -> None:
+    sample = Step(instruction="Solve it.", worker="model")
+    join = Step(instruction="Join.", worker="model", access=(0, 1, 2))
+    with numbering_model() as (url, prompts):
+        pool = folder / "samples.toml"
+        pool.write_text(f'[[worker]]\nname = "model"\nmodel = "m"\nbase_url = "{url}"\nstrengths = "s"\n')
+        file = written(Workflow.of([sample, sample, sample, join]), folder)
+        first = json.loads(line("run", "--workflow", file, "--pool", str(pool), "--json").out)
+        again = json.loads(line("run", "--session", first["session"], "--pool", str(pool), "--json").out)
+        assert len(prompts) == 4
+    assert len({step["output"] for step in first["steps"]}) == 4
+    assert [step["output"] for step in again["steps"]] == [step["output"] for step in first["steps"]]
+    assert [step["status"] for step in again["steps"]] == ["reused"] * 4
+    assert not any(step["of_equal_step"] for step in again["steps"])
+
+
+@contextmanager
+def numbering_model() -> Iterator[tuple[str, list[str]]]:
+    """A model on the loopback address that numbers its answers; its base URL, and the prompts so far."""
+    prompts: list[str] = []
+    lock = Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            with lock:
+                prompts.append(body)
+                number = len(prompts)
+            answers(f"sample {number}")(self)
+
+        def log_message(self, *_: object) -> None:
+            """Write nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1", prompts
+        server.shutdown()
