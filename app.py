@@ -43,7 +43,6 @@ from pages.components.streamlit_patches.unknown_fragment import take_unknown_fra
 from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_hosts
 from pages.components.tab import services
 from pages.components.tab.account import log_out
-from pages.components.tab.notices import left_out_notice
 from pages.components.tab.state import TabState
 from studio.access.exposure import reaches_beyond
 from studio.access.login import Login
@@ -89,7 +88,6 @@ def main() -> None:
     page = navigation(tab)
     page.run()
     if not tab.watched:
-        left_out_notice()
         if page.title != WORKBENCH:
             from pages.components.workbench.find import find_anywhere  # noqa: PLC0415 - after the first page
 

@@ -17,7 +17,7 @@ from pages.components.compare.three_way import three_way_view
 from pages.components.compare.two import compare_two
 from pages.components.graph import load_library
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end, on_choice, show_stored
-from pages.components.tab.notices import errors_shown, pool_notice
+from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import Side, last_two, three_sides
@@ -31,7 +31,7 @@ _MODES: Mapping[Mode, str] = {"two": "Two sides", "three": "Planned, edited, run
 
 def page() -> None:
     """Draw the page for this tab."""
-    with errors_shown("page"):
+    with page_notices():
         bench = workbench()
         tab = TabState()
         # Without a pool there is still everything to compare but the kinds of workers that never ran.

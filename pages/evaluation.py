@@ -24,7 +24,7 @@ from pages.components.evaluation.setup import DEMO, new_evaluation, run_demo
 from pages.components.evaluation.trials import trials_region
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.account import author
-from pages.components.tab.notices import errors_shown, pool_notice
+from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
@@ -46,7 +46,7 @@ _LAYOUT = Path(__file__).parent / "components" / "evaluation" / "evaluation.css"
 
 def page() -> None:
     """Draw the page for this tab."""
-    with errors_shown("page"):
+    with page_notices():
         st.html(STYLES)
         st.html(_LAYOUT)
         tab, shared = TabState(), services()

@@ -17,7 +17,7 @@ from pages.components.learning.training_results import curve_charts, plans_befor
 from pages.components.learning.training_setup import THREADS, new_training
 from pages.components.learning.use import use_button
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
-from pages.components.tab.notices import errors_shown, pool_notice
+from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.pool_saving import saved_notice
@@ -31,7 +31,7 @@ _LAYOUT = Path(__file__).parent / "components" / "learning" / "learning.css"
 
 def page() -> None:
     """Draw the page for this tab."""
-    with errors_shown("page"):
+    with page_notices():
         st.html(_LAYOUT)
         tab, shared = TabState(), services()
         tab.begin_page()

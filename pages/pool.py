@@ -24,7 +24,7 @@ from pages.components.pool.offers import found_models
 from pages.components.pool.table import PoolRow, key_label, pool_rows, pool_table, remove_key
 from pages.components.pool.tokens import tokens_view
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end, show_stored, stored_key
-from pages.components.tab.notices import errors_shown, pool_notice
+from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, access, services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
@@ -51,7 +51,7 @@ _PER_PAGE = 20
 def page() -> None:
     """Draw the page for this tab."""
     st.html(_STYLES)
-    with errors_shown("pool"):
+    with page_notices("pool"):
         tab = TabState()
         tab.begin_page()
         shared = services()

@@ -20,7 +20,7 @@ from pages.components.sessions.list_state import PAGE_KEY, SessionList
 from pages.components.sessions.rows import selection_bar, session_row
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.download import download
-from pages.components.tab.notices import errors_shown, pool_notice
+from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
@@ -33,7 +33,7 @@ _STYLES = Path(__file__).parent / "components" / "sessions" / "session_list.css"
 
 def page() -> None:
     """Draw the page for this tab."""
-    with errors_shown("page"):
+    with page_notices():
         tab, listed = TabState(), SessionList.of_tab()
         listed.leave()
         bench = workbench()

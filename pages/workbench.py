@@ -12,7 +12,7 @@ from pages.components.graph import load_library
 from pages.components.keyboard.focus import keep_focus
 from pages.components.panes import STYLES, pane_handle
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
-from pages.components.tab.notices import errors_shown, pool_notice
+from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.page_part import PagePart
 from pages.components.tab.services import access, services, workbench
 from pages.components.tab.state import TabState, plain
@@ -77,7 +77,7 @@ _FOCUS_FALLBACKS = {
 
 def page() -> None:
     """Draw the page for this tab."""
-    with errors_shown("page"):
+    with page_notices():
         tab = TabState()
         tab.begin_page()
         bench = workbench() if tab.view_only is None else services().viewed

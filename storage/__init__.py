@@ -1,5 +1,6 @@
 """What is kept: sessions, plans, revisions, runs with their events, and outputs by fingerprint."""
 
+from storage.database.unreadable_rows import leave_out, left_out_rows
 from storage.records import (
     EVERYTHING,
     ExperimentRecord,
@@ -35,4 +36,6 @@ __all__ = [
     "Snippet",
     "data_folder",
     "default_url",
+    "leave_out",
+    "left_out_rows",
 ]

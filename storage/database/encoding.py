@@ -35,6 +35,9 @@ from conductor.text.json_text import portable
 
 T = TypeVar("T")
 
+_NUMBER = r"^-?\d{1,30}(\.\d{1,30})?([eE][-+]?\d{1,2})?$"
+"""What PostgreSQL can read as a number of double precision."""
+
 
 def to_json(adapter: TypeAdapter[T], value: T) -> str:
     """The value as JSON text that `from_json` reads."""
@@ -87,8 +90,11 @@ class JsonMembers:
         return func.json_extract_path_text(cast(whole, JSON), *path)
 
     def number(self, *path: str) -> ColumnElement[Any]:
-        """The member at `path` as a number."""
-        return cast(self.text(*path), Double)
+        """The member at `path` as a number; NULL where it is none."""
+        text = self.text(*path)
+        if self._sqlite:
+            return case((func.typeof(text).in_(("integer", "real")), text), else_=null())
+        return case((text.op("~")(_NUMBER), cast(text, Double)), else_=null())
 
 
 def read_members(

@@ -1,35 +1,44 @@
 """Rows that cannot be read, of a later version or damaged: lists and sums leave them out, and name them.
 
-Knows connections; knows no table. `Transactions` collects the names.
+Knows no database.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
-
-from sqlalchemy import Connection
 
 from conductor.errors import StorageError
 
 S = TypeVar("S")
 T = TypeVar("T")
 
-LEFT_OUT = "left out"
-"""The key in a connection's `info` under which `leave_out` collects."""
+_SENTENCES: ContextVar[dict[str, None] | None] = ContextVar("_SENTENCES", default=None)
 
 
-def leave_out(connection: Connection, sentence: object) -> None:
-    """Have the store name something that the present reading leaves out, because it cannot be read."""
-    connection.info.setdefault(LEFT_OUT, {})[str(sentence)] = None
+@contextmanager
+def left_out_rows() -> Iterator[dict[str, None]]:
+    """Sentences that name what the reads of this thread leave out in the block, each once, in order; cached
+    answers name it again.
+    """
+    sentences: dict[str, None] = {}
+    token = _SENTENCES.set(sentences)
+    try:
+        yield sentences
+    finally:
+        _SENTENCES.reset(token)
+
+
+def leave_out(*sentences: str) -> None:
+    """Name what is left out."""
+    if (current := _SENTENCES.get()) is not None:
+        current.update(dict.fromkeys(sentences))
 
 
 def readable(
-    connection: Connection,
-    read: Callable[[S], T],
-    rows: Iterable[S],
-    *,
-    name: Callable[[S], str] | None = None,
+    read: Callable[[S], T], rows: Iterable[S], *, name: Callable[[S], str] | None = None
 ) -> Iterator[T]:
     """What `read` makes of each of the rows. One for which it raises `StorageError` is left out, and named by
     the error, behind the row's `name`.
@@ -38,6 +47,6 @@ def readable(
         try:
             value = read(row)
         except StorageError as error:
-            leave_out(connection, error if name is None else f"{name(row)}: {error}")
+            leave_out(str(error) if name is None else f"{name(row)}: {error}")
         else:
             yield value

@@ -81,7 +81,7 @@ def listed(
         values = {name: value for name, value in row.items() if name != "head"}
         return record(SessionSummary, values | beside)
 
-    return tuple(readable(connection, summary, rows))
+    return tuple(readable(summary, rows))
 
 
 class Heading(NamedTuple):

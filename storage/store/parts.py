@@ -13,6 +13,7 @@ from typing import Concatenate, Unpack
 
 from sqlalchemy import Connection
 
+from conductor.engine.known_outputs import EarlierRun
 from conductor.errors import SessionBusy, StorageError
 from conductor.planner.corrections import Correction, JudgedPlan, Revised
 from conductor.runs.events import Event, RunFinished
@@ -27,6 +28,9 @@ from storage.store.processes import Processes
 from storage.store.transactions import P, Part, T, Transactions, cached, dated, read, write
 from storage.tables import api_requests, evaluations, plans, revisions, runs, sessions, spending, text_pieces
 from storage.tables.people import change_requests, corrections, notes, team_tests, view_links
+
+_EARLIER_RUNS = 500
+"""Runs that are over whose outputs stay in memory, for the reruns of their sessions."""
 
 USE_SECONDS = 60.0
 """How exactly it is stored when a token was last used: a busy one is not written with every request."""
@@ -302,10 +306,21 @@ class Runs(_Owned):
     of_session = cached(runs.of_session)
     latest = cached(runs.latest)
     outputs = cached(runs.outputs_of)
-    earlier = cached(runs.earlier_runs)
     totals = read(spending.run_totals)
     events = read(runs.events_of)
     stop_waiting = dated(runs.stop_waiting)
+
+    def __init__(self, transactions: Transactions, processes: Processes) -> None:
+        super().__init__(transactions, processes)
+        self._earlier: dict[str, EarlierRun] = {}
+
+    def earlier(self, session: str) -> tuple[EarlierRun, ...]:
+        """What the session's newest runs gave, newest first, and then those of the session that it was forked
+        from.
+        """
+        if len(self._earlier) > _EARLIER_RUNS:
+            self._earlier.clear()
+        return self._read(runs.earlier_runs, session, self._earlier)
 
     def start(self, **new: Unpack[runs.NewRun]) -> RunRecord:
         """Record that this process now runs `revision` under the id `run`; `append` its events next.

@@ -130,13 +130,6 @@ class SessionStore:
             raise StorageError("Events of runs could not be written yet; look at the disk of the store.")
 
     @property
-    def left_out(self) -> tuple[str, ...]:
-        """What lists and sums left out since the last write, because it cannot be read: a sentence for each,
-        with what it names.
-        """
-        return self._transactions.left_out
-
-    @property
     def size(self) -> int:
         """Bytes the store takes."""
         return self._transactions.database.size

@@ -6,7 +6,7 @@ Knows connections, clock and cache; knows no table.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from conductor.errors import ViewOnly
 from storage.database.database import Database
-from storage.database.unreadable_rows import LEFT_OUT
+from storage.database.unreadable_rows import leave_out, left_out_rows
 from storage.store.writer import Clock, Writer, closed
 
 P = ParamSpec("P")
@@ -29,15 +29,14 @@ class ReadCache:
     """What was read, until the next write: a page requests the same rows for each of its parts.
 
     May be used from any thread. `version` returns another value after every write, also of another process,
-    and None if the version is unknown; then nothing is cached.
+    and None if the version is unknown; then nothing is cached. Each answer names what its read left out.
     """
 
     def __init__(self, version: Callable[[], Hashable]) -> None:
         self._version = version
         self._lock = threading.Lock()
         self._of: Hashable = None
-        self._answers: dict[Hashable, object] = {}
-        self._left_out: dict[str, None] = {}
+        self._answers: dict[Hashable, tuple[object, Sequence[str]]] = {}
 
     def answer(self, question: Hashable, read: Callable[[], T]) -> T:
         """What `read` returns, or returned for the same question since the last write: a frozen value."""
@@ -46,27 +45,18 @@ class ReadCache:
         if version is None:
             return read()
         with self._lock:
-            self._begin_again(version)
-            if question in self._answers:
-                return cast("T", self._answers[question])
-        value = read()
-        with self._lock:
-            if self._of == version:
-                self._answers[question] = value
-        return value
-
-    def left_out(self, *sentences: str) -> tuple[str, ...]:
-        """All that reads left out since the last write, with these sentences about one more read."""
-        version = self._version()
-        with self._lock:
-            self._begin_again(version)
-            self._left_out.update(dict.fromkeys(sentences))
-            return tuple(self._left_out)
-
-    def _begin_again(self, version: Hashable) -> None:
-        """Forget what was read of another version, and all once there is much of it."""
-        if version != self._of or len(self._answers) >= MAX_ANSWERS:
-            self._of, self._answers, self._left_out = version, {}, {}
+            if version != self._of or len(self._answers) >= MAX_ANSWERS:
+                self._of, self._answers = version, {}
+            value, sentences = self._answers.get(question, (None, None))
+        if sentences is None:
+            with left_out_rows() as current:
+                value = read()
+            sentences = tuple(current)
+            with self._lock:
+                if self._of == version:
+                    self._answers[question] = value, sentences
+        leave_out(*sentences)
+        return cast("T", value)
 
 
 class Transactions:
@@ -124,13 +114,6 @@ class Transactions:
         self.check_open()
         with self.database.transaction(to="read") as connection:
             yield connection
-            if sentences := connection.info.pop(LEFT_OUT, None):
-                self._cache.left_out(*sentences)
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """What was left out of what was read since the last write, because it cannot be read: sentences."""
-        return self._cache.left_out()
 
     def check_open(self) -> None:
         """Raise `StorageError` once the store is closed."""

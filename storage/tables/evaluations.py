@@ -117,23 +117,23 @@ def cells(connection: Connection, evaluation: str) -> tuple[CellRecord, ...]:
     own = _CELLS.where(EVALUATION_CELLS.c.evaluation == evaluation)
     order = (EVALUATION_CELLS.c.item, EVALUATION_CELLS.c.repeat, EVALUATION_CELLS.c.planner)
     rows = connection.execute(own.order_by(*order)).mappings()
-    return tuple(_cell(connection, row) for row in rows)
+    return tuple(_cell(row) for row in rows)
 
 
-def _cell(connection: Connection, row: RowMapping) -> CellRecord:
+def _cell(row: RowMapping) -> CellRecord:
     """The row as a record; a result that cannot be read is none yet, and named."""
     result = None
     if row["result"] is not None:
         text = row["result"]
         name = f"Evaluation {row['evaluation']!r}, question {row['item'] + 1:,}"
-        result = next(readable(connection, partial(from_json, _RESULT), [text], name=lambda _: name), None)
+        result = next(readable(partial(from_json, _RESULT), [text], name=lambda _: name), None)
     return record(CellRecord, {**row, "result": result})
 
 
 def cell_of_session(connection: Connection, session: str) -> CellRecord | None:
     """The cell that was answered in that session; None if it is of no evaluation."""
     row = connection.execute(_CELLS.where(EVALUATION_CELLS.c.answered_in == session)).mappings().first()
-    return None if row is None else _cell(connection, row)
+    return None if row is None else _cell(row)
 
 
 def begin_cell(

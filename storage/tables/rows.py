@@ -89,7 +89,7 @@ class Rows(Generic[R]):
         read are left out and named.
         """
         rows = connection.execute(self._all.where(*where).order_by(by)).mappings()
-        return tuple(readable(connection, self._record, rows))
+        return tuple(readable(self._record, rows))
 
     def first(self, connection: Connection, *where: ColumnElement[bool], by: Any = None) -> R | None:
         """The record of the first of these rows, None without any. Raises `StorageError` as `record`."""

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
+from functools import partial
 from typing import Any, NotRequired, TypedDict, Unpack
 
-from sqlalchemy import ColumnElement, Connection, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, exists, func, or_, select
 
 from conductor.engine.experiments import Experiment
 from conductor.engine.known_outputs import EarlierRun
@@ -37,7 +38,7 @@ from storage.database.schema import (
     RUNS,
     SESSIONS,
 )
-from storage.database.unreadable_rows import leave_out
+from storage.database.unreadable_rows import readable
 from storage.fragments import Fragments
 from storage.records import ExperimentRecord, RunRecord
 from storage.tables import events as journal
@@ -248,54 +249,66 @@ def outputs_of(connection: Connection, session: str) -> tuple[Output, ...]:
     return tuple(fragments.read(connection, session, OUTPUT, [row.output for row in rows]))
 
 
-def earlier_runs(connection: Connection, session: str) -> tuple[EarlierRun, ...]:
+def earlier_runs(
+    connection: Connection, session: str, memory: MutableMapping[str, EarlierRun]
+) -> tuple[EarlierRun, ...]:
     """What the session's newest runs gave, newest first; behind them those that it was forked from, as long
-    as they are there.
+    as they are there. The runs in `memory` are not read again; those that are over are added.
     """
     record = sessions.find(connection, session)
-    runs = _earlier(connection, RUNS.c.session == session, session=session)
+    runs = _earlier(connection, RUNS.c.session == session, session, memory)
     forked_from = record.forked_from
     while forked_from is not None:
         origin = connection.scalar(select(REVISIONS.c.session).where(REVISIONS.c.id == forked_from))
         if origin is None:
             break
         before = (RUNS.c.session == origin) & (RUNS.c.started_at <= record.created_at)
-        runs += _earlier(connection, before, session=origin)
+        runs += _earlier(connection, before, origin, memory)
         record = sessions.find(connection, origin)
         forked_from = record.forked_from
     return runs
 
 
-def _earlier(connection: Connection, which: ColumnElement[bool], *, session: str) -> tuple[EarlierRun, ...]:
-    newest = select(RUNS.c.id).where(which, _ORDINARY).order_by(RUNS.c.number.desc()).limit(_LOOKED_BACK)
+def _earlier(
+    connection: Connection,
+    which: ColumnElement[bool],
+    session: str,
+    memory: MutableMapping[str, EarlierRun],
+) -> tuple[EarlierRun, ...]:
+    newest = select(RUNS.c.id, RUNS.c.status).where(which, _ORDINARY).order_by(RUNS.c.number.desc())
+    statuses = {row.id: row.status for row in connection.execute(newest.limit(_LOOKED_BACK))}
+    missing = [run for run in statuses if run not in memory]
+    runs = {run: memory[run] for run in statuses if run not in missing}
+    runs |= _read_runs(connection, session, missing) if missing else {}
+    memory.update((run, runs[run]) for run in missing if run in runs and statuses[run] != "running")
+    return tuple(runs[run] for run in statuses if run in runs)
+
+
+def _read_runs(connection: Connection, session: str, ids: Sequence[str]) -> dict[str, EarlierRun]:
+    """What these runs gave; a step whose event cannot be read has no output, and a run whose beginning
+    cannot be is left out.
+    """
     giving = or_(*(EVENTS.c.event.contains(f'{kind}"') for kind in _GIVING))
-    ids = connection.scalars(newest).all()
     query = select(EVENTS.c.run, EVENTS.c.event).where(EVENTS.c.run.in_(ids), giving).order_by(EVENTS.c.seq)
     rows = connection.execute(query).all()
+    try:
+        events = fragments.read(connection, session, EVENT, [row.event for row in rows])
+    except StorageError:
+        rows = [row for row in rows if any(readable(partial(_event, connection, session), [row]))]
+        events = [_event(connection, session, row) for row in rows]
     workflows: dict[str, Workflow] = {}
     outputs: dict[str, dict[int, Output]] = {run: {} for run in ids}
-    for row, event in zip(rows, _readable(connection, session, [row.event for row in rows]), strict=True):
+    for row, event in zip(rows, events, strict=True):
         if isinstance(event, RunStarted):
             workflows[row.run] = event.workflow
         elif isinstance(event, StepFinished | StepReused | StepKept):
             outputs[row.run][event.step] = event.output
-    return tuple(EarlierRun(workflows[run], outputs[run]) for run in ids if run in workflows)
+    return {run: EarlierRun(workflow, outputs[run]) for run, workflow in workflows.items()}
 
 
-def _readable(connection: Connection, session: str, stored: Sequence[str]) -> Sequence[Event | None]:
-    """The events, None in the place of one that cannot be read: its step has no output to take over."""
-    try:
-        return fragments.read(connection, session, EVENT, stored)
-    except StorageError as error:
-        # One damaged event may not keep a session from being run.
-        if len(stored) == 1:
-            leave_out(connection, error)
-            return [None]
-        half = len(stored) // 2
-        return [
-            *_readable(connection, session, stored[:half]),
-            *_readable(connection, session, stored[half:]),
-        ]
+def _event(connection: Connection, session: str, row: Row[Any, Any]) -> Event:
+    (event,) = fragments.read(connection, session, EVENT, [row.event])
+    return event
 
 
 def add_outputs(connection: Connection, now: float, session: str, outputs: Iterable[Output]) -> None:

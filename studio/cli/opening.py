@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conductor.errors import ConductorError, StorageError
-from storage import Session, SessionStore, default_url
+from storage import Session, SessionStore, default_url, left_out_rows
 from storage.database.database import sqlite_file
 from studio.cli.options import Configured, Stored, can_be_proposed, option
 from studio.cli.output.terminal import agreed, one_line, print_remark
@@ -29,9 +29,8 @@ FEWEST_LETTERS = 4
 @contextmanager
 def stored(options: Stored) -> Iterator[SessionStore]:
     """The store from `--database`, else the configured one; closed afterwards in every case."""
-    with SessionStore.open(options.database or default_url()) as store:
+    with left_out_named(), SessionStore.open(options.database or default_url()) as store:
         yield store
-        print_left_out(store)
 
 
 @contextmanager
@@ -39,14 +38,16 @@ def opened(options: Configured) -> Iterator[Workbench]:
     """A workbench from `--pool` and `--database`; closed afterwards in every case."""
     from studio.composition import open_workbench  # noqa: PLC0415
 
-    with closing(open_workbench(pool=options.pool, database=options.database)) as workbench:
+    with left_out_named(), closing(open_workbench(pool=options.pool, database=options.database)) as workbench:
         yield workbench
-        print_left_out(workbench.store)
 
 
-def print_left_out(store: SessionStore) -> None:
-    """Name on stderr what was left out of lists and sums, because it cannot be read."""
-    for sentence in store.left_out:
+@contextmanager
+def left_out_named() -> Iterator[None]:
+    """Name on stderr, at the end, what lists and sums left out because it cannot be read."""
+    with left_out_rows() as sentences:
+        yield
+    for sentence in sentences:
         print_remark(f"left out: {sentence}")
 
 

@@ -6,11 +6,12 @@ On a busy server the sum takes time, so it is not made at every look. Knows the 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from threading import Lock
 
 from conductor.values.total import Total
-from storage.store import SessionStore
+from storage import SessionStore, leave_out, left_out_rows
 
 REUSE_FACTOR = 50.0
 """For so many times as long as reading a sum took, it is shown again: reading takes 2% of a core at most."""
@@ -24,6 +25,7 @@ class UsedToday:
         self._day: float | None = None
         self._until = self._read_at = 0.0
         self._total = Total()
+        self._left_out: Sequence[str] = ()
         self._reading = Lock()
 
     def total(self, *, after: float = 0.0) -> Total:
@@ -36,7 +38,10 @@ class UsedToday:
             began = time.monotonic()
             if day != self._day or began >= self._until or self._read_at <= after:
                 self._read_at = now.timestamp()
-                self._total, self._day = self._store.sessions.used_since(day), day
+                with left_out_rows() as sentences:
+                    self._total, self._day = self._store.sessions.used_since(day), day
+                self._left_out = tuple(sentences)
                 ended = time.monotonic()
                 self._until = ended + REUSE_FACTOR * (ended - began)
+            leave_out(*self._left_out)
             return self._total

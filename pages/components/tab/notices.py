@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import streamlit as st
 
-from conductor.errors import ConductorError, StorageError
+from conductor.errors import ConductorError
 from conductor.orchestration.runtime import Runtime
 from pages.components.tab.services import services
-from pages.components.tab.state import plain
+from pages.components.tab.state import TabState, plain
+from storage import left_out_rows
 
 _NAMED = 3
 
@@ -25,12 +26,14 @@ def errors_shown(place: str) -> Iterator[None]:
         st.button("Try again", key=f"again-{place}", icon=":material/refresh:")
 
 
-def left_out_notice() -> None:
-    """Name what the page left out, because the store's rows of it cannot be read."""
-    # Where the store cannot be opened, the page has shown that.
-    with suppress(StorageError):
-        for sentence in services().workbench.store.left_out[:_NAMED]:
-            st.warning(plain(f"Left out: {sentence}"), icon=":material/warning:")
+@contextmanager
+def page_notices(place: str = "page") -> Iterator[None]:
+    """`errors_shown` for a whole page, and at its end what it left out, because it cannot be read."""
+    with errors_shown(place), left_out_rows() as sentences:
+        yield
+    # Who looks at one session by a link learns nothing of others.
+    for sentence in () if TabState().watched else [*sentences][:_NAMED]:
+        st.warning(plain(f"Left out: {sentence}"), icon=":material/warning:")
 
 
 def pool_notice(*, link: bool = True) -> bool:

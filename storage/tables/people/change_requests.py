@@ -62,9 +62,7 @@ def revised(connection: Connection) -> Iterator[Revised]:
         CHANGE_REQUESTS.c.session.in_(there),
         by=CHANGE_REQUESTS.c.created_at,
     )
-    every = readable(
-        connection, partial(_revised, connection), records, name=lambda each: f"Change request {each.id!r}"
-    )
+    every = readable(partial(_revised, connection), records, name=lambda each: f"Change request {each.id!r}")
     return (each for each in every if each is not None)
 
 

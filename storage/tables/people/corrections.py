@@ -58,7 +58,7 @@ def read(connection: Connection, *, every: bool) -> Iterator[Correction]:
     def changes_of(session: _Session) -> list[_Change]:
         return list(_changes_of(connection, session.id, head=session.head, every=every))
 
-    sessions = readable(connection, changes_of, _sessions(connection), name=_name)
+    sessions = readable(changes_of, _sessions(connection), name=_name)
     changes = [change for own in sessions for change in own]
     changes.sort(key=attrgetter("created_at", "revision"))
     for start in range(0, len(changes), _BATCH):
@@ -70,7 +70,7 @@ def read(connection: Connection, *, every: bool) -> Iterator[Correction]:
             )
         }
         of_rows = partial(_correction, connection, rows, _answers(connection, some))
-        yield from readable(connection, of_rows, some, name=lambda each: f"Correction {each.revision!r}")
+        yield from readable(of_rows, some, name=lambda each: f"Correction {each.revision!r}")
 
 
 class _Session(NamedTuple):
@@ -243,7 +243,7 @@ def read_judged(connection: Connection) -> Iterator[JudgedPlan]:
         .order_by(SESSIONS.c.created_at, SESSIONS.c.id)
     )
     sessions = [_Session(row.id, query=row.query) for row in connection.execute(query)]
-    for judged in readable(connection, partial(_judged, connection), sessions, name=_name):
+    for judged in readable(partial(_judged, connection), sessions, name=_name):
         yield from judged
 
 

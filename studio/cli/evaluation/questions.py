@@ -24,7 +24,7 @@ from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec, chec
 from conductor.evaluation.team_tests import team_set
 from conductor.values.presets import Settings
 from storage import SessionStore, default_url
-from studio.cli.opening import print_left_out
+from studio.cli.opening import left_out_named
 from studio.cli.options import Configured, count, flag, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import print_remark, table
@@ -63,10 +63,8 @@ def questions_of(
         if not Path(data).suffix and not Path(data).exists():
             if columns:
                 raise DataError(f"{data!r} names no file; leave --column out.")
-            with SessionStore.open(database or default_url()) as store:
-                tests = store.tests.of_set(data)
-                print_left_out(store)
-            return team_set(data, tests, scorer=scorer, limit=limit)
+            with left_out_named(), SessionStore.open(database or default_url()) as store:
+                return team_set(data, store.tests.of_set(data), scorer=scorer, limit=limit)
         return read_data(
             Path(data),
             encoding=encoding,

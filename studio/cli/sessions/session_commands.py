@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 import typer
 from typer import Argument
 
+from conductor.errors import StorageError
 from conductor.text.formatting import quantity, size
-from storage import Session, SessionStore
+from storage import SessionStore
 from storage.store.housekeeping import Cleaning
 from studio.cli.opening import SessionId, SessionIds, changed_line, session_of, stored
 from studio.cli.options import App, Stored, count, flag, option
@@ -56,8 +57,8 @@ def delete(
         if not yes:
             if not sys.stdin.isatty():
                 ctx.fail("there is no terminal to confirm in; add --yes to delete")
-            for session in chosen:
-                print_shown(f"{session.id[:8]}  {one_line(session.title)}", stream=sys.stderr)
+            for id, title in chosen.items():
+                print_shown(f"{id[:8]}  {one_line(title)}", stream=sys.stderr)
             if not agreed(f"Delete {quantity(len(chosen), 'session')}?"):
                 print_remark("nothing was deleted.")
                 return 1
@@ -71,17 +72,24 @@ def restore(ids: SessionIds, options: Stored) -> int:
         return _each(options, _chosen(store, ids), store.sessions.restore, done="restored")
 
 
-def _chosen(store: SessionStore, prefixes: Sequence[str]) -> list[Session]:
-    """All of them, each once, before the first is changed."""
-    return [store.sessions.find(id) for id in dict.fromkeys(session_of(store, id) for id in prefixes)]
+def _chosen(store: SessionStore, prefixes: Sequence[str]) -> Mapping[str, str]:
+    """The titles of all of them by their ids, before the first is changed."""
+    return {id: _title(store, id) for id in [session_of(store, prefix) for prefix in prefixes]}
 
 
-def _each(options: Stored, chosen: Sequence[Session], act: Callable[[str], object], *, done: str) -> int:
-    for session in chosen:
-        act(session.id)
-    return options.show(
-        {done: [session.id for session in chosen]}, *(changed_line(done, each) for each in chosen)
-    )
+def _title(store: SessionStore, id: str) -> str:
+    try:
+        return store.sessions.find(id).title
+    except StorageError:
+        # It is deleted and restored as any other.
+        return "(cannot be read)"
+
+
+def _each(options: Stored, chosen: Mapping[str, str], act: Callable[[str], object], *, done: str) -> int:
+    for id in chosen:
+        act(id)
+    lines = [f"{done} {id[:8]}  {one_line(title)}" for id, title in chosen.items()]
+    return options.show({done: [*chosen]}, *lines)
 
 
 @app.command()

@@ -103,6 +103,8 @@ def test_an_answer_is_shown_as_far_as_a_stream_takes_it(
 @pytest.mark.slow
 def test_json_and_exported_files_have_the_texts_as_they_were(line: Line, session: str, folder: Path) -> None:
     shape = json.loads(line("run", "--session", session, "--json").out)
+    # What was shown, stored and sent is one text, so nothing is called again.
+    assert [step["status"] for step in shape["steps"]] == ["reused", "reused"]
     assert (shape["answer"], shape["steps"][0]["output"]) == (STORED, STORED)
     assert json.loads(line("export", session).out)["steps"][0]["instruction"] == f"draft {STORED}"
     assert json.loads(line("sessions", "notes", session, "--json").out)["notes"][0]["text"] == STORED

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -548,3 +550,21 @@ def test_a_note_on_what_is_not_there_is_refused(
     assert refused.code != 0
     assert problem in refused.err
     assert store.notes.of_session(session) == ()
+
+
+@pytest.mark.parametrize(
+    "damage", ["state = 'of the future'", "settings = '{'", "conversation = 'null and void'"]
+)
+def test_a_session_that_cannot_be_read_is_named_and_deleted(
+    line: Line, store: SessionStore, session: str, folder: Path, damage: str
+) -> None:
+    other = store.sessions.create("Which lake?").id
+    with closing(sqlite3.connect(folder / "data" / "conductor.db")) as file, file:
+        file.execute(f"UPDATE sessions SET {damage} WHERE id = ?", (other,))
+    result = line("sessions", "list")
+    assert (result.code, session[:8] in result.out) == (0, True)
+    assert ("left out" in result.err) == (other[:8] not in result.out) == damage.startswith("state")
+    result = line("sessions", "delete", other, "--yes")
+    assert (result.code, result.out[:16]) == (0, f"deleted {other[:8]}")
+    assert [each["id"] for each in shape(line("sessions", "list", "--json").out)["sessions"]] == [session]
+    assert line("sessions", "restore", other).code == 0
