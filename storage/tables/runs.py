@@ -246,7 +246,13 @@ def outputs_of(connection: Connection, session: str) -> tuple[Output, ...]:
     rows = connection.execute(query.order_by(of_trial, OUTPUTS.c.finished_at.desc())).all()
     runs = {run: place for place, run in enumerate(dict.fromkeys(row.run for row in rows))}
     rows = sorted(rows, key=lambda row: (runs[row.run], row.step))
-    return tuple(fragments.read(connection, session, OUTPUT, [row.output for row in rows]))
+    stored = [row.output for row in rows]
+    try:
+        return tuple(fragments.read(connection, session, OUTPUT, stored))
+    except StorageError:
+        # One damaged output may not keep a session from being run.
+        each = readable(lambda text: fragments.read(connection, session, OUTPUT, [text]), stored)
+        return tuple(output for (output,) in each)
 
 
 def earlier_runs(

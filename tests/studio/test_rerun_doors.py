@@ -26,7 +26,7 @@ from conductor.runs.state import RunState, fold
 from conductor.values.presets import Settings
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from storage.database.schema import EVENTS
+from storage.database.schema import EVENTS, OUTPUTS
 from storage.records import RequestSession
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import scored_cells
@@ -245,17 +245,28 @@ def test_a_session_that_the_api_began_is_rerun_as_any_other(bench: Workbench, wi
     assert len(wire.calls) == 4
 
 
-def test_a_damaged_event_costs_its_own_step_and_no_more(bench: Workbench, wire: Wire, url: str) -> None:
+@pytest.mark.parametrize(
+    ("damaged", "left"),
+    [({EVENTS}, SAMPLES), ({OUTPUTS}, SAMPLES), ({EVENTS, OUTPUTS}, ["sample 1", "sample 4", "sample 3"])],
+    ids=["the event", "the output", "both"],
+)
+def test_what_is_damaged_costs_its_own_step_and_no_more(
+    bench: Workbench, wire: Wire, url: str, damaged: set[sqlalchemy.Table], left: list[str]
+) -> None:
     session = planned(bench, THREE)
     ran(bench, session, wire)
-    (run,) = bench.store.runs.of_session(session)
-    damaged = EVENTS.c.event.contains("step_finished") & EVENTS.c.event.contains("sample 2")
     engine = sqlalchemy.create_engine(url)
     with engine.begin() as connection:
         torn = sqlalchemy.type_coerce('{"type":"step_finished","torn', sqlalchemy.Text)
-        connection.execute(EVENTS.update().where(EVENTS.c.run == run.id, damaged).values(event=torn))
+        for table in damaged:
+            column = table.c[table.name.removesuffix("s")]
+            of_second = column.contains('"step":1') & column.contains("sample 2")
+            if table is EVENTS:
+                of_second &= column.contains("step_finished")
+            connection.execute(table.update().where(of_second).values({column: torn}))
     engine.dispose()
+    bench.running.outlook(session)
     bench.running.start(session)
     bench.activities.wait(session)
     state = bench.state(bench.store.runs.of_session(session)[0])
-    assert texts(state)[:3] == SAMPLES, "the output is stored apart from the event"
+    assert texts(state)[:3] == left
