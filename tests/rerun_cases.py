@@ -42,6 +42,7 @@ class Wire:
     answers: dict[Key, list[str]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     """Of each call the instruction, in order."""
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
 
 @dataclass
@@ -50,7 +51,6 @@ class Remembered:
 
     name: str
     wire: Wire
-    numbers: Iterator[int]
     samples: bool
 
     @property
@@ -62,7 +62,7 @@ class Remembered:
     async def stream(self, request: Request) -> AsyncIterator[Completion]:
         key = key_of(self.name, request)
         digest = sha256("\n".join(key).encode()).digest()
-        text = f"sample {next(self.numbers)}" if self.samples else WORDS[digest[0] % len(WORDS)]
+        text = f"sample {next(self.wire.numbers)}" if self.samples else WORDS[digest[0] % len(WORDS)]
         self.wire.answers.setdefault(key, []).append(text)
         self.wire.calls.append(request.instruction)
         yield Completion(text=text)
@@ -70,8 +70,7 @@ class Remembered:
 
 def remembered_pool(wire: Wire) -> Pool:
     """Workers that write to one `wire`."""
-    numbers = count(1)
-    return Pool(workers=tuple(Remembered(name, wire, numbers, "samples" in name) for name in NAMES))
+    return Pool(workers=tuple(Remembered(name, wire, "samples" in name) for name in NAMES))
 
 
 @dataclass(frozen=True)

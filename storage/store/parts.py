@@ -367,9 +367,11 @@ class Runs(_Owned):
         """The fold of the run's durable events; with an earlier result `before`, only later ones are read.
 
         Where an event is missing that the next one needs (the store was full or locked), the state is
-        interrupted at that place; `find` still returns the run's outcome.
+        interrupted at that place; `find` still returns the run's outcome. An event that cannot be read is
+        left out and named, and its step reads interrupted.
         """
         if before is None:
-            return runs.state_of(self._read(runs.events_of, run))
+            return runs.state_of(self._read(runs.readable_events_of, run))
         # Cached, because there is seldom a new event when a page reads again.
-        return runs.state_of(self._transactions.cached_events(runs.events_of, run, after=before.seq), before)
+        events = self._transactions.cached_events(runs.readable_events_of, run, after=before.seq)
+        return runs.state_of(events, before)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from functools import partial
 from typing import Any, NotRequired, TypedDict, Unpack
 
-from sqlalchemy import ColumnElement, Connection, Row, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, exists, func, or_, select
 
 from conductor.engine.experiments import Experiment
 from conductor.engine.known_outputs import EarlierRun
@@ -151,6 +151,17 @@ def events_of(connection: Connection, run: str, *, after: int = -1) -> tuple[Eve
     return tuple(
         fragments.read(connection, session_of(run), EVENT, text_pieces.unpacked(stored, after=after))
     )
+
+
+def readable_events_of(connection: Connection, run: str, *, after: int = -1) -> tuple[Event, ...]:
+    """As `events_of`, without those that cannot be read, which are named."""
+    try:
+        return events_of(connection, run, after=after)
+    except StorageError:
+        find(connection, run)
+    query = select(EVENTS.c.event).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
+    stored = text_pieces.unpacked(connection.scalars(query).all(), after=after)
+    return tuple(readable(partial(_event, connection, session_of(run)), stored))
 
 
 def session_of(run: str) -> ColumnElement[str]:
@@ -300,8 +311,8 @@ def _read_runs(connection: Connection, session: str, ids: Sequence[str]) -> dict
     try:
         events = fragments.read(connection, session, EVENT, [row.event for row in rows])
     except StorageError:
-        rows = [row for row in rows if any(readable(partial(_event, connection, session), [row]))]
-        events = [_event(connection, session, row) for row in rows]
+        rows = [row for row in rows if any(readable(partial(_event, connection, session), [row.event]))]
+        events = [_event(connection, session, row.event) for row in rows]
     workflows: dict[str, Workflow] = {}
     outputs: dict[str, dict[int, Output]] = {run: {} for run in ids}
     for row, event in zip(rows, events, strict=True):
@@ -312,8 +323,8 @@ def _read_runs(connection: Connection, session: str, ids: Sequence[str]) -> dict
     return {run: EarlierRun(workflow, outputs[run]) for run, workflow in workflows.items()}
 
 
-def _event(connection: Connection, session: str, row: Row[Any, Any]) -> Event:
-    (event,) = fragments.read(connection, session, EVENT, [row.event])
+def _event(connection: Connection, session: str | ColumnElement[str], stored: str) -> Event:
+    (event,) = fragments.read(connection, session, EVENT, [stored])
     return event
 
 

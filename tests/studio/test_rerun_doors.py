@@ -25,7 +25,7 @@ from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState, fold
 from conductor.values.presets import Settings
 from conductor.workflow.model import Step, Workflow
-from storage import SessionStore
+from storage import SessionStore, left_out_rows
 from storage.database.schema import EVENTS, OUTPUTS
 from storage.records import RequestSession
 from studio.evaluation.evaluations import Evaluations
@@ -265,8 +265,12 @@ def test_what_is_damaged_costs_its_own_step_and_no_more(
                 of_second &= column.contains("step_finished")
             connection.execute(table.update().where(of_second).values({column: torn}))
     engine.dispose()
-    bench.running.outlook(session)
-    bench.running.start(session)
-    bench.activities.wait(session)
-    state = bench.state(bench.store.runs.of_session(session)[0])
+    with opened(url, wire) as other, left_out_rows() as named:
+        before = other.state(other.store.runs.of_session(session)[0])
+        assert before.steps[1].status == ("interrupted" if EVENTS in damaged else "finished")
+        other.running.outlook(session)
+        assert named
+        other.running.start(session)
+        other.activities.wait(session)
+        state = other.state(other.store.runs.of_session(session)[0])
     assert texts(state)[:3] == left

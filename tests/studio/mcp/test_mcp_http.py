@@ -20,12 +20,14 @@ from conductor_cases import ScriptedConductor, plan_text
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
+from rerun_cases import Wire, check_cards, remembered_pool
 from waiting import until_async
 
 from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Worker, WorkerCard
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from storage.api_token import TokenLimits, new_secret
 from studio.access.auth import TokenAuthenticator
@@ -377,3 +379,24 @@ async def test_a_server_that_stops_ends_the_call_and_its_run(
     with SessionStore.open(f"sqlite:///{file}") as store:
         (session,) = store.sessions.listed()
         assert [run.status for run in store.runs.of_session(session.id)] == ["cancelled"]
+
+
+async def test_samples_stay_what_they_were_when_an_agent_runs_a_session_again(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    wire = Wire()
+    sample = Step(instruction="Solve it.", worker="samples")
+    join = Step(instruction="Join.", worker="words", access=(0, 1, 2))
+    file = shutil.copyfile(empty_store, tmp_path / "samples.db")
+    with serving(file, *remembered_pool(wire).workers) as agents:
+        session = agents.bench.ask("About 17.").id
+        agents.bench.editing.edit(session, Workflow.of([sample, sample, sample, join]), note="By hand")
+        async with agents.client(agents.machine) as client:
+            for _ in range(2):
+                structured(await client.call_tool("run_workflow", {"session": session}))
+        runs = agents.bench.store.runs.of_session(session)
+        states = [agents.bench.state(run) for run in runs]
+    for state in states:
+        check_cards(state, wire)
+        assert [step.text for step in state.steps[:3]] == ["sample 1", "sample 2", "sample 3"]
+    assert (len(states), len(wire.calls)) == (2, 4)
