@@ -48,7 +48,8 @@ from studio.access.exposure import reaches_beyond
 from studio.access.login import Login
 from studio.access.origin_check import OwnOrigin
 from studio.access.password import SETTING
-from studio.api.serving.server import allow_many_connections, at_stop_signal
+from studio.api.serving.server import allow_many_connections
+from studio.api.serving.stop_signals import at_stop_signal
 from studio.gc_tuning import settle
 
 TITLE = "Conductor Studio"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from math import isfinite
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
@@ -85,6 +85,15 @@ class Item(Value):
             return LETTERS.index(letter)
         targets = ", ".join(self.target)[:60]
         raise DataError(f"the target {targets!r} is neither the letter nor the text of one of its choices")
+
+
+class UnreadableItem(Item):
+    """What stands in the place of a stored item that is damaged: it is shown and counted, and never asked."""
+
+    @classmethod
+    def at(cls, place: int) -> Self:
+        """The one at that place, from 0."""
+        return cls(id=f"item {place + 1}", input=f"Question {place + 1:,} cannot be read.", target=("?",))
 
 
 @dataclass(frozen=True)

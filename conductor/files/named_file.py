@@ -137,15 +137,21 @@ def write_whole(path: Path, text: str, *, before: str | None) -> None:
 
 
 def replace_file(target: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Put `content` in the file's place at once, with `mode`; None: with the permissions that it has.
+    """Put `content` in the file's place at once, as `replaced`. Raises `OSError`."""
+    with replaced(target, mode=mode) as new:
+        new.write(content)
 
-    Raises `OSError`, and the file is as it was then.
+
+@contextmanager
+def replaced(target: Path, *, mode: int | None = None) -> Iterator[BinaryIO]:
+    """A file that takes the target's place at the end of the block, with `mode`; None: with the permissions
+    that it has. An error leaves the target as it was. Raises `OSError`.
     """
     beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
     file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
     try:
         with os.fdopen(file, "wb") as new:
-            new.write(content)
+            yield new
             new.flush()
             os.fsync(new.fileno())
         if mode is None and target.exists():

@@ -10,6 +10,8 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
+from storage.database.store_file import log_of
+
 LARGEST = 32_000_000
 """Bytes. Where no readers overlap, SQLite begins again at some 17 MB, which is `wal_autocheckpoint` pages."""
 
@@ -24,7 +26,7 @@ class WriteAheadLog:
     """The log of the store at `path`. Only the thread that writes uses it, outside of transactions."""
 
     def __init__(self, path: Path) -> None:
-        self._path = Path(f"{path.absolute()}-wal")
+        self._path = log_of(path)
         self._limit = LARGEST
 
     def bound(self, connection: sqlite3.Connection) -> None:

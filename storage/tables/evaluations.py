@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, RowMapping, Text, case, func, select, type_coerce
+from sqlalchemy import Connection, Row, RowMapping, Text, case, func, select, type_coerce
 
-from conductor.errors import UnknownId
-from conductor.evaluation.items import Item
+from conductor.errors import StorageError, UnknownId
+from conductor.evaluation.items import Item, UnreadableItem
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.values.output import Output
 from conductor.values.presets import Settings
@@ -27,6 +28,8 @@ from storage.tables.rows import Rows, as_text, new_id, record
 
 _EVALUATIONS = Rows(EvaluationRecord, EVALUATIONS, "evaluation", choose="one that is listed")
 _CELLS = select(*(as_text(EVALUATION_CELLS.c[name]) for name in CellRecord.model_fields))
+_ITEMS = select(*map(as_text, EVALUATION_ITEMS.c))
+_ITEM = TypeAdapter(Item)
 _RESULT: TypeAdapter[CellResult] = TypeAdapter(CellResult)
 
 _UNANSWERED = '{"score":{"verdict":"unanswered"'
@@ -66,20 +69,38 @@ def sizes(connection: Connection) -> Mapping[str, EvaluationSize]:
     return by_id
 
 
-def items(connection: Connection, evaluation: str) -> tuple[Item, ...]:
-    """The evaluation's items in their order."""
+def items(connection: Connection, evaluation: str, *, damaged: bool = False) -> tuple[Item, ...]:
+    """The evaluation's items in their order. At one that cannot be read it raises `StorageError`, or, where
+    `damaged` ones are wanted, names it and has an `UnreadableItem` in its place.
+    """
     find(connection, evaluation)
-    query = select(EVALUATION_ITEMS.c.content).where(EVALUATION_ITEMS.c.evaluation == evaluation)
-    return tuple(connection.scalars(query.order_by(EVALUATION_ITEMS.c.item)))
+    own = _ITEMS.where(EVALUATION_ITEMS.c.evaluation == evaluation).order_by(EVALUATION_ITEMS.c.item)
+    read = _shown_item if damaged else _item
+    return tuple(read(row) for row in connection.execute(own))
+
+
+def _item(row: Row[Any]) -> Item:
+    try:
+        return from_json(_ITEM, row.content)
+    except StorageError as error:
+        raise StorageError(f"{_question(row.evaluation, row.item)}: {error}") from error
+
+
+def _shown_item(row: Row[Any]) -> Item:
+    return next(readable(_item, [row]), UnreadableItem.at(row.item))
+
+
+def _question(evaluation: str, item: int) -> str:
+    return f"Evaluation {evaluation!r}, question {item + 1:,}"
 
 
 def item_at(connection: Connection, evaluation: str, at: int) -> Item:
     """The evaluation's item at that place, from 0."""
     own = (EVALUATION_ITEMS.c.evaluation == evaluation) & (EVALUATION_ITEMS.c.item == at)
-    item: Item | None = connection.scalar(select(EVALUATION_ITEMS.c.content).where(own))
-    if item is None:
+    row = connection.execute(_ITEMS.where(own)).first()
+    if row is None:
         raise UnknownId(f"There is no item {at} in the evaluation {evaluation!r}; choose one that it has.")
-    return item
+    return _item(row)
 
 
 def set_spec(connection: Connection, evaluation: str, spec: EvaluationSpec) -> EvaluationRecord:
@@ -125,7 +146,7 @@ def _cell(row: RowMapping) -> CellRecord:
     result = None
     if row["result"] is not None:
         text = row["result"]
-        name = f"Evaluation {row['evaluation']!r}, question {row['item'] + 1:,}"
+        name = _question(row["evaluation"], row["item"])
         result = next(readable(partial(from_json, _RESULT), [text], name=lambda _: name), None)
     return record(CellRecord, {**row, "result": result})
 

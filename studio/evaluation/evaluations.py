@@ -14,9 +14,8 @@ from threading import Event as Flag
 
 from conductor.baselines.named import WORKER, planner_named
 from conductor.errors import DataError
-from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.given import PLAN, FixedPlan, GivenPlans, WrittenPlans
-from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.items import DataSet, Item, UnreadableItem
 from conductor.evaluation.score import outage_words
 from conductor.evaluation.scorers.judge import PROMPT_DIGEST, can_judge
 from conductor.evaluation.scorers.program import check_isolation
@@ -205,7 +204,7 @@ class Evaluations:
                 break
             record = self._store.set_spec(evaluation, more)
             progress = EvaluationRun(self._bench, record, stop, listen).carry_out(crew)
-        reason = progress.failure or _not_all(scored_cells(self._bench.store, evaluation))
+        reason = progress.failure or self._not_all(evaluation)
         self._store.set_end(evaluation, ended_at=time.time(), reason=reason)
         return progress
 
@@ -217,6 +216,19 @@ class Evaluations:
         record = self._store.find(evaluation)
         self._check_pool(record.spec)
         return EvaluationRun(self._bench, record, stop, lambda _: None).answer(units)
+
+    def _not_all(self, evaluation: str) -> str | None:
+        """How many of the evaluation's cells have no verdict, and why; None if each has one."""
+        cells = scored_cells(self._bench.store, evaluation)
+        scores = [cell.result.score for cell in cells]
+        outages = Counter(score.outage for score in scores if score.unanswered)
+        unjudged = sum(score.verdict == "unjudged" for score in scores)
+        counts = {f"not answered ({outage_words(outages)})": outages.total(), "not judged": unjudged}
+        parts = [f"{count:,} of {len(scores):,} {words}" for words, count in counts.items() if count]
+        items, begun = self._store.items(evaluation, damaged=True), {cell.item for cell in cells}
+        damaged = sum(isinstance(item, UnreadableItem) for at, item in enumerate(items) if at not in begun)
+        parts += [f"{damaged:,} of {len(items):,} questions cannot be read"] if damaged else []
+        return f"{NOT_ALL}{', '.join(parts)}; resume asks for these again." if parts else None
 
     def fits(self, spec: EvaluationSpec) -> bool:
         """Whether the pool has all workers of that evaluation as they were. Raises `PoolError`."""
@@ -241,16 +253,6 @@ class Evaluations:
                     f"The file of {was.planner} is not what it was when this evaluation began; go on with "
                     "the file of then, or begin another evaluation."
                 )
-
-
-def _not_all(cells: Sequence[Cell]) -> str | None:
-    """How many of the cells have no verdict, and why; None if each has one."""
-    scores = [cell.result.score for cell in cells]
-    outages = Counter(score.outage for score in scores if score.unanswered)
-    unjudged = sum(score.verdict == "unjudged" for score in scores)
-    counts = {f"not answered ({outage_words(outages)})": outages.total(), "not judged": unjudged}
-    parts = [f"{count:,} of {len(scores):,} {words}" for words, count in counts.items() if count]
-    return f"{NOT_ALL}{', '.join(parts)}; resume asks for these again." if parts else None
 
 
 def check_uncounted(budget: Budget) -> None:

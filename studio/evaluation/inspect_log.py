@@ -48,7 +48,8 @@ def write_inspect_logs(store: SessionStore, record: EvaluationRecord, folder: Pa
             "A log of Inspect is written by its own library, which is not installed here: install the extra "
             "`inspect` (`pip install 'conductor-studio[inspect]'`), best in an environment of its own."
         ) from error
-    items, cells = store.evaluations.items(record.id), scored_cells(store, record.id)
+    items = store.evaluations.items(record.id, damaged=True)
+    cells = scored_cells(store, record.id)
     if not cells:
         raise DataError(
             f"Nothing of the evaluation {record.id} was scored yet; go on with `evaluate resume`."

@@ -61,7 +61,7 @@ def table_of_evaluation(
 ) -> EvaluationTable:
     """The table of what was scored so far: `cells`, where the caller has read them already."""
     cells = scored_cells(store, record.id) if cells is None else cells
-    items = store.evaluations.items(record.id)
+    items = store.evaluations.items(record.id, damaged=True)
     judge = None if record.spec.judge is None else record.spec.judge.worker
     spec, questions = record.spec, range(len(items))
     if spec.sequential:

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from studio.access.auth import TokenAuthenticator
 from studio.api.backend import Backend
 from studio.api.requests.request import request_error
+from studio.api.serving.stop_signals import call_at_stop_signal
 from studio.mcp.arguments import clean_line, fitted
 from studio.mcp.asking import Asking
 from studio.mcp.browsing import Browsing
@@ -103,14 +104,19 @@ def _add(
 
 
 def serve_stdio(workbench: Workbench) -> None:
-    """Serve the client at stdin and stdout until it closes them; it is this machine's user."""
-    _clean_stdin()
+    """Serve the client at stdin and stdout until it closes them, or a signal comes; it is this machine's
+    user.
+    """
+    # The library waits for a thread that reads stdin: the end of stdin ends the server in order.
+    call_at_stop_signal(_clean_stdin())
     auth = TokenAuthenticator(lambda: workbench.store.tokens, machine=lambda: None)
     mcp_server(Callers.of(Backend(lambda: workbench), auth, local=True)).run("stdio")
 
 
-def _clean_stdin() -> None:
-    """Put a pipe in the place of stdin, into which a thread writes its lines as `clean_line` reads them."""
+def _clean_stdin() -> Callable[[], None]:
+    """Put a pipe in the place of stdin, into which a thread writes its lines as `clean_line` reads them;
+    returns what ends it.
+    """
     lines = os.fdopen(os.dup(0), encoding="utf-8", errors="replace")
     end, start = os.pipe()
     os.dup2(end, 0)
@@ -123,3 +129,10 @@ def _clean_stdin() -> None:
                 sink.flush()
 
     threading.Thread(target=pass_on, daemon=True).start()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+
+    def close() -> None:
+        # The thread's descriptor stays valid.
+        os.dup2(nowhere, start)
+
+    return close

@@ -65,7 +65,7 @@ def questions(store: SessionStore, record: EvaluationRecord, cells: Sequence[Cel
     at = min(st.session_state.get(stored_key("questions-page"), 1), max(1, pages))
     if pages > 1:
         at = st.pagination(pages, key=show_stored("questions-page", at))
-    items = store.evaluations.items(record.id)
+    items = store.evaluations.items(record.id, damaged=True)
     with st.container(key="questions", gap="small"):
         for row in rows[(at - 1) * _PER_PAGE : at * _PER_PAGE]:
             _question(store, spec, items[row[0].item], row, compared=pair is not None)

@@ -15,10 +15,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
+
+from studio.api.serving.stop_signals import ignore_stop_signals, until_stop_signal
 
 ENDING_SECONDS = 20.0
 """How long a process may take to end its answers and close its store; after that it is killed."""
@@ -59,16 +60,13 @@ class Processes:
 
     def run(self) -> None:
         """Start the processes, replace those that die, and end all of them in order at a signal."""
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            with suppress(KeyboardInterrupt):
+            with until_stop_signal():
                 while True:
                     self._start_missing()
                     self._wait()
         finally:
-            # A second signal must not leave processes behind.
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, signal.SIG_IGN)
+            ignore_stop_signals()
             self._end()
 
     def _start_missing(self) -> None:

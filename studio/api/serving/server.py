@@ -6,12 +6,10 @@ Knows sockets, signals and uvicorn; knows nothing of requests. The app's server 
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
 import sys
-import threading
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from threading import Event
 from types import FrameType
 from typing import Any, Literal
@@ -40,8 +38,6 @@ read slowly."""
 
 HEADER_SECONDS = 20.0
 """How long a connection may take to send a request's headers, its first bytes included."""
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class RunsServer(uvicorn.Server):
@@ -72,6 +68,11 @@ class RunsServer(uvicorn.Server):
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         super().run(sockets=sockets or [self._listener])
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """See uvicorn; a second signal does not cut the end short."""
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """See uvicorn; afterwards `ready` is set."""
@@ -241,38 +242,3 @@ class PunctualConnection(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-
-
-# -- stopping --------------------------------------------------------------------------------------
-
-
-@contextmanager
-def at_stop_signal(stop: Callable[[], Coroutine[Any, Any, None]]) -> Iterator[None]:
-    """In the block, start `stop` in the running event loop as soon as SIGINT or SIGTERM comes, and call the
-    server's own handler as well.
-
-    uvicorn waits for unfinished answers before it runs an app's shutdown, so `stop` cannot wait for that. No
-    effect outside the main thread, which alone gets signals, and where the server has no handler.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    started: set[asyncio.Task[None]] = set()
-    handlers = {number: handler for number in _SIGNALS if callable(handler := signal.getsignal(number))}
-
-    def start() -> None:
-        if not started:
-            started.add(loop.create_task(stop()))
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        loop.call_soon_threadsafe(start)
-        handlers[signal.Signals(number)](number, frame)
-
-    for number in handlers:
-        signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)

@@ -311,6 +311,6 @@ def compare(
                 raise DataError(
                     f"This evaluation has no planner {planner!r}; it has {', '.join(record.spec.planners)}."
                 )
-        items = bench.store.evaluations.items(record.id)
+        items = bench.store.evaluations.items(record.id, damaged=True)
         pairs = disagreements(scored_cells(bench.store, record.id), one, other)
         return options.show(*disagreements_shown(items, pairs, one, other))

@@ -10,12 +10,14 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
 from rich.cells import cell_len
 
 from conductor.errors import FormatError
+from conductor.files.named_file import replaced
 from conductor.text.calendar_time import local_time
 from conductor.text.control_characters import escaped, visible
 from conductor.values.total import Total
@@ -62,16 +64,20 @@ def write_file(text: str) -> None:
 
 @contextmanager
 def written_to(file: Path | None) -> Iterator[TextIO]:
-    """The opened file, or stdout where it is None: what is written there must be `escaped` JSON. Raises
-    `FormatError` where the file cannot be written.
+    """The file, or stdout where it is None: what is written there must be `escaped` JSON. A file is replaced
+    at the end of the block, and stays as it was where the block raises; a pipe or a device is written to.
+    Raises `FormatError` where it cannot be written.
     """
     if file is None:
         yield sys.stdout
         sys.stdout.flush()
         return
+    replaceable = file.is_file() or not file.exists()
     try:
-        with file.open("w", encoding="utf-8") as out:
+        with replaced(file.resolve()) if replaceable else file.open("wb") as content:
+            out = TextIOWrapper(content, encoding="utf-8")
             yield out
+            out.detach()
     except OSError as error:
         raise FormatError(f"{file} cannot be written: {error.strerror}.") from error
 

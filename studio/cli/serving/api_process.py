@@ -5,15 +5,14 @@ A module of its own, because `serve --processes` starts it in each of its proces
 
 from __future__ import annotations
 
-import signal
 import socket
-from contextlib import suppress
 
 from storage import data_folder, default_url
 from studio.access.exposure import configured_access
 from studio.access.machine_token import MachineToken
 from studio.api.serving.configured import configured_api
 from studio.api.serving.server import ApiServer
+from studio.api.serving.stop_signals import until_stop_signal
 
 
 def serve_at(host: str, listener: socket.socket) -> None:
@@ -21,14 +20,8 @@ def serve_at(host: str, listener: socket.socket) -> None:
 
     Raises `StorageError` where the store cannot be opened.
     """
+    machine, is_open = MachineToken.below(data_folder(default_url())).read, configured_access(host).api_open
     # uvicorn ends in order, then raises the signal again.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt):
-        _serve(host, listener)
-
-
-def _serve(host: str, listener: socket.socket) -> None:
-    machine = MachineToken.below(data_folder(default_url())).read
-    with configured_api(machine=machine, is_open=configured_access(host).api_open) as configured:
+    with until_stop_signal(), configured_api(machine=machine, is_open=is_open) as configured:
         server = ApiServer(configured.api, host=host, listener=listener, beside=configured.beside)
         server.run()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 import threading
 from contextlib import closing, suppress
@@ -17,6 +16,7 @@ from studio.access.exposure import configured_access
 from studio.access.machine_token import MachineToken
 from studio.api.backend import Backend
 from studio.api.serving.server import listen
+from studio.api.serving.stop_signals import until_stop_signal
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_remark
@@ -57,8 +57,7 @@ def mcp(
         # Without this, the protocol's library would log each request. stdout is the protocol's.
         logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # A client that started this command may end it by a signal.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt):
+    with until_stop_signal():
         if http:
             _serve_http(host or _HOST, _PORT if port is None else port, options)
         else:

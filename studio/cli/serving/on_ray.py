@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,6 +16,7 @@ from typer import BadParameter
 from conductor.errors import ServeError
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, PATH, configured_access, url_at
+from studio.api.serving.stop_signals import ignore_stop_signals, until_stop_signal
 from studio.cli.cluster import database_for_machines, on_cluster
 from studio.cli.options import Configured, count, option
 from studio.cli.output.terminal import print_remark
@@ -104,9 +104,8 @@ def serve_on_ray(ray_options: OnRay, options: Configured, *, host: str, port: in
     environment |= {"CONDUCTOR_POOL": brief.pool}
     environment |= {} if database is None else {"CONDUCTOR_DATABASE_URL": database}
     url = url_at(place(ray_options.ray)[0] if host in EVERY_ADDRESS else host, port, path=PATH)
-    with suppress(KeyboardInterrupt), on_cluster(ray_options.ray):
-        # Behind the connection, which sets another handler.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Within the connection, which sets another handler.
+    with suppress(KeyboardInterrupt), on_cluster(ray_options.ray), until_stop_signal():
         # Made or brought up to date here, so that what is wrong with it ends the command.
         SessionStore.open(default_url()).close()
         deployment = Deployment(host=host, port=port)
@@ -119,9 +118,7 @@ def serve_on_ray(ray_options: OnRay, options: Configured, *, host: str, port: in
             )
             deployment.watch()
         finally:
-            # A second signal must not leave replicas behind.
-            for each in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(each, signal.SIG_IGN)
+            ignore_stop_signals()
             if not deployment.take_down():
                 print_remark("The API on the cluster is that of another command, and stays.")
     return 0

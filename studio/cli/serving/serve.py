@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import runpy
-import signal
 import socket
 import sqlite3
 import sys
@@ -16,14 +15,14 @@ from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_access, reaches_beyond, url_at
 from studio.access.password import SETTING
+from studio.api.serving.stop_signals import until_stop_signal
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_json, print_remark
@@ -112,15 +111,10 @@ def _serve_app(host: str | None, port: int | None, *, as_json: bool) -> int:
         near = _APP_HOST if host is None or host in EVERY_ADDRESS else host
         threading.Thread(target=_announce, args=(near, port), name="announcement", daemon=True).start()
     # The server ends in order, then raises the signal again.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
-    # As `python -m streamlit` does; it ends with a `SystemExit`.
-    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    with until_stop_signal():
+        # As `python -m streamlit` does; it ends with a `SystemExit`.
+        runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
     return 0
-
-
-def _end(_number: int, _frame: FrameType | None) -> NoReturn:
-    sys.exit(0)
 
 
 def _announce(host: str, port: int) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -13,6 +16,7 @@ from conductor.errors import StorageError
 from conductor.files.named_file import STDIN, open_seekable
 from conductor.text.formatting import quantity, size
 from storage import Revision, Session, SessionStore
+from storage.database.unreadable_rows import readable
 from studio.cli.opening import SESSION, SessionId, changed_line, opened, session_of, stored
 from studio.cli.options import Configured, Stored, count, flag, option
 from studio.cli.output.terminal import moment, one_line, print_remark, print_shown, written_to
@@ -32,7 +36,10 @@ def export(
     *,
     options: Stored,
 ) -> int:
-    """Write whole sessions as one file, JSON Lines."""
+    """Write whole sessions as one file, JSON Lines.
+
+    With --all those that cannot be read are left out and named, and the exit code is 1.
+    """
     if bool(ids) == every:
         ctx.fail("name sessions, or add --all to export every one")
     if options.json and output == STDIN:
@@ -40,17 +47,27 @@ def export(
     from studio.session_file import write_sessions  # noqa: PLC0415 - for these commands only
 
     with stored(options) as store:
-        if every:
-            chosen = list(store.sessions.ids())
-        else:
-            chosen = list(dict.fromkeys(session_of(store, prefix) for prefix in ids or ()))
+        named = dict.fromkeys(session_of(store, prefix) for prefix in ids or ())
+        wanted = store.sessions.ids() if every else tuple(named)
+        whole = (readable if every else map)(partial(_whole, store), wanted)
+        chosen = list(whole)
         with written_to(None if output == STDIN else Path(output)) as out:
             length = sum(out.buffer.write(line) for line in write_sessions(store, chosen))
     if options.json:
-        return options.show({"sessions": chosen, "file": output, "bytes": length})
-    if output != STDIN:
+        options.show({"sessions": chosen, "file": output, "bytes": length})
+    elif output != STDIN:
         print_remark(f"{quantity(len(chosen), 'session')} written to {output}, {size(length)}.")
-    return 0
+    return int(len(chosen) < len(wanted))
+
+
+def _whole(store: SessionStore, session: str) -> str:
+    """The session, all of which can be read. Raises `StorageError`, and names it, where it cannot."""
+    try:
+        with closing(store.files.entries(session)) as entries:
+            deque(entries, maxlen=0)
+    except StorageError as error:
+        raise StorageError(f"Session {session!r}: {error}") from error
+    return session
 
 
 # -- import ----------------------------------------------------------------------------------------

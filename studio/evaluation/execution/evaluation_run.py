@@ -17,7 +17,7 @@ from conductor.engine.known_outputs import OutputArchive
 from conductor.engine.meter import Meter
 from conductor.errors import ConductorError
 from conductor.evaluation.evaluation_table import Cell, table_of
-from conductor.evaluation.items import Item
+from conductor.evaluation.items import Item, UnreadableItem
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CONDUCTOR, CellResult, cell_result
 from conductor.runs.state import RunState
@@ -79,7 +79,7 @@ class EvaluationRun:
     def __init__(self, bench: Workbench, record: EvaluationRecord, stop: Flag, listen: Listen) -> None:
         self._store = bench.store.evaluations
         self._evaluation, self._spec = record.id, record.spec
-        self._items = self._store.items(record.id)
+        self._items = self._store.items(record.id, damaged=True)
         self._stop, self._listen = stop, listen
         self._bench = bench = self._in_batches(bench) if record.spec.batch else bench
         self._meter = Meter(record.spec.settings.budget)
@@ -99,7 +99,20 @@ class EvaluationRun:
         self._scored: dict[tuple[int, str, int], CellResult] = {}
         self._answered: list[AnsweredCell] = []
         self._cells = {(each.item, each.planner, each.repeat): each for each in self._store.cells(record.id)}
-        self.progress = Progress(self._spec.cells(len(self._items)))
+        self._known = {
+            key for key, cell in self._cells.items() if cell.result is not None and cell.result.score.is_known
+        }
+        self.progress = Progress(self._spec.cells(len(self._items)) - self._never_asked())
+
+    def _never_asked(self) -> int:
+        """How many answers are missing to questions that cannot be read."""
+        return sum(
+            (at, planner, repeat) not in self._known
+            for at, item in enumerate(self._items)
+            for planner in self._spec.planners
+            for repeat in range(self._spec.repeats)
+            if isinstance(item, UnreadableItem) and self._spec.asks(planner, at)
+        )
 
     def _in_batches(self, bench: Workbench) -> Workbench:
         """The workbench with workers that are called in batches. Raises `PoolError` if none can be."""
@@ -141,7 +154,8 @@ class EvaluationRun:
 
     def _units(self) -> list[Unit]:
         """In their order; those of a sequential evaluation have all answers to a question together."""
-        repeats, order = range(self._spec.repeats), self._order
+        repeats = range(self._spec.repeats)
+        order = [at for at in self._order if not isinstance(self._items[at], UnreadableItem)]
         if self._spec.sequential:
             return [(at, repeat) for at in order for repeat in repeats]
         return [(at, repeat) for repeat in repeats for at in order]
@@ -154,9 +168,7 @@ class EvaluationRun:
 
     def _answer_by(self, crew: Crew, units: Sequence[Unit]) -> None:
         """Count what the crew answers, and what its lost processes had answered."""
-        done = {
-            key for key, cell in self._cells.items() if cell.result is not None and cell.result.score.is_known
-        }
+        done = set(self._known)
         left = [
             (item, repeat)
             for item, repeat in units
