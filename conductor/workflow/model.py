@@ -128,11 +128,14 @@ class Workflow(Value):
 
     def ancestors(self, step: int) -> frozenset[int]:
         """Steps whose work reaches `step`, directly or through others."""
-        reached = set(self.steps[step].access)
-        for earlier in reversed(range(step)):
-            if earlier in reached:
-                reached.update(self.steps[earlier].access)
-        return frozenset(reached)
+        return self._ancestors[step]
+
+    @cached_property
+    def _ancestors(self) -> Sequence[frozenset[int]]:
+        reached: list[frozenset[int]] = []
+        for step in self.steps:
+            reached.append(frozenset(step.access).union(*(reached[read] for read in step.access)))
+        return reached
 
     def descendants(self, step: int) -> frozenset[int]:
         """Steps that `step`'s work reaches, directly or through others."""
@@ -284,10 +287,16 @@ class Workflow(Value):
 
         Raises `WorkflowError` for the only step.
         """
-        self._check_place(step)
         if len(self.steps) == 1:
+            self._check_place(step)
             raise WorkflowError("The only step cannot be removed; a workflow needs one step.", step=step)
-        return self._reordered([i for i in range(len(self.steps)) if i != step])
+        return self.remove_steps((step,))
+
+    def remove_steps(self, gone: Collection[int]) -> Workflow:
+        """Remove these steps, not all, and every access to them; later steps are renumbered."""
+        for step in gone:
+            self._check_place(step)
+        return self._reordered([i for i in range(len(self.steps)) if i not in gone])
 
     def move_step(self, step: int, to: int) -> Workflow:
         """Move `step` to position `to`; access follows the steps that were meant.
@@ -327,6 +336,8 @@ class Workflow(Value):
                     raise WorkflowError(f"Access to step {read + 1}, which this workflow does not have.")
             access = tuple(sorted(place[read] for read in step.access if read in place))
             number = max(lineage) + 1 if old is None else lineage[old]
+            if (access, number) == (step.access, step.lineage):
+                return step
             return step.model_copy(update={"access": access, "lineage": number})
 
         return Workflow.of(map(moved, order))
