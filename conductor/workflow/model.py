@@ -66,6 +66,12 @@ class Step(Value):
         return tuple([value for name, value in self.__dict__.items() if name != "lineage"])
 
     @property
+    def workers(self) -> tuple[str, ...]:
+        """The names of those that a run may call for it: its worker, then its fallback."""
+        fallback = None if self.on_failure is None else self.on_failure.fallback
+        return (self.worker,) if fallback is None else (self.worker, fallback)
+
+    @property
     def unguarded(self) -> Step:
         """The step without what changes no request of its worker: its gate and its rule for failures."""
         if not self.gate and self.on_failure is None:
@@ -171,26 +177,18 @@ class Workflow(Value):
 
     def workers(self) -> tuple[str, ...]:
         """Names of the workers that a run may call, also as fallbacks, in order of first use."""
-        rules = ((step.worker, step.on_failure) for step in self.steps)
-        named = (name for worker, rule in rules for name in (worker, None if rule is None else rule.fallback))
-        return tuple(dict.fromkeys(name for name in named if name is not None))
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.workers))
 
     def check_workers(self, names: Collection[str]) -> None:
         """Raise `WorkflowError` for the first step whose worker or fallback is not in `names`."""
         for i, step in enumerate(self.steps):
-            if step.worker not in names:
-                raise WorkflowError(
-                    f"Step {i + 1} names the worker {step.worker!r}, which the pool does not have; "
-                    f"choose one of: {', '.join(names)}.",
-                    step=i,
-                )
-            fallback = None if step.on_failure is None else step.on_failure.fallback
-            if fallback is not None and fallback not in names:
-                raise WorkflowError(
-                    f"Step {i + 1} has the fallback {fallback!r}, which the pool does not have; "
-                    f"choose one of: {', '.join(names)}.",
-                    step=i,
-                )
+            for role, name in zip(("names the worker", "has the fallback"), step.workers, strict=False):
+                if name not in names:
+                    raise WorkflowError(
+                        f"Step {i + 1} {role} {name!r}, which the pool does not have; "
+                        f"choose one of: {', '.join(names)}.",
+                        step=i,
+                    )
 
     @property
     def lineage(self) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ def leaked_output(subject: Subject) -> Iterator[Finding]:
 def _leaks(subject: Subject, length: int) -> Mapping[tuple[int, int], Set[int]]:
     """The runs of so many words that a step (first) has of an output which it may not read (second).
 
-    What the query says, another instruction, or an output that the step reads, it may know all the same.
+    It may know all the same what the query has, another instruction, or an output that the step reads.
     """
     steps = subject.workflow.steps
     instructions = [frozenset(_runs(own.instruction, length)) for own in steps]
@@ -44,8 +44,8 @@ def _leaks(subject: Subject, length: int) -> Mapping[tuple[int, int], Set[int]]:
     leaks: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
     for step, own in enumerate(steps):
         for run in instructions[step] & sources.keys() if own.pin is None else ():
-            known = holders[run] > 1 or run in of_query or not sources[run].isdisjoint(own.access)
-            for source in () if known else sources[run]:
+            otherwise = holders[run] > 1 or run in of_query or not sources[run].isdisjoint(own.access)
+            for source in () if otherwise else sources[run]:
                 if source != step and source < len(steps):
                     leaks[step, source].add(run)
     return leaks
