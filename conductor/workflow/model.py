@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self
+from zlib import crc32
 
 from pydantic import Field
 
@@ -235,7 +236,7 @@ class Workflow(Value):
                 rule = rule.model_copy(update={"fallback": instead.get(rule.fallback, rule.fallback)})
             return step.model_copy(update={"worker": worker, "on_failure": rule and rule.of_worker(worker)})
 
-        return Workflow.of(moved(step) for step in self.steps)
+        return Workflow.of(map(moved, self._numbered))
 
     def with_instruction(self, step: int, instruction: str) -> Workflow:
         return self._replace(step, instruction=instruction)
@@ -278,7 +279,14 @@ class Workflow(Value):
                 f"A step cannot be inserted at place {place + 1} of a workflow with {len(self.steps)} steps."
             )
         order: list[int | None] = [*range(place), None, *range(place, len(self.steps))]
-        return self._reordered(order, new=step)
+        return self._reordered(order, new=step.model_copy(update={"lineage": self._new_number(step)}))
+
+    def _new_number(self, step: Step) -> int:
+        """A number that no step has, nor a removed one that said something else."""
+        number = MAX_STEPS + crc32(step.instruction.encode())
+        while number in self.lineage:
+            number += 1
+        return number
 
     def remove_step(self, step: int) -> Workflow:
         """Remove `step` and every access to it; later steps are renumbered.
@@ -318,25 +326,30 @@ class Workflow(Value):
 
     def _replace(self, step: int, **fields: object) -> Workflow:
         self._check_place(step)
-        changed = self.steps[step].model_copy(update=fields)
-        return Workflow.of((*self.steps[:step], changed, *self.steps[step + 1 :]))
+        steps = list(self._numbered)
+        steps[step] = steps[step].model_copy(update=fields)
+        return Workflow.of(steps)
+
+    @cached_property
+    def _numbered(self) -> Sequence[Step]:
+        """The steps with their numbers, by which they are known after an edit, whatever they say then."""
+        return [
+            step if step.lineage is not None else step.model_copy(update={"lineage": at})
+            for at, step in enumerate(self.steps)
+        ]
 
     def _reordered(self, order: Sequence[int | None], new: Step | None = None) -> Workflow:
         """The steps in the given order of old positions (None: the step `new`), access renumbered."""
         place = {old: at for at, old in enumerate(order) if old is not None}
-        lineage = self.lineage
 
         def moved(old: int | None) -> Step:
-            step = new if old is None else self.steps[old]
+            step = new if old is None else self._numbered[old]
             assert step is not None, "an order without a new step has old positions only"
             for read in step.access:
                 if not 0 <= read < len(self.steps):
                     raise WorkflowError(f"Access to step {read + 1}, which this workflow does not have.")
             access = tuple(sorted(place[read] for read in step.access if read in place))
-            number = max(lineage) + 1 if old is None else lineage[old]
-            if (access, number) == (step.access, step.lineage):
-                return step
-            return step.model_copy(update={"access": access, "lineage": number})
+            return step if access == step.access else step.model_copy(update={"access": access})
 
         return Workflow.of(map(moved, order))
 
