@@ -1,7 +1,8 @@
 """Sessions, workflows and responses in the store, as far as a token may see them.
 
-A token sees what no other token's request began; anything else does not exist for it. `token` is its id
-throughout, None for this machine's own token, which sees everything. Knows the store; knows no HTTP.
+A token sees what no other token's request began, a token for some workers only what its own requests began
+and workflows; anything else does not exist for it. `token` is its id throughout, None for this machine's own
+token, which sees everything. Knows the store; knows no HTTP.
 """
 
 from __future__ import annotations
@@ -62,9 +63,11 @@ class StoredWorkflow:
     created_at: float
 
 
-def visible_session(store: SessionStore, id: str, *, token: str | None) -> Session | None:
-    """The session of that id; None if it is deleted, or not there for this token."""
-    if token is not None and not store.requests.is_open_to(id, token=token):
+def visible_session(store: SessionStore, id: str, *, token: str | None, whole: bool = True) -> Session | None:
+    """The session of that id; None if it is deleted, or not there for this token, as a `whole` or for its
+    workflow.
+    """
+    if token is not None and not store.requests.is_open_to(id, token=token, whole=whole):
         return None
     try:
         session = store.sessions.find(id)
@@ -78,7 +81,7 @@ def visible_session(store: SessionStore, id: str, *, token: str | None) -> Sessi
 
 def workflow(store: SessionStore, id: str, *, token: str | None) -> StoredWorkflow | None:
     """The workflow of that session or revision, or None."""
-    session = visible_session(store, id, token=token)
+    session = visible_session(store, id, token=token, whole=False)
     if session is None:
         return _revision(store, id, token=token)
     head = store.revisions.head(id)
@@ -92,7 +95,7 @@ def _revision(store: SessionStore, id: str, *, token: str | None) -> StoredWorkf
         revision = store.revisions.find(id)
     except UnknownId:
         return None
-    session = visible_session(store, revision.session, token=token)
+    session = visible_session(store, revision.session, token=token, whole=False)
     if session is None:
         return None
     return StoredWorkflow(id, title=session.title, workflow=revision.workflow, created_at=revision.created_at)
