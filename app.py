@@ -17,8 +17,10 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from conductor.loading import load_lightly
+from conductor.own_settings import take
 
 if not st.runtime.exists():
+    take()
     load_lightly()
 
 from conductor.errors import ConductorError, ServeError

@@ -7,13 +7,13 @@ raises `StorageError`, also for an unknown id and for a closed store, and no oth
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from conductor.errors import StorageError
+from conductor.own_settings import setting
 from storage.database.database import DEFAULT_PATH, Database, sqlite_file
 from storage.migrations import bring_up_to_date
 from storage.store.housekeeping import Housekeeping
@@ -39,7 +39,7 @@ from storage.store.writer import Clock
 
 def default_url() -> str:
     """`CONDUCTOR_DATABASE_URL`, else a SQLite file under `data/` of the current folder."""
-    return os.environ.get("CONDUCTOR_DATABASE_URL") or f"sqlite:///{DEFAULT_PATH}"
+    return setting("CONDUCTOR_DATABASE_URL") or f"sqlite:///{DEFAULT_PATH}"
 
 
 def data_folder(url: str) -> Path:

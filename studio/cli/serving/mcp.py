@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 import threading
@@ -11,6 +10,7 @@ from contextlib import closing, suppress
 from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
+from conductor.own_settings import setting
 from storage import data_folder, default_url
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import configured_access
@@ -53,7 +53,7 @@ def mcp(
     if not http and (port is not None or host is not None):
         raise ServeError("--port and --host belong to --http; over stdin and stdout nothing listens.")
     configure(options)
-    if os.environ.get(LOG) != "json":
+    if setting(LOG) != "json":
         # Without this, the protocol's library would log each request. stdout is the protocol's.
         logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # A client that started this command may end it by a signal.

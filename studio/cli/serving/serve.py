@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Annotated, NoReturn
 
 from conductor.errors import PoolError, ServeError
+from conductor.own_settings import set_here, setting
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_access, reaches_beyond, url_at
@@ -69,11 +70,11 @@ def serve(
     on_ray.check(processes=processes, port=_API_PORT if port is None else port)
     configure(options)
     if app_url is not None:
-        os.environ["CONDUCTOR_APP_URL"] = app_url
+        set_here("CONDUCTOR_APP_URL", app_url)
     if api_open:
-        os.environ[OPEN] = "1"
+        set_here(OPEN, "1")
     if log_json:
-        os.environ["CONDUCTOR_LOG"] = "json"
+        set_here("CONDUCTOR_LOG", "json")
     api_only = api_only or on_ray.ray is not None
     if processes > 1 and not api_only:
         raise ServeError(
@@ -198,7 +199,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
     if processes == 1:
         serve(listeners[0])
     else:
-        if os.environ.get(LOG) == "json":
+        if setting(LOG) == "json":
             # Of what starts and replaces them.
             log_as_json()
         with TemporaryDirectory(prefix="conductor-metrics-") as shared:
@@ -211,9 +212,9 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
 def configure(options: Configured) -> None:
     """Have this process, and those that it starts, open what the options name."""
     if options.pool is not None:
-        os.environ["CONDUCTOR_POOL"] = str(from_any_folder(options.pool))
+        set_here("CONDUCTOR_POOL", str(from_any_folder(options.pool)))
     if options.database is not None:
-        os.environ["CONDUCTOR_DATABASE_URL"] = options.database
+        set_here("CONDUCTOR_DATABASE_URL", options.database)
 
 
 def print_address(url: str, token: Path | None, options: Configured, *, what: str = "The API") -> None:
