@@ -13,6 +13,7 @@ from pathlib import Path
 
 from conductor.errors import PoolError, ServeError
 from conductor.workers.keys.own_file import own_text
+from storage import data_folder, default_url
 from storage.api_token import new_secret, read_token
 
 NAME = "api-token"
@@ -24,6 +25,11 @@ class MachineToken:
     """The token in the file at `path`. The file is read for each request: nothing else holds the token."""
 
     path: Path
+
+    @classmethod
+    def configured(cls) -> MachineToken:
+        """That beside the configured store. Raises `StorageError` where the store's URL is none."""
+        return cls.below(data_folder(default_url()))
 
     @classmethod
     def below(cls, folder: Path) -> MachineToken:

@@ -197,7 +197,7 @@ class StoredResponse:
 
 def response(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
     """A stored response. Raises `ApiError` for an unknown id."""
-    session = _session_of_response(store, id, token=token)
+    session = _session_of(store, id, RESPONSE, token=token)
     record = None if session is None else _response_in(store, session.id, id)
     if record is None:
         message = f"There is no response {id[:200]!r}: it {_NOT_THERE}."
@@ -268,7 +268,7 @@ def messages_until(store: SessionStore, id: str, *, token: str | None) -> Conver
     What people did in the session since does not count. Raises `ApiError` where there is no such response, or
     it has no answer.
     """
-    session = _session_of_response(store, id, token=token)
+    session = _session_of(store, id, RESPONSE, token=token)
     record = None if session is None else _response_in(store, session.id, id)
     answer = None if session is None or session.origin != "api" else _answer(store, session, record)
     if session is None or answer is None:
@@ -321,11 +321,10 @@ def _answer_turn(output: Sequence[Mapping[str, Any]]) -> Turn:
     return Turn(role="assistant", text="".join(texts), tool_calls=tuple(calls))
 
 
-def _session_of_response(store: SessionStore, id: str, *, token: str | None) -> Session | None:
-    if not id.startswith(RESPONSE):
-        return None
-    session, _, _ = id.removeprefix(RESPONSE).partition("_")
-    return visible_session(store, session, token=token)
+def _session_of(store: SessionStore, id: str, prefix: str, *, token: str | None) -> Session | None:
+    """The session of a response or a completion, whose ids begin with `prefix`."""
+    session, _, _ = id.removeprefix(prefix).partition("_")
+    return visible_session(store, session, token=token) if id.startswith(prefix) else None
 
 
 # -- chat completions --------------------------------------------------------------------------------
@@ -333,9 +332,8 @@ def _session_of_response(store: SessionStore, id: str, *, token: str | None) -> 
 
 def completion(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
     """A chat completion that was stored because its request asked for it. Raises `ApiError` without one."""
-    session, _, _ = id.removeprefix(COMPLETION).partition("_")
-    visible = id.startswith(COMPLETION) and visible_session(store, session, token=token) is not None
-    record = _response_in(store, session, id) if visible else None
+    session = _session_of(store, id, COMPLETION, token=token)
+    record = None if session is None else _response_in(store, session.id, id)
     if record is None:
         message = f"There is no chat completion {id[:200]!r}: it {_NOT_THERE}."
         raise ApiError(message, status=404, param="completion_id", code="completion_not_found")

@@ -11,16 +11,14 @@ from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
 from conductor.own_settings import setting
-from storage import data_folder, default_url
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import configured_access
-from studio.access.machine_token import MachineToken
 from studio.api.backend import Backend
 from studio.api.serving.server import listen
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_remark
-from studio.cli.serving.serve import configure, print_address
+from studio.cli.serving.serve import configure, created_token, print_address
 from studio.composition import ConfiguredRuntime, served_workbench
 from studio.gc_tuning import settle
 from studio.sessions.retention import apply_daily
@@ -98,12 +96,7 @@ def _serve_http(host: str, port: int, options: Configured) -> None:
     listener = listen(host, port)
     with closing(served_workbench(configured, Metrics())) as workbench:
         store = workbench.store
-        token = MachineToken.below(data_folder(default_url()))
-        try:
-            token.create()
-        except ServeError as error:
-            # Other tokens still work.
-            print_remark(str(error))
+        token = created_token()
         auth = TokenAuthenticator(lambda: store.tokens, machine=token.read, is_open=is_open)
         callers = Callers.of(Backend(lambda: workbench), auth, local=False)
         server = McpHttpServer(callers, host=host, listener=listener)

@@ -17,7 +17,7 @@ from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from conductor.errors import PoolError, ServeError
 from conductor.own_settings import set_here, setting
@@ -29,6 +29,9 @@ from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_json, print_remark
 from studio.cli.serving.on_ray import OnRay, serve_on_ray
+
+if TYPE_CHECKING:
+    from studio.access.machine_token import MachineToken
 
 _APP = Path(__file__).resolve().parents[3] / "app.py"
 _APP_HOST = "127.0.0.1"
@@ -162,9 +165,8 @@ def _free_port(host: str, port: int) -> int:
 
 def _serve_api(host: str | None, port: int | None, processes: int, options: Configured) -> int:
     # Here, because the app is started without it.
-    from storage import SessionStore, data_folder, default_url  # noqa: PLC0415
+    from storage import SessionStore, default_url  # noqa: PLC0415
     from storage.database.database import several_may_write, sqlite_file  # noqa: PLC0415
-    from studio.access.machine_token import MachineToken  # noqa: PLC0415
     from studio.api.serving.processes import Processes  # noqa: PLC0415
     from studio.api.serving.server import listen_for_each, url_of  # noqa: PLC0415
     from studio.cli.serving.api_process import serve_at  # noqa: PLC0415
@@ -182,12 +184,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
         )
     # Made or brought up to date here, so that what is wrong with it ends the command.
     SessionStore.open(url).close()
-    token = MachineToken.below(data_folder(url))
-    try:
-        token.create()
-    except ServeError as error:
-        # Other tokens still work.
-        print_remark(str(error))
+    token = created_token()
     listeners = listen_for_each(host, _API_PORT if port is None else port, number=processes)
     is_open = configured_access(host).api_open
     print_address(url_of(host, listeners[0]), None if is_open else token.path, options)
@@ -215,6 +212,18 @@ def configure(options: Configured) -> None:
         set_here("CONDUCTOR_POOL", str(from_any_folder(options.pool)))
     if options.database is not None:
         set_here("CONDUCTOR_DATABASE_URL", options.database)
+
+
+def created_token() -> MachineToken:
+    """This machine's token, made if it is missing; why it cannot be made is printed, since others work."""
+    from studio.access.machine_token import MachineToken  # noqa: PLC0415 - the app is started without it
+
+    token = MachineToken.configured()
+    try:
+        token.create()
+    except ServeError as error:
+        print_remark(str(error))
+    return token
 
 
 def print_address(url: str, token: Path | None, options: Configured, *, what: str = "The API") -> None:
