@@ -22,6 +22,7 @@ from typing import Any
 from conductor.errors import LimitedProcessError, WorkerError
 from conductor.limited import supervisor
 from conductor.limited.supervisor import READY, Limits
+from conductor.own_settings import setting
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def supervised_command(
             "PDFs are read, and formulas and programs scored, in limited processes, which Windows lacks."
         )
     arguments = json.dumps([asdict(limits), folder, sys.path, _readable(), command])
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": folder, "TMPDIR": folder}
+    environment = {"PATH": setting("PATH") or os.defpath, "HOME": folder, "TMPDIR": folder}
     # Libraries start a thread for each core: on a large machine more than the limits allow.
     environment["OMP_NUM_THREADS"] = "1"
     # Without `site`: a file of paths that a program wrote is code.
