@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from stat import S_IMODE
 from threading import Lock
 from typing import Any, Literal, Self
 
@@ -31,6 +32,9 @@ from conductor.errors import StorageError
 from storage.database.compiled_statement import by_driver
 from storage.database.error_messages import explanation
 from storage.database.write_ahead_log import WriteAheadLog
+
+DEFAULT_PATH = Path("data/conductor.db")
+"""The SQLite file where no other store is named; its folder is this program's own."""
 
 PATIENCE_SECONDS = 10.0
 """How long a write waits: for a lock that another program holds, and for a server that was there before."""
@@ -181,7 +185,9 @@ class Database:
         return create_engine(self._url, pool_size=connections, max_overflow=0, hide_parameters=True, **own)
 
     def create_folder(self) -> None:
-        """Make the folder of a SQLite file, and the file its owner's alone. Raises `StorageError`."""
+        """Make the folder of a SQLite file, and the file its owner's alone, with its copies and the folder
+        `data`, which holds what a store leads to. Raises `StorageError`.
+        """
         if self.path is None:
             return
         try:
@@ -195,9 +201,13 @@ class Database:
         with suppress(OSError):
             # SQLite gives the files beside it, such as its log, the same permissions.
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | _NONBLOCK, 0o600))
-            for file in (self.path, *(Path(f"{self.path}{ending}") for ending in ("-wal", "-shm"))):
-                if file.exists() and file.stat().st_mode & 0o077:
-                    file.chmod(0o600)
+            own = tuple(f"{self.path.name}{ending}" for ending in ("-wal", "-shm", ".version-"))
+            beside = (each for each in self.path.parent.iterdir() if each.name.startswith(own))
+            # Another folder may be shared.
+            folder = [self.path.parent] if self.path == DEFAULT_PATH else []
+            for place in (*folder, self.path, *beside):
+                if (mode := S_IMODE(place.stat().st_mode)) & 0o077:
+                    place.chmod(mode & 0o700)
             self._file = _File.at(self.path)
 
     def _check_in_place(self) -> None:
@@ -256,6 +266,7 @@ class Database:
         with self.transaction(to="read") as connection:
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600))
             try:
                 with closing(sqlite3.connect(target)) as copy:
                     source.backup(copy)

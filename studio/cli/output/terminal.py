@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -71,6 +71,10 @@ def written_to(file: Path | None) -> Iterator[TextIO]:
         return
     try:
         with file.open("w", encoding="utf-8") as out:
+            with suppress(PermissionError):
+                if file.is_file():
+                    # One that was there before has its earlier mode; another user's stays theirs.
+                    file.chmod(0o600)
             yield out
     except OSError as error:
         raise FormatError(f"{file} cannot be written: {error.strerror}.") from error

@@ -9,7 +9,6 @@ import signal
 import socket
 from contextlib import suppress
 
-from storage import data_folder, default_url
 from studio.access.exposure import configured_access
 from studio.access.machine_token import MachineToken
 from studio.api.serving.configured import configured_api
@@ -28,7 +27,7 @@ def serve_at(host: str, listener: socket.socket) -> None:
 
 
 def _serve(host: str, listener: socket.socket) -> None:
-    machine = MachineToken.below(data_folder(default_url())).read
+    machine = MachineToken.configured().read
     with configured_api(machine=machine, is_open=configured_access(host).api_open) as configured:
         server = ApiServer(configured.api, host=host, listener=listener, beside=configured.beside)
         server.run()
