@@ -65,7 +65,7 @@ def matching(old: Workflow, new: Workflow) -> Matching:
         return sure
     old_words, new_words = (list(map(_words, workflow.steps)) for workflow in (old, new))
     shared = {(i, j): _shared(old_words[i], new_words[j]) for i in left_old for j in left_new}
-    # Place, worker and neighbours make no step of one that says something else, unless it was edited there.
+    # Place, worker and neighbours make no step of one with another instruction, unless it was edited there.
     alike = {
         (i, j): _likeness(old, new, i, j) + words
         for (i, j), words in shared.items()

@@ -282,7 +282,7 @@ class Workflow(Value):
         return self._reordered(order, new=step.model_copy(update={"lineage": self._new_number(step)}))
 
     def _new_number(self, step: Step) -> int:
-        """A number that no step has, nor a removed one that said something else."""
+        """A number that no step has, nor a removed one with another instruction."""
         number = MAX_STEPS + crc32(step.instruction.encode())
         while number in self.lineage:
             number += 1
@@ -332,7 +332,7 @@ class Workflow(Value):
 
     @cached_property
     def _numbered(self) -> Sequence[Step]:
-        """The steps with their numbers, by which they are known after an edit, whatever they say then."""
+        """The steps with their numbers, by which they are known after an edit of any field."""
         return [
             step if step.lineage is not None else step.model_copy(update={"lineage": at})
             for at, step in enumerate(self.steps)

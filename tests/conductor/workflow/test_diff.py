@@ -117,7 +117,7 @@ HARD: dict[str, tuple[Workflow, Workflow, list[str]]] = {
         ["1>1 instruction"],
     ),
     "the only step of another plan": (PLAN_OF_ONE, chain("Translate it."), ["+ 1", "- 1"]),
-    "a plan that says something else in one place": (
+    "a plan with another instruction in one place": (
         PLAN,
         chain(*TASKS[:2], "Write a poem about the moon.", *TASKS[3:]),
         ["+ 3", "- 3", "4>4 access"],
