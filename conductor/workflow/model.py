@@ -191,7 +191,7 @@ class Workflow(Value):
                         step=i,
                     )
 
-    @property
+    @cached_property
     def lineage(self) -> tuple[int, ...]:
         """Each step's number among those that the workflow was edited from."""
         return tuple(at if step.lineage is None else step.lineage for at, step in enumerate(self.steps))
