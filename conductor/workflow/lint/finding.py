@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import groupby
 from typing import Literal
 
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
+
+_LONG_RUN = 4
+"""Steps one after another that are named by their ends."""
 
 Severity = Literal["warning", "note"]
 """A warning costs work or spoils the answer; a note is about tidiness."""
@@ -62,11 +66,14 @@ class Subject:
 
 
 def named(steps: Sequence[int]) -> str:
-    """Steps (0-based) in words, counted from 1: "step 2", "steps 1, 2 and 4"."""
-    numbers = [str(step + 1) for step in steps]
-    if len(numbers) == 1:
-        return f"step {numbers[0]}"
-    return f"steps {', '.join(numbers[:-1])} and {numbers[-1]}"
+    """Ascending steps (0-based) in words, counted from 1: "step 2", "steps 1, 2 and 4", "steps 1 and 4 to 9"."""
+    parts: list[str] = []
+    for _, pairs in groupby(enumerate(steps, start=1), key=lambda pair: pair[1] - pair[0]):
+        run = [str(step + 1) for _, step in pairs]
+        parts += run if len(run) < _LONG_RUN else [f"{run[0]} to {run[-1]}"]
+    if len(steps) == 1:
+        return f"step {parts[0]}"
+    return f"steps {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else f"steps {parts[0]}"
 
 
 def reading(workflow: Workflow, step: int, reads: Iterable[int]) -> Fix:

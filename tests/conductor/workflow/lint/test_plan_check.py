@@ -15,6 +15,7 @@ from conductor.planner.prompt.examples import example_instructions, examples
 from conductor.planner.rule_planner import rule_for
 from conductor.values.output import HandEdit, Output
 from conductor.workflow.lint import RULES, Finding, check
+from conductor.workflow.lint.finding import named
 from conductor.workflow.model import Step, Workflow
 
 LIMIT = 5
@@ -171,6 +172,20 @@ def test_findings_name_their_step_and_quote_what_was_said():
     assert sentences["too-many-steps"] == "The workflow has 7 steps; the limit is 5."
     assert sentences["checks-own-work"] == "Step 2 checks step 1, and a does both."
     assert "Step 3 refers to “the previous answer” but reads no step." in sentences["speaks-of-unseen"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([1], "step 2"),
+        ([0, 1], "steps 1 and 2"),
+        ([0, 1, 3], "steps 1, 2 and 4"),
+        ([4, 5, 6, 7], "steps 5 to 8"),
+        ([0, 3, 4, 5, 6, 8], "steps 1, 4 to 7 and 9"),
+    ],
+)
+def test_steps_one_after_another_are_named_by_their_ends(steps, words):
+    assert named(steps) == words
 
 
 def test_the_labels_say_what_a_fix_does():
