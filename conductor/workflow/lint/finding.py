@@ -66,7 +66,7 @@ class Subject:
 
 
 def named(steps: Sequence[int]) -> str:
-    """Ascending steps (0-based) in words, counted from 1: "step 2", "steps 1, 2 and 4", "steps 1 and 4 to 9"."""
+    """Ascending steps (0-based), counted from 1: "step 2", "steps 1, 2 and 4", "steps 1 and 4 to 9"."""
     parts: list[str] = []
     for _, pairs in groupby(enumerate(steps, start=1), key=lambda pair: pair[1] - pair[0]):
         run = [str(step + 1) for _, step in pairs]
