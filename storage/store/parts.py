@@ -80,6 +80,7 @@ class Revisions(Part):
     head = cached(revisions.head)
     planned = cached(revisions.planned)
     neighbours = cached(revisions.neighbours)
+    redo_targets = cached(revisions.redo_targets)
     undo = dated(revisions.undo)
     redo = dated(revisions.redo)
 

@@ -7,7 +7,7 @@ An edit that is kept as a branch hangs under what was edited, and leaves the hea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from sqlalchemy import Connection, RowMapping, case, or_, select
@@ -246,6 +246,12 @@ def neighbours(connection: Connection, session: str) -> tuple[Revision | None, R
     parent = None if current.parent is None else find(connection, current.parent)
     left = connection.scalar(select(REVISIONS.c.redo).where(REVISIONS.c.id == current.id))
     return parent, None if left is None else find(connection, left)
+
+
+def redo_targets(connection: Connection, session: str) -> Mapping[str, str]:
+    """Where `redo` leads from each of the session's revisions from which it leads anywhere, by id."""
+    query = select(REVISIONS.c.id, REVISIONS.c.redo).where(REVISIONS.c.session == session)
+    return {row.id: row.redo for row in connection.execute(query.where(REVISIONS.c.redo.is_not(None)))}
 
 
 def undo(connection: Connection, now: float, session: str, *, expected: str | None = None) -> Revision | None:
