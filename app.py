@@ -17,11 +17,13 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from conductor.loading import load_lightly
+from conductor.own_settings import take
 
 if not st.runtime.exists():
+    take()
     load_lightly()
 
-from conductor.errors import ConductorError
+from conductor.errors import ConductorError, ServeError
 from conductor.limited.own_process import hide
 from conductor.workers.endpoint.transport.connections import load_transport
 from pages.components.keyboard.shortcuts import shortcuts, shortcuts_button
@@ -44,7 +46,7 @@ from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_
 from pages.components.tab import services
 from pages.components.tab.account import log_out
 from pages.components.tab.state import TabState
-from studio.access.exposure import reaches_beyond
+from studio.access.exposure import PATH, reaches_beyond
 from studio.access.login import Login
 from studio.access.origin_check import OwnOrigin
 from studio.access.password import SETTING
@@ -104,6 +106,10 @@ def middleware() -> list[Middleware]:
         # A second check behind `OwnOrigin`.
         allow_hosts(access.hosts)
     below = st.get_option("server.baseUrlPath")
+    if f"/{below.strip('/')}/".startswith(f"{PATH}/"):
+        raise ServeError(
+            f"The app cannot be below {PATH}, which needs no login; set another server.baseUrlPath."
+        )
     return [
         Middleware(OwnOrigin, hosts=access.hosts),
         Middleware(

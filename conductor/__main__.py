@@ -7,6 +7,7 @@ import sys
 
 from conductor.limited.own_process import hide
 from conductor.loading import load_lightly
+from conductor.own_settings import take
 from conductor.studio_path import find_studio
 
 
@@ -35,6 +36,7 @@ def run() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Until the command begins there is nothing to lose; loading it takes a moment.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    take()
     load_lightly()
     find_studio()
     from studio.cli.line import main  # noqa: PLC0415 - loaded once an interrupt ends the process

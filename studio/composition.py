@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from conductor.errors import PoolError
 from conductor.files.named_file import read_whole
 from conductor.orchestration.runtime import Runtime, runtime_of
+from conductor.own_settings import setting
 from conductor.workers.endpoint.transport.timing import waiting_calls
 from conductor.workers.keys.hosts import hosts_file
 from conductor.workers.keys.secret import SECRETS_FILE
@@ -50,7 +51,7 @@ def served_workbench(configured: ConfiguredRuntime, metrics: Metrics) -> Workben
     log warns of it: the variable is a general one, which is often set for every program of a machine.
     """
     observers: list[Observer] = [metrics]
-    if os.environ.get(LOG) == "json":
+    if setting(LOG) == "json":
         log_as_json()
         observers.append(RunLog)
     if os.environ.get(TRACES):

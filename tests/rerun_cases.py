@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from hypothesis import strategies as st
 
+from conductor.engine.schedule import BlastRadius
 from conductor.errors import WorkflowError
 from conductor.runs.state import RunState
 from conductor.values.messages import Completion, Request, Sampling
@@ -199,3 +200,11 @@ def check_own(before: RunState, ids: Sequence[int], after: RunState, later: Sequ
         same_step = earlier_step is not None and earlier_step.instruction == step.instruction
         if same_step and earlier_step.worker == step.worker and earlier.request == done.request:
             assert done.output == earlier.output, "a step with the same request has lost its own output"
+
+
+def most_called(radius: BlastRadius, state: RunState) -> frozenset[int]:
+    """The steps that a run may call by its forecast: also those behind a gate, where the step at the gate was
+    spared because what it reads stayed the same.
+    """
+    spared = {at for at in radius.behind & radius.spared if state.steps[at].reused}
+    return radius.runs if spared else radius.called

@@ -88,7 +88,13 @@ async def answered(
         attempts += own.attempts + 1
         if left or (own.characters and (rule.fallback is not None or rule.output is not None)):
             pause = rule.pause if left else 0.0
-            yield Retried(attempt=attempts, message=own.failure, seconds=pause, withdrawn=own.characters)
+            yield Retried(
+                attempt=attempts,
+                message=own.failure,
+                seconds=pause,
+                withdrawn=own.characters,
+                again=left > 0,
+            )
             await asyncio.sleep(pause)
     assert own.failure is not None, "a rule makes at least one call"
     failure, outage = own.failure, own.outage
@@ -105,7 +111,11 @@ async def answered(
         outage = outage or second.outage
         if second.characters and rule.output is not None and not stopped():
             yield Retried(
-                attempt=second.attempts + 1, message=second.failure, seconds=0, withdrawn=second.characters
+                attempt=second.attempts + 1,
+                message=second.failure,
+                seconds=0,
+                withdrawn=second.characters,
+                again=False,
             )
     if rule.output is None or stopped():
         raise WorkerError(failure, outage=outage)

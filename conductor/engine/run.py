@@ -95,6 +95,10 @@ class _Call:
     task: asyncio.Task[None] | None = None
     has_started: bool = False
 
+    def receive(self, text: str) -> None:
+        """Count a piece of what comes, for the request that is under way."""
+        self.room.receive(text)
+
     def stop(self) -> None:
         """Cancel its task, where it has one by now."""
         if self.task is not None:
@@ -314,6 +318,16 @@ class WorkflowRun:
             self._over_budget(meter.crossing)
         return room
 
+    def _reserve(self, call: _Call, card: WorkerCard, request: Request, *, after: str) -> None:
+        """Take the room of another request in place of the one that failed: each is a call, by the card of
+        the worker that gets it. Raises `WorkerError` where the budget has no room for it.
+        """
+        call.room.release()
+        room = self._room(card, request)
+        if room is None:
+            raise WorkerError(f"{after} The budget has no room for another call, of {card.name}.")
+        call.room = room
+
     def _start(
         self, step: int, worker: Worker, *, address: str, request: Request, room: Reservation
     ) -> _Call:
@@ -347,7 +361,7 @@ class WorkflowRun:
                 on_thought=partial(self._add_thought, call),
                 on_call=partial(self._add_call, call),
                 note=partial(self._note, call),
-                count=call.room.receive,
+                count=call.receive,
             )
             if completion is None:
                 raise unended(worker.card.name)
@@ -415,10 +429,13 @@ class WorkflowRun:
             return
         match item:
             case Retried():
-                self._record.emit(StepRetried, step=call.step, **item.model_dump(exclude={"used"}))
+                if item.again:
+                    self._reserve(call, call.answering, call.request, after=item.message)
+                self._record.emit(StepRetried, step=call.step, **item.model_dump(exclude={"used", "again"}))
             case FellBack():
                 other, before = self.pool[item.worker].card, call.request.sampling
                 call.request = for_fallback(call.request, own=call.answering, other=other)
+                self._reserve(call, other, call.request, after=item.message)
                 call.answering = other
                 sampling = None if call.request.sampling == before else call.request.sampling
                 self._record.emit(StepFellBack, step=call.step, sampling=sampling, **dict(item))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -17,11 +16,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from conductor.errors import LimitedProcessError, WorkerError
 from conductor.limited import supervisor
 from conductor.limited.supervisor import READY, Limits
+from conductor.own_settings import setting
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,6 @@ async def limited(command: tuple[str, ...], *, sent: bytes = b"", limits: Limits
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            cwd=folder,
             env=environment,
             start_new_session=True,
         )
@@ -123,7 +123,7 @@ def supervised_command(
             "PDFs are read, and formulas and programs scored, in limited processes, which Windows lacks."
         )
     arguments = json.dumps([asdict(limits), folder, sys.path, _readable(), command])
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": folder, "TMPDIR": folder}
+    environment = {"PATH": setting("PATH") or os.defpath, "HOME": folder, "TMPDIR": folder}
     # Libraries start a thread for each core: on a large machine more than the limits allow.
     environment["OMP_NUM_THREADS"] = "1"
     # Without `site`: a file of paths that a program wrote is code.
@@ -153,14 +153,12 @@ def _readable() -> list[str]:
 
 @contextmanager
 def own_folder() -> Iterator[str]:
-    """An empty folder that is removed afterwards; a link that was put in its place is not followed."""
-    folder = tempfile.mkdtemp(prefix="conductor-limited-")
+    """Where a supervisor makes its folder, which it removes, or this does if it was killed."""
+    folder = str(Path(tempfile.gettempdir(), f"conductor-limited-{token_hex(8)}"))
     try:
         yield folder
     finally:
-        with suppress(OSError):
-            Path(folder).unlink()
-        shutil.rmtree(folder, ignore_errors=True)
+        supervisor.remove(folder)
 
 
 async def _exchange(child: asyncio.subprocess.Process, sent: bytes, most: int) -> tuple[str, bytes]:

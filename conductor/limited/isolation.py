@@ -3,7 +3,9 @@ Python's own modules.
 
 Where the system gives namespaces, the process gets a file system of its own: what an interpreter needs, for
 reading; an empty folder in memory, for writing; nothing else. Where it does not, Landlock (since Linux 6.7)
-allows the same files, and no connection by TCP. Sources: mount_namespaces(7), pivot_root(2), landlock(7).
+allows the same files. What neither covers is refused call by call, by seccomp: memory that counts for no
+process, and with Landlock every socket and what changes other processes or their files. Sources:
+mount_namespaces(7), pivot_root(2), landlock(7), seccomp(2).
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from errno import EPERM
 from pathlib import Path
 
 REFUSED = b"!"
@@ -36,8 +39,36 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 _LANDLOCK = 444
 _OLDEST_LANDLOCK = 4
 """The first version that limits connections."""
+_SCOPES_LANDLOCK = 6
+"""The first one that limits signals."""
 _EXECUTE, _READ, _LIST, _WRITE, _TRUNCATE = 1, 1 << 2, 1 << 3, 1 << 1, 1 << 14
 _ALL_OF_FILES, _ALL_OF_TCP, _ALL_SCOPES = (1 << 15) - 1, 3, 3
+
+_MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1), "riscv64": (0xC00000F3, 1)}
+"""AUDIT_ARCH, and which numbers of the tables below are the machine's; those of x86_64 come first."""
+_SECCOMP, _FILTER, _FIRST_X32 = 22, 2, 0x40000000
+_LOAD, _EQUAL, _AT_LEAST, _ANSWER = 0x20, 0x15, 0x35, 0x06
+_KILL, _ERROR, _ALLOW = 0x80000000, 0x50000, 0x7FFF0000
+_Call = tuple[int, int]
+_When = tuple[int, int, int, int]
+"""An instruction that looks at the first argument."""
+_ALWAYS, _IF_VSOCK = (_AT_LEAST, 0, 1, 0), (_EQUAL, 0, 1, 40)
+_IF_ANOTHER, _IF_DUMPABLE = (_EQUAL, 1, 0, 0), (_EQUAL, 0, 1, 4)
+_SOCKET, _PRLIMIT, _PRCTL = (41, 198), (302, 261), (157, 167)
+_UNCOUNTED = (
+    (425, 425), (319, 279), (29, 194), (64, 190), (68, 186), (248, 217), (249, 218), (250, 219),
+)  # fmt: skip
+"""io_uring_setup, memfd_create, shmget, semget, msgget, add_key, request_key, keyctl."""
+_OF_OTHERS = ((141, 140), (203, 122), (144, 119), (142, 118), (314, 274), (251, 30))
+"""setpriority, sched_setaffinity, sched_setscheduler, sched_setparam, sched_setattr, ioprio_set."""
+_OF_ANY_FILE = (
+    *((90, 52), (91, 52), (268, 53), (452, 452), (92, 54), (93, 55), (94, 54), (260, 54)),
+    *((132, 88), (235, 88), (261, 88), (280, 88), (188, 5), (189, 6), (190, 7), (463, 463)),
+    *((197, 14), (198, 15), (199, 16), (466, 466), (469, 469)),
+)
+"""All of chmod, chown, utime, setxattr and removexattr, and file_setattr."""
+_SIGNALS = ((62, 129), (200, 130), (234, 131), (129, 138), (297, 240), (424, 424))
+"""kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal."""
 
 
 def isolate(argument: str) -> None:
@@ -109,6 +140,8 @@ def _enter_own_files(folder: str, readable: list[str], most: int, files: int) ->
     os.chdir(folder)
     _checked(_LIBC.syscall(pivot, b".", b"."), "pivot_root")
     _checked(_LIBC.umount2(b".", _DETACH), "umount")
+    # Sockets to the host of a virtual machine have no namespace.
+    _refuse_calls((_UNCOUNTED, EPERM, _ALWAYS), ([_SOCKET], EPERM, _IF_VSOCK))
 
 
 def _put(path: str, root: str) -> None:
@@ -149,7 +182,7 @@ def _take_landlock(folder: str, readable: list[str]) -> None:
     if version < _OLDEST_LANDLOCK:
         raise OSError(0, f"version {version} of Landlock does not limit connections")
     handled = struct.pack("<QQ", _ALL_OF_FILES, _ALL_OF_TCP)
-    if version >= 6:
+    if version >= _SCOPES_LANDLOCK:
         handled += struct.pack("<Q", _ALL_SCOPES)
     rules = _checked(
         _LIBC.syscall(_LANDLOCK, handled, ctypes.c_size_t(len(handled)), 0), "a rule set of Landlock"
@@ -162,6 +195,15 @@ def _take_landlock(folder: str, readable: list[str]) -> None:
     _allow(rules, folder, _ALL_OF_FILES)
     _checked(_LIBC.syscall(_LANDLOCK + 2, rules, 0), "Landlock's restriction")
     os.close(rules)
+    of_others = (_SOCKET, *_UNCOUNTED, *_OF_OTHERS, *(_SIGNALS if version < _SCOPES_LANDLOCK else ()))
+    # Programs that copy a file set its mode: they go on, and no mode is set.
+    _refuse_calls(
+        (of_others, EPERM, _ALWAYS),
+        ([_PRLIMIT], EPERM, _IF_ANOTHER),
+        # Its supervisor looks at its descriptors.
+        ([_PRCTL], EPERM, _IF_DUMPABLE),
+        (_OF_ANY_FILE, 0, _ALWAYS),
+    )
 
 
 def _allow(rules: int, path: str, access: int) -> None:
@@ -172,6 +214,26 @@ def _allow(rules: int, path: str, access: int) -> None:
         _LIBC.syscall(_LANDLOCK + 1, rules, 1, struct.pack("<Qi", access, place), 0), f"a rule for {path}"
     )
     os.close(place)
+
+
+# -- seccomp -----------------------------------------------------------------------------------------
+
+
+def _refuse_calls(*rules: tuple[Iterable[_Call], int, _When]) -> None:
+    """Let calls end with an error, 0 for none, on a condition. Raises `OSError`. Source: linux/filter.h."""
+    if platform.machine() not in _MACHINES:
+        raise OSError(0, f"seccomp is not known on {platform.machine()}")
+    machine, column = _MACHINES[platform.machine()]
+    number, first = (_LOAD, 0, 0, 0), (_LOAD, 0, 0, 16)
+    program = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, machine), (_ANSWER, 0, 0, _KILL), number]
+    program += [(_AT_LEAST, 0, 1, _FIRST_X32), (_ANSWER, 0, 0, _ERROR | EPERM)]
+    for calls, error, when in rules:
+        for call in calls:
+            program += [(_EQUAL, 0, 4, call[column]), first, when, (_ANSWER, 0, 0, _ERROR | error), number]
+    program.append((_ANSWER, 0, 0, _ALLOW))
+    filter = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
+    place = ctypes.create_string_buffer(struct.pack("HP", len(program), ctypes.addressof(filter)))
+    _checked(_LIBC.prctl(_SECCOMP, _FILTER, place, 0, 0), "seccomp")
 
 
 if __name__ == "__main__":

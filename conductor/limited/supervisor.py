@@ -12,16 +12,19 @@ script or of the machine is not taken for one of the command, whatever that prin
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import re
 import select
 import signal
+import stat
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from errno import ENAMETOOLONG
 from pathlib import Path
 
 READY = """
@@ -87,7 +90,32 @@ def supervise(argument: str) -> None:
         ended = _supervised(Limits(**raw), folder, path, readable, command)
     finally:
         _end_all_below(os.getpid())
+        remove(folder)
     _write(ended)
+
+
+def remove(folder: str) -> None:
+    """Remove a folder, or a link that was put in its place: whatever its folders allow, and however deep they
+    are, which costs `shutil.rmtree` a level of recursion and a descriptor each.
+    """
+    with suppress(OSError):
+        Path(folder).unlink()
+    with suppress(OSError):
+        Path(folder).chmod(0o700)
+        name = f"{folder}/{os.urandom(8).hex()}"
+        numbers = itertools.count()
+        while entries := list(os.scandir(folder)):
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    Path(entry).unlink()
+                    continue
+                Path(entry).chmod(0o700)
+                for inner in list(os.scandir(entry)):
+                    if inner.is_dir(follow_symlinks=False):
+                        Path(inner).chmod(0o700)
+                    Path(inner).rename(f"{name}-{next(numbers)}")
+                Path(entry).rmdir()
+        Path(folder).rmdir()
 
 
 def _write(report: dict[str, object]) -> None:
@@ -98,6 +126,8 @@ def _supervised(
     limits: Limits, folder: str, path: list[str], readable: list[str], command: list[str]
 ) -> dict[str, object]:
     woken, namespaces = _signals(), _take_care()
+    # Not by what started this, which may be killed before this runs.
+    Path(folder).mkdir(mode=0o700)
     bounded = namespaces and _bounds_processes()
     isolated = [folder, readable, limits.disk, limits.files, namespaces, limits.isolated, command]
     ready, written = os.pipe()
@@ -162,22 +192,41 @@ def _supervised(
 
 def _excess(limits: Limits, folder: str, *, bounded: bool) -> str | None:
     """What the command and all below it have too much of together, or None."""
-    sizes = [size for pid in _children(os.getpid()) if (size := _memory(pid))]
+    pids = _children(os.getpid())
+    sizes = [size for pid in pids if (size := _memory(pid))]
     if not bounded and len(sizes) > limits.processes:
         return f"{limits.processes} processes"
     if sum(sizes) > limits.memory:
         return f"{limits.memory // 1024**2} MB of memory"
-    number = size = 0
-    for parent, folders, files in os.walk(folder):
-        number += len(folders) + len(files)
-        for name in files:
-            with suppress(OSError):
-                size += Path(parent, name).lstat().st_size
-        if number > limits.files:
-            return f"{limits.files} files"
-        if size > limits.disk:
-            return f"{limits.disk // 1024**2} MB in files"
-    return None
+    number, size, waiting = 0, _removed(pids), [folder]
+    while waiting and number <= limits.files:
+        try:
+            for entry in os.scandir(waiting.pop()):
+                number += 1
+                with suppress(FileNotFoundError):
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        size += entry.stat(follow_symlinks=False).st_size
+        except OSError as error:
+            if error.errno == ENAMETOOLONG:
+                return "4095 characters in a path"
+    if number > limits.files:
+        return f"{limits.files} files"
+    return f"{limits.disk // 1024**2} MB in files" if size > limits.disk else None
+
+
+def _removed(pids: list[int]) -> int:
+    """Bytes of files that have no name any more, but are open."""
+    sizes: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        with suppress(OSError):
+            for descriptor in os.scandir(f"/proc/{pid}/fd"):
+                with suppress(OSError):
+                    file = Path(descriptor).stat()
+                    if stat.S_ISREG(file.st_mode) and not file.st_nlink:
+                        sizes[file.st_dev, file.st_ino] = file.st_size
+    return sum(sizes.values())
 
 
 def _used() -> tuple[float, bool | None]:
@@ -187,8 +236,8 @@ def _used() -> tuple[float, bool | None]:
     ticks, runs = 0, None
     for pid in _children(os.getpid()):
         with suppress(OSError, ValueError, IndexError):
-            stat = Path(f"/proc/{pid}/stat").read_bytes().decode(errors="replace")
-            fields = stat.rpartition(")")[2].split()
+            line = Path(f"/proc/{pid}/stat").read_bytes().decode(errors="replace")
+            fields = line.rpartition(")")[2].split()
             ticks += sum(map(int, fields[11:15]))
             runs = bool(runs) or fields[0] in ("R", "D")
     return ticks / os.sysconf("SC_CLK_TCK"), runs
@@ -295,11 +344,11 @@ def _end_all_below(parent: int) -> None:
 def _below(parent: int, *, ended: bool = False) -> list[int]:
     """The descendants; `ended`: with children that may have ended, but for some thread of theirs."""
     children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):
-            fields = stat.read_text().rpartition(")")[2].split()
+            fields = file.read_text().rpartition(")")[2].split()
             if fields[0] != "Z" or (ended and int(fields[1]) == parent):
-                children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+                children.setdefault(int(fields[1]), []).append(int(file.parent.name))
     descendants, waiting = [], [parent]
     while waiting:
         for pid in children.get(waiting.pop(), ()):

@@ -118,7 +118,6 @@ class _Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                cwd=folder,
                 env=environment,
                 start_new_session=True,
             )

@@ -138,7 +138,7 @@ async def _ask(
     def note(item: OutgoingPrompt | Planned | HandedOver | Retried) -> None:
         notes.append(item)
         if isinstance(item, Retried):
-            record.emit(PlanningRetried, **item.model_dump(exclude={"used"}))
+            record.emit(PlanningRetried, **item.model_dump(exclude={"used", "again"}))
 
     try:
         completion = await read_stream(

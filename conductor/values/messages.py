@@ -307,7 +307,8 @@ class Thought:
 
 
 class Retried(Value):
-    """Attempt `attempt` (from 1) gave no answer, for the reason in `message`; called again after `seconds`.
+    """Attempt `attempt` (from 1) gave no answer, for the reason in `message`; called again after `seconds`,
+    or not `again`: something else stands in.
 
     `withdrawn` is how many characters of text and reasoning it had given: they no longer count. `used` is
     what a withdrawn answer that was whole had cost, None if none had come to its end.
@@ -318,6 +319,7 @@ class Retried(Value):
     seconds: float
     withdrawn: int = 0
     used: Usage | None = None
+    again: bool = True
 
 
 FinishReason = Literal["stop", "length", "refused", "tool_calls", "other"]

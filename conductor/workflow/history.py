@@ -30,16 +30,17 @@ class HistoryRow:
     current: bool
 
 
-def history(parents: Mapping[str, str | None], head: str | None) -> tuple[HistoryRow, ...]:
-    """The rows of revisions that are given oldest first, each with its parent.
+def history(
+    parents: Mapping[str, str | None], head: str | None, redo: Mapping[str, str]
+) -> tuple[HistoryRow, ...]:
+    """The rows of revisions that are given oldest first, each with its parent. `redo` has the child that an
+    undo left.
 
     A parent precedes its children; a parent that is not among the revisions counts as none.
     """
     parent_of = {id: parent if parent in parents else None for id, parent in parents.items()}
-    # Redo leads to the newest child, again and again.
-    newest = {parent: id for id, parent in parent_of.items() if parent is not None}
     current = _way(parent_of, head) if head in parent_of else set()
-    main = current | _way(newest, newest.get(head) if head else None)
+    main = current | _way(redo, redo.get(head) if head else None)
     rows: list[HistoryRow] = []
     waiting: dict[int, str] = {}
     for id in reversed(parent_of):
@@ -67,7 +68,7 @@ def history(parents: Mapping[str, str | None], head: str | None) -> tuple[Histor
     return tuple(rows)
 
 
-def _way(following: Mapping[str, str | None], start: str | None) -> set[str]:
+def _way(following: Mapping[str, str] | Mapping[str, str | None], start: str | None) -> set[str]:
     way: set[str] = set()
     while start is not None:
         way.add(start)

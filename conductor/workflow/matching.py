@@ -22,6 +22,9 @@ _READ = 4_000
 
 _WORD = re.compile(r"\w+|[-+*/^=<>%]")
 
+_OF_ANY_STEP = frozenset("a an and as at by for from in is it its of on or the this to with".split())
+"""Words that any two instructions have in common."""
+
 # Points, in thousandths so that sums are exact. Less than `_LEAST` is another step.
 _WORDS = 60_000
 _SAME_INSTRUCTION = 20_000
@@ -61,10 +64,12 @@ def matching(old: Workflow, new: Workflow) -> Matching:
     if not left_old or not left_new:
         return sure
     old_words, new_words = (list(map(_words, workflow.steps)) for workflow in (old, new))
+    shared = {(i, j): _shared(old_words[i], new_words[j]) for i in left_old for j in left_new}
+    # Place, worker and neighbours make no step of one with another instruction, unless it was edited there.
     alike = {
-        (i, j): _likeness(old, new, i, j) + _shared(old_words[i], new_words[j])
-        for i in left_old
-        for j in left_new
+        (i, j): _likeness(old, new, i, j) + words
+        for (i, j), words in shared.items()
+        if words or _same_lineage(old, new, i, j)
     }
     likely = sure | _likest_pairs(alike)
     alone = _alone(likely, len(old), len(new))
@@ -95,7 +100,8 @@ def _only(workflow: Workflow) -> dict[str, int]:
 
 
 def _words(step: Step) -> frozenset[str]:
-    return frozenset(_WORD.findall(step.instruction[:_READ].lower()))
+    words = frozenset(_WORD.findall(step.instruction[:_READ].lower()))
+    return words - _OF_ANY_STEP or words
 
 
 def _shared(one: frozenset[str], other: frozenset[str]) -> int:
@@ -109,10 +115,14 @@ def _likeness(old: Workflow, new: Workflow, i: int, j: int) -> int:
     same_worker = _SAME_WORKER * (one.worker == other.worker)
     if one.instruction != other.instruction:
         return same_worker + _place(i, len(old), j, len(new))
-    # Positions alone add nothing to what `_place` counts.
-    numbered = one.lineage is not None or other.lineage is not None
-    same_lineage = _LINEAGE * (numbered and old.lineage[i] == new.lineage[j])
+    same_lineage = _LINEAGE * _same_lineage(old, new, i, j)
     return same_worker + _SAME_INSTRUCTION + same_lineage + _place(i, len(old), j, len(new))
+
+
+def _same_lineage(old: Workflow, new: Workflow, i: int, j: int) -> bool:
+    """Whether edits made one step of the other; positions alone show nothing."""
+    numbered = old.steps[i].lineage is not None or new.steps[j].lineage is not None
+    return numbered and old.lineage[i] == new.lineage[j]
 
 
 def _place(i: int, old_steps: int, j: int, new_steps: int) -> int:

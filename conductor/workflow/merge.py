@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
@@ -18,10 +18,11 @@ T = TypeVar("T")
 
 Kind = Literal[
     "worker", "instruction", "sampling", "prompt_style", "pin", "sees_previous", "sees_files", "gate",
-    "on_failure",
+    "on_failure", "fallback",
     "they_removed", "you_removed", "they_removed_read", "you_removed_read", "order", "final", "steps",
 ]  # fmt: skip
-"""Why two edits conflict: both changed this of a step; one changed, or let another step read, what the other
+"""Why two edits conflict: both changed this of a step; one gave a step to the worker that the other made its
+fallback; one changed, or let another step read, what the other
 removed; both moved steps, or one moved what the other lets read; both changed which step is the last, whose
 response is the answer; together they leave no step or too many.
 """
@@ -112,6 +113,8 @@ class _Merge:
         for at, node in enumerate(self.base.order):
             if node in self.mine.place and node in self.theirs.place:
                 yield from (Clash(field, at) for field in _FIELDS if self._both_changed(node, field))
+                if (rule := self._field(node, "on_failure")) and rule.fallback == self._field(node, "worker"):
+                    yield Clash("fallback", at)
             elif node in self.mine.place and self._changed(self.mine, node):
                 yield Clash("they_removed", at)
             elif node in self.theirs.place and self._changed(self.theirs, node):
@@ -200,15 +203,12 @@ class _Merge:
     def _step(self, node: _Node) -> Step:
         if node[0] != "base":
             return self._home(node).step(node)
-        before, mine, theirs = (side.step(node) for side in self.sides)
-        fields: dict[str, object] = {
-            name: getattr(theirs if getattr(mine, name) == getattr(before, name) else mine, name)
-            for name in _FIELDS
-        }
-        merged = before.model_copy(update=fields)
-        rule = merged.on_failure
-        # One edit may have given the step to what the other made its fallback.
-        return merged.model_copy(update={"on_failure": rule and rule.of_worker(merged.worker)})
+        return self.base.step(node).model_copy(update={name: self._field(node, name) for name in _FIELDS})
+
+    def _field(self, node: _Node, name: Kind) -> Any:
+        """What an edit made it; where both edits changed it, either."""
+        before, mine, theirs = (getattr(side.step(node), name) for side in self.sides)
+        return theirs if mine == before else mine
 
     def _home(self, node: _Node) -> _Side:
         return self.mine if node[0] == "mine" else self.theirs

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self
+from zlib import crc32
 
 from pydantic import Field
 
@@ -64,6 +65,12 @@ class Step(Value):
     @property
     def _deciding(self) -> tuple[object, ...]:
         return tuple([value for name, value in self.__dict__.items() if name != "lineage"])
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """The names of those that a run may call for it: its worker, then its fallback."""
+        fallback = None if self.on_failure is None else self.on_failure.fallback
+        return (self.worker,) if fallback is None else (self.worker, fallback)
 
     @property
     def unguarded(self) -> Step:
@@ -128,11 +135,14 @@ class Workflow(Value):
 
     def ancestors(self, step: int) -> frozenset[int]:
         """Steps whose work reaches `step`, directly or through others."""
-        reached = set(self.steps[step].access)
-        for earlier in reversed(range(step)):
-            if earlier in reached:
-                reached.update(self.steps[earlier].access)
-        return frozenset(reached)
+        return self._ancestors[step]
+
+    @cached_property
+    def _ancestors(self) -> Sequence[frozenset[int]]:
+        reached: list[frozenset[int]] = []
+        for step in self.steps:
+            reached.append(frozenset(step.access).union(*(reached[read] for read in step.access)))
+        return reached
 
     def descendants(self, step: int) -> frozenset[int]:
         """Steps that `step`'s work reaches, directly or through others."""
@@ -168,28 +178,20 @@ class Workflow(Value):
 
     def workers(self) -> tuple[str, ...]:
         """Names of the workers that a run may call, also as fallbacks, in order of first use."""
-        rules = ((step.worker, step.on_failure) for step in self.steps)
-        named = (name for worker, rule in rules for name in (worker, None if rule is None else rule.fallback))
-        return tuple(dict.fromkeys(name for name in named if name is not None))
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.workers))
 
     def check_workers(self, names: Collection[str]) -> None:
         """Raise `WorkflowError` for the first step whose worker or fallback is not in `names`."""
         for i, step in enumerate(self.steps):
-            if step.worker not in names:
-                raise WorkflowError(
-                    f"Step {i + 1} names the worker {step.worker!r}, which the pool does not have; "
-                    f"choose one of: {', '.join(names)}.",
-                    step=i,
-                )
-            fallback = None if step.on_failure is None else step.on_failure.fallback
-            if fallback is not None and fallback not in names:
-                raise WorkflowError(
-                    f"Step {i + 1} has the fallback {fallback!r}, which the pool does not have; "
-                    f"choose one of: {', '.join(names)}.",
-                    step=i,
-                )
+            for role, name in zip(("names the worker", "has the fallback"), step.workers, strict=False):
+                if name not in names:
+                    raise WorkflowError(
+                        f"Step {i + 1} {role} {name!r}, which the pool does not have; "
+                        f"choose one of: {', '.join(names)}.",
+                        step=i,
+                    )
 
-    @property
+    @cached_property
     def lineage(self) -> tuple[int, ...]:
         """Each step's number among those that the workflow was edited from."""
         return tuple(at if step.lineage is None else step.lineage for at, step in enumerate(self.steps))
@@ -234,7 +236,7 @@ class Workflow(Value):
                 rule = rule.model_copy(update={"fallback": instead.get(rule.fallback, rule.fallback)})
             return step.model_copy(update={"worker": worker, "on_failure": rule and rule.of_worker(worker)})
 
-        return Workflow.of(moved(step) for step in self.steps)
+        return Workflow.of(map(moved, self._numbered))
 
     def with_instruction(self, step: int, instruction: str) -> Workflow:
         return self._replace(step, instruction=instruction)
@@ -277,17 +279,30 @@ class Workflow(Value):
                 f"A step cannot be inserted at place {place + 1} of a workflow with {len(self.steps)} steps."
             )
         order: list[int | None] = [*range(place), None, *range(place, len(self.steps))]
-        return self._reordered(order, new=step)
+        return self._reordered(order, new=step.model_copy(update={"lineage": self._new_number(step)}))
+
+    def _new_number(self, step: Step) -> int:
+        """A number that no step has, nor a removed one with another instruction."""
+        number = MAX_STEPS + crc32(step.instruction.encode())
+        while number in self.lineage:
+            number += 1
+        return number
 
     def remove_step(self, step: int) -> Workflow:
         """Remove `step` and every access to it; later steps are renumbered.
 
         Raises `WorkflowError` for the only step.
         """
-        self._check_place(step)
         if len(self.steps) == 1:
+            self._check_place(step)
             raise WorkflowError("The only step cannot be removed; a workflow needs one step.", step=step)
-        return self._reordered([i for i in range(len(self.steps)) if i != step])
+        return self.remove_steps((step,))
+
+    def remove_steps(self, gone: Collection[int]) -> Workflow:
+        """Remove these steps, not all, and every access to them; later steps are renumbered."""
+        for step in gone:
+            self._check_place(step)
+        return self._reordered([i for i in range(len(self.steps)) if i not in gone])
 
     def move_step(self, step: int, to: int) -> Workflow:
         """Move `step` to position `to`; access follows the steps that were meant.
@@ -311,23 +326,30 @@ class Workflow(Value):
 
     def _replace(self, step: int, **fields: object) -> Workflow:
         self._check_place(step)
-        changed = self.steps[step].model_copy(update=fields)
-        return Workflow.of((*self.steps[:step], changed, *self.steps[step + 1 :]))
+        steps = list(self._numbered)
+        steps[step] = steps[step].model_copy(update=fields)
+        return Workflow.of(steps)
+
+    @cached_property
+    def _numbered(self) -> Sequence[Step]:
+        """The steps with their numbers, by which they are known after an edit of any field."""
+        return [
+            step if step.lineage is not None else step.model_copy(update={"lineage": at})
+            for at, step in enumerate(self.steps)
+        ]
 
     def _reordered(self, order: Sequence[int | None], new: Step | None = None) -> Workflow:
         """The steps in the given order of old positions (None: the step `new`), access renumbered."""
         place = {old: at for at, old in enumerate(order) if old is not None}
-        lineage = self.lineage
 
         def moved(old: int | None) -> Step:
-            step = new if old is None else self.steps[old]
+            step = new if old is None else self._numbered[old]
             assert step is not None, "an order without a new step has old positions only"
             for read in step.access:
                 if not 0 <= read < len(self.steps):
                     raise WorkflowError(f"Access to step {read + 1}, which this workflow does not have.")
             access = tuple(sorted(place[read] for read in step.access if read in place))
-            number = max(lineage) + 1 if old is None else lineage[old]
-            return step.model_copy(update={"access": access, "lineage": number})
+            return step if access == step.access else step.model_copy(update={"access": access})
 
         return Workflow.of(map(moved, order))
 

@@ -78,6 +78,7 @@ def _revision(
         "plan": None,
         "created_at": now,
         "looks_back": looks_back,
+        "redo": None,
     }
     connection.execute(REVISIONS.insert(), row)
     return row["id"], looks_back

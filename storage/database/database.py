@@ -5,11 +5,13 @@ Everything that differs between SQLite and PostgreSQL is here. Knows no table.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from stat import S_IMODE
 from threading import Lock
 from typing import Any, Literal
 
@@ -30,6 +32,9 @@ from storage.database.compiled_statement import by_driver
 from storage.database.error_messages import explanation
 from storage.database.store_file import StoreFile
 from storage.database.write_ahead_log import WriteAheadLog
+
+DEFAULT_PATH = Path("data/conductor.db")
+"""The SQLite file where no other store is named; its folder is this program's own."""
 
 PATIENCE_SECONDS = 10.0
 """How long a write waits: for a lock that another program holds, and for a server that was there before."""
@@ -154,7 +159,9 @@ class Database:
         return create_engine(self._url, pool_size=connections, max_overflow=0, hide_parameters=True, **own)
 
     def create_folder(self) -> None:
-        """Make the folder of a SQLite file, and the file its owner's alone. Raises `StorageError`."""
+        """Make the folder of a SQLite file, and the file its owner's alone, with its copies and the folder
+        `data`, which holds what a store leads to. Raises `StorageError`.
+        """
         if self.path is None:
             return
         try:
@@ -170,9 +177,13 @@ class Database:
             if not self.path.exists():
                 # One that is there is not opened: its end would take SQLite's locks off it.
                 self.path.touch(mode=0o600)
-            for file in (self.path, *(Path(f"{self.path.resolve()}{ending}") for ending in ("-wal", "-shm"))):
-                if file.exists() and (mode := file.stat().st_mode) & 0o077:
-                    file.chmod(mode & 0o700)
+            own = tuple(f"{self.path.name}{ending}" for ending in ("-wal", "-shm", ".version-"))
+            beside = (each for each in self.path.parent.iterdir() if each.name.startswith(own))
+            # Another folder may be shared.
+            folder = [self.path.parent] if self.path == DEFAULT_PATH else []
+            for place in (*folder, self.path, *beside):
+                if (mode := S_IMODE(place.stat().st_mode)) & 0o077:
+                    place.chmod(mode & 0o700)
             self._file = StoreFile(self.path)
 
     def _note_log(self, _connection: object, _record: object) -> None:
@@ -231,6 +242,7 @@ class Database:
         with self.transaction(to="read") as connection:
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600))
             try:
                 with closing(sqlite3.connect(target)) as copy:
                     source.backup(copy)

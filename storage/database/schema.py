@@ -179,11 +179,12 @@ PLANS = _table(
 )
 
 # Topology and steps are stored beside the workflow, so that a list of sessions reads no workflow.
+# `redo` is the child that an undo left last for this one.
 REVISIONS = _table(
     "revisions",
     key="id",
     required="session number origin note created_at workflow topology steps",
-    optional="parent plan looks_back author",
+    optional="parent plan looks_back author redo",
     unique="session number",
     workflow=Stored(WORKFLOW),
 )

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from conductor.engine.known_outputs import EarlierRun
 from conductor.errors import SessionBusy, StorageError
 from conductor.planner.corrections import Correction, JudgedPlan, Revised
-from conductor.runs.events import Event, RunFinished
+from conductor.runs.events import Event, RunFinished, StepFinished
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
 from storage.api_token import Spent, Token, TokenLimits, new_secret
@@ -80,6 +80,7 @@ class Revisions(Part):
     head = cached(revisions.head)
     planned = cached(revisions.planned)
     neighbours = cached(revisions.neighbours)
+    redo_targets = cached(revisions.redo_targets)
     undo = dated(revisions.undo)
     redo = dated(revisions.redo)
 
@@ -352,8 +353,9 @@ class Runs(_Owned):
         `NotKeptYet`: before the run's next event, and by `start`, `mark_interrupted` and `close`. This
         process lives, so no other may end its run.
         """
-        # A caller waits for the end of a run; its other events are written in the background.
-        return self._transactions.writer.append(event, urgent=isinstance(event, RunFinished))
+        # The run's next call may wait for an output, and a caller for its end.
+        urgent = isinstance(event, StepFinished | RunFinished)
+        return self._transactions.writer.append(event, urgent=urgent)
 
     def pack(self, run: str) -> None:
         """Store the pieces of texts of a run that is over in fewer rows, in the background.

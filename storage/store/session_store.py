@@ -7,14 +7,14 @@ raises `StorageError`, also for an unknown id and for a closed store, and no oth
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from conductor.errors import StorageError
-from storage.database.database import Database, sqlite_file
+from conductor.own_settings import setting
+from storage.database.database import DEFAULT_PATH, Database, sqlite_file
 from storage.migrations import bring_up_to_date
 from storage.store.housekeeping import Housekeeping
 from storage.store.parts import (
@@ -39,7 +39,7 @@ from storage.store.writer import Clock
 
 def default_url() -> str:
     """`CONDUCTOR_DATABASE_URL`, else a SQLite file under `data/` of the current folder."""
-    return os.environ.get("CONDUCTOR_DATABASE_URL") or "sqlite:///data/conductor.db"
+    return setting("CONDUCTOR_DATABASE_URL") or f"sqlite:///{DEFAULT_PATH}"
 
 
 def data_folder(url: str) -> Path:
@@ -48,7 +48,7 @@ def data_folder(url: str) -> Path:
     Raises `StorageError` where the URL is none.
     """
     file = sqlite_file(url)
-    return Path("data") if file is None else file.parent
+    return DEFAULT_PATH.parent if file is None else file.parent
 
 
 class SessionStore:

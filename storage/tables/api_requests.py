@@ -182,10 +182,16 @@ def continue_session(connection: Connection, now: float, request: RunRequest, *,
     )
 
 
-def is_open_to(connection: Connection, session: str, *, token: str) -> bool:
-    """Whether a request with the token of that id may read the session: no other token began it."""
+def is_open_to(connection: Connection, session: str, *, token: str, whole: bool = True) -> bool:
+    """Whether a request with the token of that id may read the session: no other token began it.
+
+    A token for some workers reads as a `whole` only what it began: others may name any worker.
+    """
     begun_with = connection.scalar(select(API_REQUESTS.c.token).where(API_REQUESTS.c.session == session))
-    return begun_with in (None, token)
+    if begun_with is not None or not whole:
+        return begun_with in (None, token)
+    limits = connection.scalar(select(API_TOKENS.c.limits).where(API_TOKENS.c.id == token))
+    return limits is None or limits.workers is None
 
 
 def keep_response(connection: Connection, session: str, response: str) -> None:

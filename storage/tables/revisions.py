@@ -1,13 +1,13 @@
 """Revisions as rows, and the head that moves among a session's revisions.
 
 A session's revisions form a tree: an edit hangs a child under the head and becomes the head. Undo
-moves the head to its parent, redo to its newest child, so nothing that was undone is ever lost. An edit that
-is kept as a branch hangs under what was edited, and leaves the head where it is.
+moves the head to its parent, redo to the child that was left last, so nothing that was undone is ever lost.
+An edit that is kept as a branch hangs under what was edited, and leaves the head where it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from sqlalchemy import Connection, RowMapping, case, or_, select
@@ -239,14 +239,19 @@ def head(connection: Connection, session: str) -> Revision | None:
 
 
 def neighbours(connection: Connection, session: str) -> tuple[Revision | None, Revision | None]:
-    """Where `undo` and `redo` lead, or None."""
+    """Where `undo` and `redo` lead, or None: a redo goes where an undo came from, to no other branch."""
     current = head(connection, session)
     if current is None:
         return None, None
     parent = None if current.parent is None else find(connection, current.parent)
-    children = _REVISION.where(REVISIONS.c.parent == current.id).order_by(REVISIONS.c.number.desc())
-    newest = connection.execute(children.limit(1)).mappings().all()
-    return parent, next(iter(_read(connection, newest)), None)
+    left = connection.scalar(select(REVISIONS.c.redo).where(REVISIONS.c.id == current.id))
+    return parent, None if left is None else find(connection, left)
+
+
+def redo_targets(connection: Connection, session: str) -> Mapping[str, str]:
+    """Where `redo` leads from each of the session's revisions from which it leads anywhere, by id."""
+    query = select(REVISIONS.c.id, REVISIONS.c.redo).where(REVISIONS.c.session == session)
+    return {row.id: row.redo for row in connection.execute(query.where(REVISIONS.c.redo.is_not(None)))}
 
 
 def undo(connection: Connection, now: float, session: str, *, expected: str | None = None) -> Revision | None:
@@ -256,11 +261,16 @@ def undo(connection: Connection, now: float, session: str, *, expected: str | No
     """
     missed = "nothing was undone. Look at the new state and undo again."
     _expected_head(connection, session, expected, missed)
-    return _move_head(connection, now, session, to=neighbours(connection, session)[0])
+    left, parent = head(connection, session), neighbours(connection, session)[0]
+    if left is not None and parent is not None:
+        connection.execute(REVISIONS.update().where(REVISIONS.c.id == parent.id).values(redo=left.id))
+    return _move_head(connection, now, session, to=parent)
 
 
 def redo(connection: Connection, now: float, session: str, *, expected: str | None = None) -> Revision | None:
-    """Move the head to its newest child; None, and no change, where it has none. `expected` as in `undo`."""
+    """Move the head to what was undone last from there; None, and no change, where nothing was. `expected` as
+    in `undo`.
+    """
     missed = "nothing was redone. Look at the new state and redo again."
     _expected_head(connection, session, expected, missed)
     return _move_head(connection, now, session, to=neighbours(connection, session)[1])

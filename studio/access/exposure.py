@@ -5,10 +5,10 @@ Read once from the environment when a server starts. Knows settings; knows no re
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from conductor.errors import ServeError
+from conductor.own_settings import setting
 from conductor.workers.keys.secret import own_setting
 from studio.access.origin_check import HOSTS, configured_hosts, is_loopback
 from studio.access.password import SETTING, Password
@@ -71,7 +71,7 @@ def configured_access(*listening: str | None) -> Access:
     access = Access(
         hosts=configured_hosts(*listening),
         password=None if text is None else Password(text),
-        api_open=os.environ.get(OPEN) == "1",
+        api_open=setting(OPEN) == "1",
     )
     reached = access.hosts or access.password is not None or any(map(reaches_beyond, listening))
     if access.api_open and reached:

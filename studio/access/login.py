@@ -93,7 +93,7 @@ class Login:
 
     def _is_for_everybody(self, path: str) -> bool:
         # The metrics have the API's own authentication.
-        return path in (PATH, LIVE, READY, METRICS, self._health) or path.startswith(f"{PATH}/")
+        return path in (LIVE, READY, METRICS, self._health) or path.startswith(f"{PATH}/")
 
     def _is_local(self, scope: Scope) -> bool:
         """Whether both ends of the connection are on this machine, and the request names one of its hosts."""

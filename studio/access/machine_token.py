@@ -11,10 +11,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from conductor.errors import ServeError
+from conductor.errors import PoolError, ServeError
+from conductor.workers.keys.own_file import own_text
+from storage import data_folder, default_url
 from storage.api_token import new_secret, read_token
 
 NAME = "api-token"
+_KIND = "a token"
 
 
 @dataclass(frozen=True)
@@ -24,27 +27,35 @@ class MachineToken:
     path: Path
 
     @classmethod
+    def configured(cls) -> MachineToken:
+        """That beside the configured store. Raises `StorageError` where the store's URL is none."""
+        return cls.below(data_folder(default_url()))
+
+    @classmethod
     def below(cls, folder: Path) -> MachineToken:
         return cls((folder / NAME).resolve())
 
     def read(self) -> str | None:
-        """The token's text; None without such a file, or a token in it."""
+        """The token's text; None without such a file that is this user's alone, or a token in it."""
         try:
-            text = self.path.read_text(encoding="ascii").strip()
-        except (OSError, ValueError):
+            text = own_text(self.path, kind=_KIND).strip()
+        except PoolError:
             return None
         return None if read_token(text) is None else text
 
     def create(self) -> None:
         """Write the file, with mode 0600, unless there is one; of two processes at once, one file stays.
 
-        Raises `ServeError` where it cannot be written.
+        Raises `ServeError` where it cannot be written, or is not this user's alone.
         """
-        if self.path.exists():
-            return
         try:
+            if self.path.exists():
+                own_text(self.path, kind=_KIND)
+                return
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._write(new_secret().text)
+        except PoolError as error:
+            raise ServeError(str(error)) from error
         except OSError as error:
             raise ServeError(
                 f"The token of this machine cannot be written to {self.path}: {error.strerror}. Make one for "

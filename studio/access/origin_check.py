@@ -6,7 +6,6 @@ open. Knows headers and ASGI; knows no token, no password and no Streamlit.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -16,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from conductor.own_settings import setting
 from studio.access.errors import ApiError
 
 HOSTS = "CONDUCTOR_API_HOSTS"
@@ -27,7 +27,7 @@ _PORTS = {"http": 80, "https": 443}
 
 def configured_hosts(*listening: str | None) -> frozenset[str]:
     """The names, in lower case, in `CONDUCTOR_API_HOSTS` and among the addresses that are listened at."""
-    named = [*os.environ.get(HOSTS, "").split(","), *filter(None, listening)]
+    named = [*(setting(HOSTS) or "").split(","), *filter(None, listening)]
     names = {name.strip().strip("[]").lower().rstrip(".") for name in named}
     return frozenset(name for name in names if name and name != "localhost" and address_in(name) is None)
 

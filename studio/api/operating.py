@@ -69,12 +69,16 @@ def operating_routes(
     return [Route(LIVE, live), Route(READY, ready), Route(METRICS, scrape)]
 
 
-async def _admit(http: Request, auth: TokenAuthenticator) -> None:
-    """Raises `ApiError` for who may not read the metrics."""
+async def bearer_and_client(http: Request) -> tuple[str | None, str | None]:
+    """The bearer token and the address that a request came with."""
     credentials = await _BEARER(http)
     bearer = None if credentials is None else credentials.credentials
-    client = None if http.client is None else http.client.host
-    principal = await auth.authenticate(bearer, client)
+    return bearer, None if http.client is None else http.client.host
+
+
+async def _admit(http: Request, auth: TokenAuthenticator) -> None:
+    """Raises `ApiError` for who may not read the metrics."""
+    principal = await auth.authenticate(*await bearer_and_client(http))
     if principal.workers is not None:
         message = "This token is for some workers only, and the metrics name all; use one without that limit."
         raise ApiError(message, status=403, code="metrics_not_allowed")

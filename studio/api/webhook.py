@@ -15,7 +15,6 @@ import hashlib
 import hmac
 import json
 import logging
-import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from typing import Any
 import httpx
 
 from conductor.errors import PoolError, ServeError
+from conductor.own_settings import setting
 from conductor.workers.endpoint.transport.route import client_options
 from conductor.workers.keys.secret import own_setting
 
@@ -71,7 +71,7 @@ class Receiver:
 
 def configured_receiver() -> Receiver | None:
     """The receiver in the settings, or None. Raises `ServeError` if they cannot be used."""
-    address, secret = os.environ.get(ADDRESS, "").strip() or None, own_setting(SECRET)
+    address, secret = setting(ADDRESS) or None, own_setting(SECRET)
     if address is None and secret is None:
         return None
     if address is None or secret is None:

@@ -18,8 +18,8 @@ import conductor
 from conductor.errors import DataError
 from conductor.learning.demonstration.run_folder import RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
+from conductor.own_settings import passed_environment
 from conductor.planner.corrections import Row
-from conductor.workers.child_environment import passed_environment
 from studio.learning.training_run import TRAINED
 
 LOG, CORRECTIONS = "training.log", "corrections.jsonl"

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from fastapi.security import HTTPBearer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from starlette.requests import Request
@@ -23,13 +22,12 @@ from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.errors import ApiError
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.backend import Backend
+from studio.api.operating import bearer_and_client
 from studio.api.stored.visible import visible_session
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Call = Context[Any, Any]
-
-BEARER = HTTPBearer(auto_error=False)
 
 
 @dataclass(frozen=True)
@@ -56,15 +54,6 @@ class Callers:
         if not isinstance(http, Request):
             raise ApiError("This call came without a request, so no token admits it.", status=401)
         return await self.auth.authenticate(*await bearer_and_client(http))
-
-
-async def bearer_and_client(http: Request) -> tuple[str | None, str | None]:
-    """The bearer token and the address that a request came with."""
-    credentials = await BEARER(http)
-    return (
-        None if credentials is None else credentials.credentials,
-        None if http.client is None else http.client.host,
-    )
 
 
 def open_session(store: SessionStore, id: str, *, principal: Principal) -> Session:

@@ -19,9 +19,10 @@ from conductor.errors import ConductorError
 from studio.access.auth import TokenAuthenticator
 from studio.access.origin_check import OwnOrigin, configured_hosts
 from studio.api.error_answers import error_answer
+from studio.api.operating import bearer_and_client
 from studio.api.requests.body import read_json
 from studio.api.serving.server import RunsServer, listen, url_of
-from studio.mcp.callers import Callers, bearer_and_client
+from studio.mcp.callers import Callers
 from studio.mcp.tool_server import mcp_server
 
 PATH = "/mcp"

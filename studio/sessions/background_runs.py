@@ -32,7 +32,10 @@ _WORTH_PACKING = 50
 """Pieces of texts from which on a run is stored in less room after its end."""
 
 MOST_AT_RISK = 0.025
-"""Seconds after which an output that is not durable yet holds its run's next call."""
+"""Seconds since a call began after which its output, while it is not durable, holds its run's next call.
+
+A call that took longer holds it at once: of such calls a kill takes along the last of a chain at most.
+"""
 
 _BROKE = "The program failed while it followed the run; its log has the error."
 
@@ -93,7 +96,7 @@ class LiveRun(LiveState):
         self._journal = journal
         self._start_write = start_write
         self._clock = clock
-        self._at_risk: deque[tuple[float, Future[None]]] = deque()
+        self._at_risk: list[tuple[float, Future[None]]] = []
 
     @property
     def round(self) -> int:
@@ -116,7 +119,7 @@ class LiveRun(LiveState):
                 if not writes or write is not writes[-1]:
                     writes.append(write)
                 if isinstance(event, StepFinished):
-                    self._at_risk.append((event.at, write))
+                    self._at_risk.append((event.at - event.output.seconds, write))
                 self._pieces += isinstance(event, TextPiece)
                 if isinstance(event, RunFinished):
                     self._ended = True
@@ -127,20 +130,20 @@ class LiveRun(LiveState):
                 yield event
 
     async def _gate(self) -> None:
-        """Wait while the oldest output that is not durable yet is older than `MOST_AT_RISK`.
+        """Wait while an output is not durable whose call began more than `MOST_AT_RISK` ago.
 
         An output that the store did not take is no longer waited for: the run continues.
         """
-        at_risk = self._at_risk
-        while at_risk:
-            ended_at, write = at_risk[0]
-            if write.done():
-                at_risk.popleft()
-            elif self._clock() - ended_at <= MOST_AT_RISK:
-                return
-            else:
+        # The reader appends the event of an output in the loop's next turn.
+        await asyncio.sleep(0)
+        while late := self._late():
+            for write in late:
                 with suppress(Exception):
                     await asyncio.wrap_future(write)
+
+    def _late(self) -> list[Future[None]]:
+        self._at_risk = [(began, write) for began, write in self._at_risk if not write.done()]
+        return [write for began, write in self._at_risk if self._clock() - began > MOST_AT_RISK]
 
     def _stop_unless_begun(self, loop: asyncio.AbstractEventLoop, start_write: Future[None]) -> None:
         if start_write.exception() is not None:

@@ -6,9 +6,9 @@ Knows the setting and the calendar; the store removes the sessions.
 from __future__ import annotations
 
 import logging
-import os
 
 from conductor.errors import StorageError
+from conductor.own_settings import setting
 from storage.store import SessionStore
 
 VARIABLE = "CONDUCTOR_RETENTION_DAYS"
@@ -25,7 +25,7 @@ def retention_days() -> int | None:
 
     Raises `StorageError` where the variable is not a number of days.
     """
-    text = os.environ.get(VARIABLE, "").strip()
+    text = setting(VARIABLE)
     if not text:
         return DEFAULT_DAYS
     if not (text.isascii() and text.isdecimal() and len(text) <= 6):

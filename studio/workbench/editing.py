@@ -182,5 +182,5 @@ class Editing:
                 f"The file's workflow needs {named(unknown)}, which this pool does not have. Add what is "
                 "missing to the pool, or write names of this pool's into the file: "
                 f"{named(self._bench.pool.names)}.",
-                step=next(at for at, step in enumerate(workflow.steps) if step.worker == unknown[0]),
+                step=next(at for at, step in enumerate(workflow.steps) if unknown[0] in step.workers),
             )

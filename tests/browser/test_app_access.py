@@ -91,6 +91,13 @@ def test_the_app_below_a_path_has_the_same_policy(tmp_path: Path) -> None:
             assert status_of(server, path, Host="evil.com", Origin="http://evil.com") == 403
 
 
+@pytest.mark.parametrize("below", ["v1", "/v1/studio/"])
+def test_an_app_below_the_path_that_needs_no_login_does_not_start(tmp_path: Path, below: str) -> None:
+    settings = {"CONDUCTOR_PASSWORD": PASSWORD, "STREAMLIT_SERVER_BASE_URL_PATH": below}
+    with pytest.raises(AssertionError, match="The app cannot be below /v1, which needs no login"):
+        AppServer(tmp_path, settings=settings).start()
+
+
 @pytest.mark.browser
 def test_another_tab_does_nothing_after_a_log_out(visit, browser, complaints, chromium, tmp_path) -> None:
     settings = {"CONDUCTOR_PASSWORD": PASSWORD, "STREAMLIT_SERVER_BASE_URL_PATH": "studio"}

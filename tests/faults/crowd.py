@@ -93,16 +93,16 @@ def work(say: Say, url: str, runs: int, seed: int) -> None:
 class Losses:
     """What kills took along, of `ended` outputs; times are in seconds.
 
-    `oldest` is the age of the oldest lost output at the kill, `risked` that at the last call of its run;
-    `most` is how many outputs one run lost.
+    `oldest` is the age of the oldest lost output at each kill, `most` how many outputs one run lost,
+    `overtaken` how many lost outputs were followed by a call of their run: that call was made too early.
     """
 
     kills: int = 0
     ended: int = 0
     lost: int = 0
     oldest: list[float] = field(default_factory=list)
-    risked: float = 0.0
     most: int = 0
+    overtaken: int = 0
 
     def count(self, url: str, printed: Sequence[dict[str, Any]]) -> None:
         """Add what a process that was killed had `printed` to what the store has of it."""
@@ -120,8 +120,7 @@ class Losses:
         self.lost += len(lost)
         self.oldest.append(max((last - line["ended"] for line in lost), default=0.0))
         self.most = max([self.most, *Counter(line["run"] for line in lost).values()])
-        risks = [max(calls[line["run"]], default=0.0) - line["ended"] for line in lost]
-        self.risked = max([self.risked, *risks])
+        self.overtaken += sum(max(calls[line["run"]], default=0.0) > line["ended"] for line in lost)
 
 
 def losses(url: str, *, runs: int, kills: int, seed: int) -> Losses:

@@ -1,15 +1,17 @@
-"""What another server sends without an end is broken off, within the worker's time and some memory."""
+"""What another server sends packed or without an end is broken off, within the worker's time and memory."""
 
 from __future__ import annotations
 
 import asyncio
+import gzip
 import tracemalloc
+import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 from chat_cases import ask, client, endpoint, lines_of
-from raw_endpoint import DONE, Conversation, chunk, head, raw_endpoint
+from raw_endpoint import DONE, Conversation, chunk, head, raw_endpoint, replies
 
 from conductor.errors import WorkerError
 from conductor.workers.endpoint.embeddings import EmbeddingClient
@@ -58,6 +60,17 @@ ENDLESS = {
 WHOLE = {
     "deltas after the last": (EVENTS + ANSWER, chunk(content="")),
     "events after the end": (EVENTS + ANSWER + DONE, b"data: more\n\n"),
+}
+
+
+PACKED = {
+    "gzip": gzip.compress(bytes(3 * BYTES)),
+    "deflate": zlib.compress(bytes(3 * BYTES)),
+    "gzip, gzip": gzip.compress(gzip.compress(bytes(3 * BYTES))),
+    "identity, GZip": gzip.compress(bytes(3 * BYTES)),
+    "br": b"x" * 1000,
+    "zstd": b"x" * 1000,
+    "unknown": b"x" * 1000,
 }
 
 
@@ -111,6 +124,24 @@ async def test_what_has_no_end_is_broken_off_with_a_reason(
         with little_memory():
             line = await asyncio.wait_for(call(base_url), 60)
     assert line.startswith("error: alpha: 127.0.0.1:")
+
+
+@pytest.mark.parametrize("call", [chat, models, vectors])
+@pytest.mark.parametrize("status", ["200 OK", "500 No"])
+@pytest.mark.parametrize("encoding", PACKED)
+async def test_what_is_packed_is_not_unpacked(
+    encoding: str, status: str, call: Callable[[str], Awaitable[str]]
+) -> None:
+    answer = replies(
+        PACKED[encoding],
+        content_type="application/json",
+        status=status,
+        more=f"Content-Encoding: {encoding}\r\n",
+    )
+    async with raw_endpoint(answer) as base_url:
+        with little_memory():
+            line = await asyncio.wait_for(call(base_url), 60)
+    assert f"compressed ({encoding.lower()})" in line
 
 
 @pytest.mark.parametrize("what", WHOLE)

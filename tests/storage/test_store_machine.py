@@ -50,6 +50,7 @@ class _Session:
     state: str = "new"
     runs: list[str] = field(default_factory=list)
     outputs: set[tuple[str, str]] = field(default_factory=set)
+    undone: dict[str | None, str | None] = field(default_factory=dict)
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -99,15 +100,14 @@ class StoreMachine(RuleBasedStateMachine):
         """Undo or redo, which neighbours foretells."""
         expected = self.sessions[session]
         parents = [parent for id, parent, _ in expected.revisions if id == expected.head]
-        children = [id for id, parent, _ in expected.revisions if parent == expected.head]
-        target = (parents or [None])[0] if back else (children or [None])[-1]
-        if expected.head is None:
-            target = None
+        target = (parents or [None])[0] if back else expected.undone.get(expected.head)
         foretold = self.store.revisions.neighbours(session)[0 if back else 1]
         moved = self.store.revisions.undo(session) if back else self.store.revisions.redo(session)
         assert moved == foretold
         assert (moved and moved.id) == target
         if target:
+            if back:
+                expected.undone[target] = expected.head
             expected.head = target
             self._updated(session)
 

@@ -13,6 +13,7 @@ from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
 from storage import Session, SessionStore
+from storage.api_token import TokenLimits
 from storage.records import RequestSession
 from storage.tables.rows import new_id
 
@@ -87,6 +88,19 @@ def test_what_one_token_began_is_open_to_no_other(store: SessionStore) -> None:
         for token in ("a", "b")
     }
     assert open_to == {"a": [True, True, True], "b": [False, True, True]}
+
+
+def test_a_token_for_some_workers_reads_only_what_it_began(store: SessionStore) -> None:
+    token, _ = store.tokens.create("lab", TokenLimits(workers=("alpha",)))
+    sessions = (
+        begin(store, token=token.id),
+        begin(store),
+        store.sessions.create("Whose?"),
+        begin(store, token="a"),
+    )
+    for whole, expected in ((True, [True, False, False, False]), (False, [True, True, True, False])):
+        seen = [store.requests.is_open_to(one.id, token=token.id, whole=whole) for one in sessions]
+        assert seen == expected
 
 
 @pytest.mark.slow

@@ -93,6 +93,24 @@ def test_undo_and_redo_walk_and_an_edit_after_undo_opens_a_branch(store: Session
     assert store.revisions.of_session(session) == (first, second, third)
 
 
+def test_redo_leads_to_what_was_undone_and_not_to_a_branch_that_came_meanwhile(
+    store: SessionStore, session: str
+) -> None:
+    root, *mine = (store.revisions.add(session, chain(text), origin="human") for text in "abc")
+
+    def branch(under: str) -> None:
+        store.revisions.add(session, chain("theirs"), origin="human", parent=under, moves_head=False)
+
+    branch(root.id)
+    branch(mine[0].id)
+    branch(mine[1].id)
+    assert store.revisions.redo(session) is None, "nothing was undone"
+    assert [store.revisions.undo(session), store.revisions.undo(session)] == [mine[0], root]
+    branch(root.id)
+    assert [store.revisions.redo(session), store.revisions.redo(session)] == mine
+    assert store.revisions.redo(session) is None
+
+
 @pytest.mark.slow
 def test_an_edit_may_start_from_any_revision_of_its_session(store: SessionStore, session: str) -> None:
     first, _ = (store.revisions.add(session, chain(text), origin="human") for text in ("a", "b"))

@@ -62,8 +62,8 @@ for line in sys.stdin:
 
 _BASED = re.compile(r"[\dA-Z]+\s*_\s*\{?\s*(\d+)\s*\}?", re.IGNORECASE)
 _WORDS = re.compile(r"\\(?:text|mbox)[a-z]*\s*\{[^{}]*\}|\\[A-Za-z]+")
-_PROSE = re.compile(r"[^\W\d_]{2,}\s+[^\W\d_]{2,}")
-_INLINE = re.compile(r"(?<!\\)\$[^$]+(?<!\\)\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
+_PROSE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]{2}")
+_INLINE = re.compile(r"(?<!\\)\$[^$]+(?<!\\)\$|\\\((?:(?!\\\().)+?\\\)|\\\[(?:(?!\\\[).)+?\\\]", re.DOTALL)
 
 COMMAND = python(_SCRIPT, first=_IMPORTS)
 

@@ -5,7 +5,6 @@ Off unless code is allowed. Knows how a program is found in a response; `limited
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from secrets import token_hex
@@ -16,6 +15,7 @@ from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
 from conductor.limited.command import Ended, limited, python
 from conductor.limited.supervisor import Limits
+from conductor.own_settings import setting
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[ \t]*(\w*)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 LIMITS = Limits(seconds=20.0)
@@ -40,7 +40,7 @@ async def check_isolation() -> None:
 
 
 async def _run(script: str, limits: Limits) -> Ended:
-    isolated = os.environ.get(UNSAFE_CODE) != "1"
+    isolated = setting(UNSAFE_CODE) != "1"
     return await limited(_COMMAND, sent=script.encode(), limits=replace(limits, isolated=isolated))
 
 

@@ -18,6 +18,9 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LISTED = re.compile(r"^[ \t]*(?:[-*] +)?[(\[*]*([A-Z])[*]*[).:\]][*]*[ \t]+(\S.*)", re.MULTILINE)
 _INLINE = re.compile(r"(?<!\S)\(([A-Z])\)\s+([^()]+)")
 
+_MOST = 2 * len(LETTERS)
+"""The last letters of an answer that are read, each against all choices."""
+
 _NEAR = 400
 """Characters beside a letter that decide whether it is one of a choice."""
 
@@ -103,7 +106,7 @@ def letters_in(response: str, choices: Sequence[str]) -> str:
     if (first := _FIRST.match(answer)) is not None and (letter := _read(first, choices)):
         return letter
     letter = _last(_NAMED, answer, choices) or _last(_PREFERRED, answer, choices)
-    marked = (_read(match, choices) for match in [*_MARKED.finditer(answer)][-2 * len(LETTERS) :])
+    marked = (_read(match, choices) for match in [*_MARKED.finditer(answer)][-_MOST:])
     letter = letter or "".join(sorted(set("".join(marked))))
     return letter or _last(_NAMED, plain(response[-ENDING:]), choices)
 
@@ -122,7 +125,8 @@ def _by_text(answer: str, choices: Sequence[str]) -> str:
 
 
 def _last(pattern: re.Pattern[str], text: str, choices: Sequence[str]) -> str:
-    return next(filter(None, (_read(match, choices) for match in reversed([*pattern.finditer(text)]))), "")
+    matches = reversed([*pattern.finditer(text)][-_MOST:])
+    return next(filter(None, (_read(match, choices) for match in matches)), "")
 
 
 def _read(match: re.Match[str], choices: Sequence[str]) -> str:

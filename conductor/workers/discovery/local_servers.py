@@ -7,7 +7,6 @@ asks in a background loop and remembers for a moment what was found.
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 import threading
 import time
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from conductor.errors import PoolError
+from conductor.own_settings import setting
 from conductor.workers.endpoint.catalogue import ServedModel, read_catalogue
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.keys.services import LOCAL
@@ -59,7 +59,7 @@ async def local_servers() -> tuple[LocalServer, ...]:
 
 def listed_ports() -> tuple[int, ...]:
     """The ports where models are looked for. Raises `PoolError` where the environment's cannot be read."""
-    if (listed := os.environ.get(PORTS)) is None:
+    if (listed := setting(PORTS)) is None:
         return tuple(LOCAL)
     entries = [entry.strip() for entry in listed.split(",") if entry.strip()]
     if not all(entry.isascii() and entry.isdigit() and 0 < int(entry[:6]) < 65536 for entry in entries):

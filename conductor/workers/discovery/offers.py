@@ -6,7 +6,6 @@ name of the variable is all that is used of a key.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +15,7 @@ import httpx
 from pydantic import ValidationError
 
 from conductor.errors import PoolError, WorkerError
+from conductor.own_settings import setting
 from conductor.text.formatting import named
 from conductor.workers.discovery.local_servers import LocalServer
 from conductor.workers.discovery.models import (
@@ -113,7 +113,7 @@ def offers(pool: Pool, servers: Iterable[LocalServer]) -> tuple[Offer, ...]:
 
 def of_service(service: Service) -> Offer:
     """The offer of a service whose key is set; OpenAI's is where `BASE_URL` has it."""
-    elsewhere = os.environ.get(BASE_URL, "").strip() if service.api_key_env == "OPENAI_API_KEY" else ""
+    elsewhere = setting(BASE_URL) if service.api_key_env == "OPENAI_API_KEY" else None
     return Offer(service.name, elsewhere or service.base_url, service.api_key_env)
 
 

@@ -22,7 +22,7 @@ from subprocess import PIPE, Popen
 from typing import IO
 
 from conductor.errors import WorkerError
-from conductor.workers.child_environment import passed_environment
+from conductor.own_settings import passed_environment
 
 CONTEXT = 8192
 """Tokens of a call, prompt and answer; the shipped model's own limit."""

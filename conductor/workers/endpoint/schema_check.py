@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
 from math import prod
@@ -46,6 +46,12 @@ _LONGEST_REASON = 300
 """Characters of a reason that are shown; its two ends."""
 
 _COUNT = re.compile(r"\{(\d+)?,?(\d+)?\}")
+_UNSUPPORTED = {
+    "patternProperties": "name the properties",
+    "unevaluatedProperties": "use additionalProperties",
+    "unevaluatedItems": "use items",
+}
+"""Keywords whose check in the library has no bound."""
 _ROOT_ONLY = ("$schema", "$id")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -61,15 +67,19 @@ def check_schema(form: ResponseFormat) -> None:
     """Raise `FormatError` where no answer could be checked against the form's schema."""
     schema = form.schema_object
     try:
-        _refuse_unsupported(schema)
-        _within_seconds(lambda: _Checker.check_schema(schema))
+        _within_seconds(lambda: _check(schema))
     except SchemaError as error:
         where = "/".join(map(str, error.path))
         raise FormatError(
-            f"The schema is no JSON Schema{f' at {where[:200]}' if where else ''}: {_short(error.message)}."
+            f"The schema is no JSON Schema{f' at {where[:200]}' if where else ''}: {error.message}."
         ) from None
     except (_Unbounded, RecursionError) as error:
         raise FormatError(f"The schema cannot be used: {_why(error)}.") from None
+
+
+def _check(schema: Mapping[str, Any]) -> None:
+    _refuse_unsupported(schema)
+    _Checker.check_schema(schema)
 
 
 def fault_of(answer: str, form: ResponseFormat) -> str | None:
@@ -100,7 +110,7 @@ def fault_of(answer: str, form: ResponseFormat) -> str | None:
     if violation is None:
         return None
     where = "/".join(map(str, violation.absolute_path))
-    return f"{f'at {where[:200]}, ' if where else ''}{_short(violation.message)}"
+    return f"{f'at {where[:200]}, ' if where else ''}{violation.message}"
 
 
 # -- bounds ----------------------------------------------------------------------------------------
@@ -116,13 +126,22 @@ def _within_seconds(check: Callable[[], Any]) -> Any:
         _deadline.reset(token)
 
 
+def _refuse_late() -> None:
+    if time.monotonic() > _deadline.get():
+        raise _Unbounded(f"it takes more than {SECONDS:g} s")
+
+
 def _bounded(check: Keyword) -> Keyword:
-    """The keyword's check, refused once the time is up."""
+    """The keyword's check, refused once the time is up. Of many alternatives each has an error, and its
+    message the whole value.
+    """
 
     def bounded(validator: Any, value: Any, instance: Any, schema: Any) -> Errors:
-        if time.monotonic() > _deadline.get():
-            raise _Unbounded(f"it takes more than {SECONDS:g} s")
-        yield from check(validator, value, instance, schema) or ()
+        _refuse_late()
+        for error in check(validator, value, instance, schema) or ():
+            error.message = _short(error.message)
+            error.args = (error.message,)
+            yield error
 
     return bounded
 
@@ -133,8 +152,9 @@ def _refuse_unsupported(node: Any, *, root: bool = True) -> None:
     Looks at every object, also at data: a `$ref` may make a schema of it.
     """
     if isinstance(node, dict):
-        if "patternProperties" in node:
-            raise _Unbounded("patternProperties is not supported; name the properties")
+        for name, instead in _UNSUPPORTED.items():
+            if name in node:
+                raise _Unbounded(f"{name} is not supported; {instead}")
         for name in _ROOT_ONLY:
             if name in node and not root:
                 raise _Unbounded(f"{name} may stand at its root only")
@@ -142,6 +162,7 @@ def _refuse_unsupported(node: Any, *, root: bool = True) -> None:
             if isinstance(node.get(name), str) and not node[name].startswith("#"):
                 raise _Unbounded(f"{name} {node[name][:100]!r} points out of it; nothing is fetched")
         if isinstance(node.get("pattern"), str):
+            _refuse_late()
             _matcher(node["pattern"])
     if isinstance(node, list) and len(node) > MAX_LIST:
         raise _Unbounded(f"a list of it has {len(node):,} items; the limit is {MAX_LIST:,}")
@@ -164,9 +185,9 @@ def _pattern(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Erro
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def _matcher(pattern: str) -> TypeAdapter[str]:
-    """Matches in time linear in the text, as Rust's expressions do, which pydantic uses."""
+    """Matches in time linear in the text, as Rust's expressions do, which pydantic uses; some take 10 MB."""
     if len(pattern) > MAX_PATTERN:
         raise _Unbounded(f"a pattern has {len(pattern):,} characters; the limit is {MAX_PATTERN:,}")
     try:

@@ -19,6 +19,7 @@ import httpx
 from platformdirs import user_config_path
 
 from conductor.errors import PoolError
+from conductor.own_settings import setting
 from conductor.workers.keys.own_file import own_text
 from conductor.workers.keys.services import HOSTED
 
@@ -80,7 +81,7 @@ def is_confirmed(pair: KeyHost) -> bool:
     if is_known(pair.variable, pair.origin):
         return True
     with suppress(httpx.InvalidURL):
-        address = os.environ.get(BASE_URL, "").strip()
+        address = setting(BASE_URL)
         if pair.variable == "OPENAI_API_KEY" and address and origin_of(address) == pair.origin:
             return True
     return _line(pair) in _confirmed().splitlines()
@@ -121,7 +122,7 @@ def _confirmed() -> str:
 def _listed() -> frozenset[tuple[str, str]]:
     """The pairs of `HOSTS`. Raises `PoolError` where an entry is no pair."""
     pairs = set()
-    for entry in filter(None, map(str.strip, os.environ.get(HOSTS, "").split(","))):
+    for entry in filter(None, map(str.strip, (setting(HOSTS) or "").split(","))):
         variable, _, host = entry.partition("=")
         try:
             origin = origin_of(host.strip()) if host.strip() else ""

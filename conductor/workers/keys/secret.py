@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conductor.errors import PoolError
+from conductor.own_settings import setting
 from conductor.text.bounded_value import toml_value
 from conductor.workers.keys.own_file import own_text
 
@@ -80,7 +81,7 @@ def own_setting(variable: str) -> str | None:
 
     Raises `PoolError` when the secrets file cannot be read.
     """
-    return os.environ.get(variable, "").strip() or _from_file(variable) or None
+    return setting(variable) or _from_file(variable) or None
 
 
 def known_keys() -> tuple[str, ...]:
@@ -101,7 +102,7 @@ def _may_hold_key(variable: str, listed: frozenset[str]) -> bool:  # noqa: ARG00
 
 
 def _listed() -> frozenset[str]:
-    return frozenset(name.strip() for name in os.environ.get(KEY_NAMES, "").split(",")) - {""}
+    return frozenset(name.strip() for name in (setting(KEY_NAMES) or "").split(",")) - {""}
 
 
 def secrets_text() -> str:

@@ -5,7 +5,6 @@ Knows how workers are configured, not how they answer.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from pathlib import Path
 from conductor.drawing.marks import Colour
 from conductor.errors import PoolError
 from conductor.files.named_file import read_whole
+from conductor.own_settings import setting
 from conductor.values.output import KIND_LABELS, WorkerKind
 from conductor.workers.computed import computed_workers
 from conductor.workers.endpoint.embeddings import EmbeddingClient
@@ -142,7 +142,7 @@ def configured_path(path: Path | None = None) -> Path | None:
     """The pool file in use: `path`, else `CONDUCTOR_POOL`, else `pool.toml` here; None: there is none."""
     if path is not None:
         return path
-    if named := os.environ.get("CONDUCTOR_POOL"):
+    if named := setting("CONDUCTOR_POOL"):
         return Path(named)
     return DEFAULT_PATH if DEFAULT_PATH.exists() else None
 

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import groupby
 from typing import Literal
 
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
 
+_LONG_RUN = 4
+"""Steps one after another that are named by their ends."""
+
 Severity = Literal["warning", "note"]
 """A warning costs work or spoils the answer; a note is about tidiness."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fix:
-    """One fix of a finding: what it does, and the whole workflow after it, without the finding."""
+    """One fix of a finding: what it does, and how."""
 
     label: str
-    workflow: Workflow = field(repr=False)
+    make: Callable[[], Workflow] = field(repr=False, compare=False)
+
+    @cached_property
+    def workflow(self) -> Workflow:
+        """The whole workflow after it, without the finding."""
+        return self.make()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +66,29 @@ class Subject:
 
 
 def named(steps: Sequence[int]) -> str:
-    """Steps (0-based) in words, counted from 1: "step 2", "steps 1, 2 and 4"."""
-    numbers = [str(step + 1) for step in steps]
-    if len(numbers) == 1:
-        return f"step {numbers[0]}"
-    return f"steps {', '.join(numbers[:-1])} and {numbers[-1]}"
+    """Ascending steps (0-based), counted from 1: "step 2", "steps 1, 2 and 4", "steps 1 and 4 to 9"."""
+    parts: list[str] = []
+    for _, pairs in groupby(enumerate(steps, start=1), key=lambda pair: pair[1] - pair[0]):
+        run = [str(step + 1) for _, step in pairs]
+        parts += run if len(run) < _LONG_RUN else [f"{run[0]} to {run[-1]}"]
+    if len(steps) == 1:
+        return f"step {parts[0]}"
+    return f"steps {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else f"steps {parts[0]}"
 
 
 def reading(workflow: Workflow, step: int, reads: Iterable[int]) -> Fix:
     """Let `step` read these as well."""
     more = sorted(reads)
     access = {*workflow.steps[step].access, *more}
-    return Fix(f"Let step {step + 1} read {named(more)}", workflow.with_access(step, access))
+    return Fix(f"Let step {step + 1} read {named(more)}", partial(workflow.with_access, step, access))
 
 
-def given_to_others(subject: Subject, step: int, *, besides: set[str]) -> list[Fix]:
+def given_to_others(subject: Subject, step: int, *, besides: Collection[str]) -> list[Fix]:
     """Give a step to another worker: two are offered, those of the workflow first."""
     workflow, pool = subject.workflow, subject.workers
     names = [worker for worker in workflow.workers() if pool is None or worker in pool]
     others = [worker for worker in dict.fromkeys((*names, *(pool or ()))) if worker not in besides]
     return [
-        Fix(f"Give step {step + 1} to {worker}", workflow.with_worker(step, worker)) for worker in others[:2]
+        Fix(f"Give step {step + 1} to {worker}", partial(workflow.with_worker, step, worker))
+        for worker in others[:2]
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Set
+from functools import partial
 
 from conductor.workflow.lint.finding import Finding, Fix, Subject, reading
 
@@ -19,35 +21,48 @@ _QUOTE = 80
 
 def leaked_output(subject: Subject) -> Iterator[Finding]:
     """Instructions that repeat an output, of any other step, which their step may not read."""
+    lengths = {source: _length(output.text) for source, output in subject.outputs.items()}
+    for length in {length for length in lengths.values() if length is not None}:
+        for (step, source), runs in _leaks(subject, length).items():
+            if lengths[source] == length:
+                yield _leak(subject, step, source, runs, length)
+
+
+def _leaks(subject: Subject, length: int) -> Mapping[tuple[int, int], Set[int]]:
+    """The runs of so many words that a step (first) has of an output which it may not read (second).
+
+    It may know all the same what the query has, another instruction, or an output that the step reads.
+    """
     steps = subject.workflow.steps
-    leaks: dict[tuple[int, int], Finding] = {}
+    instructions = [frozenset(_runs(own.instruction, length)) for own in steps]
+    holders = Counter(run for runs in instructions for run in runs)
+    of_query = frozenset(_runs(subject.query, length))
+    sources: defaultdict[int, set[int]] = defaultdict(set)
     for source, output in subject.outputs.items():
-        words = len(_WORD.findall(output.text))
-        length = min(words, _STRETCH)
-        if length < _STRETCH and (length < _SHORT or len(output.text.strip()) < _LEAST_CHARACTERS):
-            continue
-        of_output = set(_runs(output.text, length))
-        for step, own in enumerate(steps):
-            if own.pin is not None or step == source or source in own.access or source >= len(steps):
-                continue
-            leaked = of_output.intersection(_runs(own.instruction, length))
-            if leaked and (leaked := leaked - _known_otherwise(subject, step, length)):
-                leaks[step, source] = _leak(subject, step, source, leaked, length)
-    yield from (leaks[place] for place in sorted(leaks))
+        for run in _runs(output.text, length):
+            sources[run].add(source)
+    leaks: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+    for step, own in enumerate(steps):
+        for run in instructions[step] & sources.keys() if own.pin is None else ():
+            otherwise = holders[run] > 1 or run in of_query or not sources[run].isdisjoint(own.access)
+            for source in () if otherwise else sources[run]:
+                if source != step and source < len(steps):
+                    leaks[step, source].add(run)
+    return leaks
+
+
+def _length(output: str) -> int | None:
+    """So many words of an output in a row show that it was repeated; None: it is too short."""
+    words = len(_WORD.findall(output))
+    if words < _STRETCH and (words < _SHORT or len(output.strip()) < _LEAST_CHARACTERS):
+        return None
+    return min(words, _STRETCH)
 
 
 def _runs(text: str, length: int) -> Iterator[int]:
     """Every run of so many words in a text, in order, by the hash of the folded words."""
     words = [word.casefold() for word in _WORD.findall(text)]
     return map(hash, zip(*(words[start:] for start in range(length)), strict=False))
-
-
-def _known_otherwise(subject: Subject, step: int, length: int) -> Set[int]:
-    """The runs that a step may know all the same: of the query, the other instructions, and what it reads."""
-    steps, outputs = subject.workflow.steps, subject.outputs
-    others = [own.instruction for other, own in enumerate(steps) if other != step]
-    seen = [outputs[read].text for read in steps[step].access if read in outputs]
-    return {run for text in (subject.query, *others, *seen) for run in _runs(text, length)}
 
 
 def _leak(subject: Subject, step: int, source: int, leaked: Set[int], length: int) -> Finding:
@@ -60,7 +75,7 @@ def _leak(subject: Subject, step: int, source: int, leaked: Set[int], length: in
     rest = _without(instruction, leaked, length)
     if _WORD.search(rest):
         label = f"Take the words out of step {step + 1}"
-        fixes.insert(0, Fix(label, workflow.with_instruction(step, rest)))
+        fixes.insert(0, Fix(label, partial(workflow.with_instruction, step, rest)))
     sentence = (
         f"Step {step + 1} may not read step {source + 1}, yet its instruction repeats it word for word: "
         f"“{quote}”."

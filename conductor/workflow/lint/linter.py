@@ -69,35 +69,22 @@ def check(
     by_step, others = outputs or {}, examples or {}
     subject = Subject(workflow, max_steps, by_step, later_round, query, workers, changed_pins, others)
     findings = [finding for find, _ in _RULES.values() for finding in find(subject)]
-    with_fixes = (_with_working_fixes(subject, finding, findings) for finding in _one_for_a_cause(findings))
-    return tuple(sorted(with_fixes, key=lambda finding: -1 if finding.step is None else finding.step))
+    by_cause = _one_for_a_cause(subject, findings)
+    return tuple(sorted(by_cause, key=lambda finding: -1 if finding.step is None else finding.step))
 
 
-def _one_for_a_cause(findings: Sequence[Finding]) -> Sequence[Finding]:
+def _one_for_a_cause(subject: Subject, findings: Sequence[Finding]) -> Sequence[Finding]:
     """A final step that sees nothing is one finding: by what its instruction refers to, if to anything."""
     blind = next((each for each in findings if each.rule == "blind-final-step"), None)
     for finding in findings:
         if blind is not None and finding.rule == "speaks-of-unseen" and finding.step == blind.step:
-            fixes = {fix.workflow: fix for fix in (*blind.fixes, *finding.fixes)}
+            fixes = {fix.label: fix for fix in (*blind.fixes, *finding.fixes)}
+            mending = tuple(fix for fix in fixes.values() if _mends(subject, finding, fix))
             others = [other for other in findings if other not in (blind, finding)]
-            return [*others, replace(finding, fixes=tuple(fixes.values()))]
+            return [*others, replace(finding, fixes=mending)]
     return findings
 
 
-def _with_working_fixes(subject: Subject, finding: Finding, findings: Sequence[Finding]) -> Finding:
-    """The finding with those of its fixes after which it is gone, which rules for one fault cannot promise.
-
-    Where a fix renumbers steps, one finding of the rule has to be gone.
-    """
-    if finding.rule == "leaked-output":
-        return finding
-    find, _ = _RULES[finding.rule]
-    before = sum(other.rule == finding.rule for other in findings)
-
-    def works(fix: Fix) -> bool:
-        left = list(find(replace(subject, workflow=fix.workflow)))
-        if len(fix.workflow) != len(subject.workflow):
-            return len(left) < before
-        return all(other.step != finding.step for other in left)
-
-    return replace(finding, fixes=tuple(fix for fix in finding.fixes if works(fix)))
+def _mends(subject: Subject, finding: Finding, fix: Fix) -> bool:
+    left = speaks_of_unseen(replace(subject, workflow=fix.workflow))
+    return all(other.step != finding.step for other in left)

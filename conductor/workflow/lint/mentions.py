@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from conductor.workflow.lint.finding import Finding, Fix, Subject, given_to_others, named, reading
 
@@ -165,7 +165,8 @@ def _ways(subject: Subject, step: int, mention: Mention, sources: Sequence[int])
     if mention.steps and not sources:
         return
     if subject.later_round and not sources and (step == 0 or not mention.plural):
-        yield Fix(f"Let step {step + 1} see the round before", workflow.with_sight_of_previous(step, True))
+        see = partial(workflow.with_sight_of_previous, step, True)
+        yield Fix(f"Let step {step + 1} see the round before", see)
     if not sources and step:
         sources = range(step) if mention.plural else [step - 1]
     if sources:
@@ -183,7 +184,7 @@ def checks_own_work(subject: Subject) -> Iterator[Finding]:
         if own.pin is not None or not own.access or not _JUDGES.match(own.instruction):
             continue
         # What a step reads that came before in the same line of work is not what it judges.
-        before = {earlier for read in own.access for earlier in workflow.ancestors(read)}
+        before = frozenset().union(*(workflow.ancestors(read) for read in own.access))
         judged = [read for read in own.access if read not in before]
         if all(workflow.steps[read].worker == own.worker for read in judged):
             sentence = f"Step {step + 1} checks {named(judged)}, and {own.worker} does both."

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from conductor.workflow.lint.finding import Finding, Fix, Subject, given_to_others, named, reading
 from conductor.workflow.model import Step, Workflow
 
 _LEAST_REPEATED = 40
 """Characters an output has at least, before another one that holds it makes it redundant."""
+
+_Edges = Mapping[int, set[int]]
+"""Of each step, which others it reads, or which read it."""
 
 
 def blind_final_step(subject: Subject) -> Iterator[Finding]:
@@ -42,7 +47,7 @@ def pinned_before(subject: Subject) -> Iterator[Finding]:
             step,
             "warning" if pin.hand is None else "note",
             f"Step {step + 1} is pinned, and its inputs changed since its output was {origin}.",
-            (Fix(f"Unpin step {step + 1}", subject.workflow.with_pin(step, None)),),
+            (Fix(f"Unpin step {step + 1}", partial(subject.workflow.with_pin, step, None)),),
         )
 
 
@@ -65,28 +70,34 @@ def unread_output(subject: Subject) -> Iterator[Finding]:
 def redundant_access(subject: Subject) -> Iterator[Finding]:
     """A step that reads an earlier output and also a later one that contains it word for word."""
     workflow = subject.workflow
+    repeated = [_repeated_reads(subject, step) for step in range(len(workflow))]
     for step, own in enumerate(workflow.steps):
         if own.pin is not None:
             continue
-        redundant = {read: by for read in own.access for by in own.access if _repeats(subject, by, read)}
+        redundant = {read: by for by in own.access for read in repeated[by].intersection(own.access)}
         if redundant:
             rest = [read for read in own.access if read not in redundant]
-            fix = Fix(f"Let step {step + 1} read {named(rest)} only", workflow.with_access(step, rest))
+            less = partial(workflow.with_access, step, rest)
+            fix = Fix(f"Let step {step + 1} read {named(rest)} only", less)
             words = "; and ".join(
                 f"step {read + 1} and also step {by + 1}, whose output holds that of step {read + 1} "
                 "word for word"
-                for read, by in redundant.items()
+                for read, by in sorted(redundant.items())
             )
             yield Finding("redundant-access", step, "note", f"Step {step + 1} reads {words}.", (fix,))
 
 
-def _repeats(subject: Subject, by: int, read: int) -> bool:
-    """Whether the step `by` reads the step `read` and has its whole output in its own."""
-    outputs = subject.outputs
-    if read not in subject.workflow.steps[by].access or by not in outputs or read not in outputs:
-        return False
-    text = outputs[read].text.strip()
-    return len(text) >= _LEAST_REPEATED and text in outputs[by].text
+def _repeated_reads(subject: Subject, step: int) -> frozenset[int]:
+    """Those of the steps that `step` reads whose whole output it has in its own, as far as they are known."""
+    if step not in subject.outputs:
+        return frozenset()
+    own = subject.outputs[step].text
+    texts = {
+        read: subject.outputs[read].text.strip()
+        for read in subject.workflow.steps[step].access
+        if read in subject.outputs
+    }
+    return frozenset(read for read, text in texts.items() if len(text) >= _LEAST_REPEATED and text in own)
 
 
 def _blind(subject: Subject) -> bool:
@@ -101,10 +112,7 @@ def _removing(workflow: Workflow, step: int) -> Fix:
         if other != step and not workflow.readers[other]:
             useful |= {other, *workflow.ancestors(other)}
     gone = sorted({step, *workflow.ancestors(step)} - useful)
-    label = f"Remove {named(gone)}"
-    for each in reversed(gone):
-        workflow = workflow.remove_step(each)
-    return Fix(label, workflow)
+    return Fix(f"Remove {named(gone)}", partial(workflow.remove_steps, gone))
 
 
 # -- how the work is divided -----------------------------------------------------------------------
@@ -119,58 +127,90 @@ def too_many_steps(subject: Subject) -> Iterator[Finding]:
 
 def _shortening(workflow: Workflow, limit: int) -> Fix:
     """Remove what matters least to the answer; the readers of a removed step read what it read."""
-    places, gone = list(range(len(workflow))), []
-    while len(workflow) > limit:
-        victim = _least_missed(workflow)
-        for reader in workflow.readers[victim]:
-            reads = {*workflow.steps[reader].access, *workflow.steps[victim].access}
-            workflow = workflow.with_access(reader, reads)
-        workflow = workflow.remove_step(victim)
-        gone.append(places.pop(victim))
-    return Fix(f"Remove {named(sorted(gone))}", workflow)
+    access = {step: set(own.access) for step, own in enumerate(workflow.steps)}
+    readers = {step: set(those) for step, those in enumerate(workflow.readers)}
+    while len(access) > limit:
+        victim = _least_missed(access, readers)
+        reads, read_by = access.pop(victim), readers.pop(victim)
+        for reader in read_by:
+            access[reader] = access[reader] - {victim} | reads
+        for read in reads:
+            readers[read] = readers[read] - {victim} | read_by
+    removed = [step for step in range(len(workflow)) if step not in access]
+    return Fix(f"Remove {named(removed)}", partial(_shortened, workflow, access, removed))
 
 
-def _least_missed(workflow: Workflow) -> int:
+def _least_missed(access: _Edges, readers: _Edges) -> int:
     """The last step that no step reads; else the last of several attempts; else the one before the final."""
-    steps = range(workflow.final - 1, -1, -1)
-    unread = (step for step in steps if not workflow.readers[step])
+    *steps, _final = access
+    steps.reverse()
+    unread = (step for step in steps if not readers[step])
     several = (
         step
         for step in steps
-        if not workflow.steps[step].access
-        and all(len(workflow.steps[reader].access) > 1 for reader in workflow.readers[step])
+        if not access[step] and all(len(access[reader]) > 1 for reader in readers[step])
     )
-    return next(unread, next(several, workflow.final - 1))
+    return next(unread, next(several, steps[0]))
+
+
+def _shortened(workflow: Workflow, access: _Edges, removed: Collection[int]) -> Workflow:
+    for step, reads in access.items():
+        if reads != {*workflow.steps[step].access}:
+            workflow = workflow.with_access(step, reads)
+    return workflow.remove_steps(removed)
 
 
 def same_instruction(subject: Subject) -> Iterator[Finding]:
     """One worker with the same instruction and access twice; two workers are independent attempts."""
     workflow = subject.workflow
+    requests = [_request(step) for step in workflow.steps]
+    busy: defaultdict[tuple[object, ...], set[str]] = defaultdict(set)
+    for own, request in zip(workflow.steps, requests, strict=True):
+        busy[request, own.access].add(own.worker)
+    repeated = _repeated(workflow, requests)
     first: dict[tuple[object, ...], int] = {}
     for step, own in enumerate(workflow.steps):
         if own.pin is not None:
             continue
-        twin = first.setdefault((own.worker, *_request(own)), step)
+        twin = first.setdefault((own.worker, requests[step], own.access), step)
         if twin == step:
             continue
         sentence = (
             f"Step {step + 1} asks {own.worker} for the same as step {twin + 1}, with the same in view."
         )
-        busy = {other.worker for other in workflow.steps if _request(other) == _request(own)}
-        others = given_to_others(subject, step, besides=busy)
-        fixes = (_without_twin(workflow, twin, step), *others)
-        yield Finding("same-instruction", step, "warning", sentence, fixes)
+        fixes = given_to_others(subject, step, besides=busy[requests[step], own.access])
+        # The final step stays. Readers of both may be left with one request.
+        gone, instead = (twin, None) if step == workflow.final else (step, twin)
+        if _repeated(workflow, requests, gone=gone, instead=instead) < repeated:
+            removal = partial(_without_twin, workflow, gone, instead)
+            fixes.insert(0, Fix(f"Remove step {gone + 1}", removal))
+        yield Finding("same-instruction", step, "warning", sentence, tuple(fixes))
 
 
 def _request(step: Step) -> tuple[object, ...]:
     instruction = " ".join(step.instruction.casefold().split())
-    return instruction, step.access, step.sees_previous, step.sees_files, step.sampling, step.prompt_style
+    return instruction, step.sees_previous, step.sees_files, step.sampling, step.prompt_style
 
 
-def _without_twin(workflow: Workflow, twin: int, step: int) -> Fix:
-    """Remove the later of two equal steps, and let its readers read the earlier; the final step stays."""
-    if step == workflow.final:
-        return Fix(f"Remove step {twin + 1}", workflow.remove_step(twin))
-    for reader in workflow.readers[step]:
-        workflow = workflow.with_access(reader, {*workflow.steps[reader].access, twin})
-    return Fix(f"Remove step {step + 1}", workflow.remove_step(step))
+def _repeated(
+    workflow: Workflow,
+    requests: Sequence[tuple[object, ...]],
+    *,
+    gone: int | None = None,
+    instead: int | None = None,
+) -> int:
+    """How many steps repeat another; of the workflow without `gone`, whose readers read `instead`."""
+    asks = [
+        (own.worker, requests[step], frozenset(instead if read == gone else read for read in own.access))
+        for step, own in enumerate(workflow.steps)
+        if own.pin is None and step != gone
+    ]
+    return len(asks) - len({(worker, request, reads - {None}) for worker, request, reads in asks})
+
+
+def _without_twin(workflow: Workflow, gone: int, instead: int | None) -> Workflow:
+    """The workflow without one of two equal steps, whose readers read the other one, if any is given."""
+    if instead is not None:
+        for reader in workflow.readers[gone]:
+            workflow = workflow.with_access(reader, {*workflow.steps[reader].access, instead})
+    return workflow.remove_step(gone)

@@ -6,12 +6,12 @@ Mounted, so that an unknown address under it is an error in JSON and not the app
 
 from __future__ import annotations
 
-import os
 from functools import cache
 
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
+from conductor.own_settings import setting
 from pages.components.tab.services import access, machine_token, metrics, workbench
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import PATH
@@ -29,7 +29,7 @@ def _auth() -> TokenAuthenticator:
 
 @cache
 def _app() -> Starlette:
-    app_url = os.environ.get("CONDUCTOR_APP_URL") or None
+    app_url = setting("CONDUCTOR_APP_URL") or None
     return api(workbench, _auth(), app_url=app_url, beside_app=True, metrics=metrics())
 
 

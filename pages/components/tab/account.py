@@ -4,11 +4,11 @@ visitor with a view-only link may look at.
 
 from __future__ import annotations
 
-import os
 from urllib.parse import urlsplit
 
 import streamlit as st
 
+from conductor.own_settings import setting
 from pages.components.tab.services import access
 from studio.access.login import VIEWED
 from studio.sessions.notes import AUTHOR
@@ -19,10 +19,8 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def author() -> str | None:
-    """The user of Streamlit's own login, else the name in `AUTHOR`, or None if both are unknown."""
-    user = st.user.to_dict()
-    identity = (user.get("name") or user.get("email")) if user.get("is_logged_in") else None
-    return str(identity) if identity else os.environ.get(AUTHOR) or None
+    """The name in `AUTHOR`; None if it is unknown."""
+    return setting(AUTHOR) or None
 
 
 def viewable() -> tuple[str, ...] | None:

@@ -98,7 +98,7 @@ def view_links() -> ViewLinks:
 
 def machine_token() -> MachineToken:
     """This machine's token, beside the store. Raises `StorageError` where the store's URL is none."""
-    return MachineToken.below(data_folder(default_url()))
+    return MachineToken.configured()
 
 
 def close() -> None:

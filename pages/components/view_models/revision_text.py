@@ -82,9 +82,12 @@ def revision_rows(
     runs: Sequence[RunRecord],
     *,
     head: str | None,
+    redo: Mapping[str, str],
     tested: Mapping[str, Passed] = MappingProxyType({}),
 ) -> tuple[RevisionRow, ...]:
-    """The rows, newest first; `entries` are given oldest first, `runs` newest first; `tested` by revision."""
+    """The rows, newest first; `entries` are given oldest first, `runs` newest first. By revision: `redo` has
+    where redo leads from it, `tested` its tests.
+    """
     by_id = {entry.id: entry for entry in entries}
     words: dict[str, list[str]] = {}
     for number, run in enumerate(reversed(runs), start=1):
@@ -97,7 +100,7 @@ def revision_rows(
             runs=tuple(words.get(row.id, ())),
             tested=tested.get(row.id),
         )
-        for row in history({entry.id: entry.parent for entry in entries}, head)
+        for row in history({entry.id: entry.parent for entry in entries}, head, redo)
     )
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from conductor.runs.request import RunRequest
 from conductor.runs.scope import RunScope
-from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Workflow
 from storage.records import Revision
@@ -50,20 +49,13 @@ def within_limits(
         message = f"This token may not use all workers of {of}; ask with the one that began it."
         raise forbidden(message, param=param)
     workflow.check_workers(cards)
-    budget = narrower(request.settings.budget, principal.budget)
-    settings = request.settings.model_copy(update={"budget": budget})
+    update: dict[str, object] = {"budget": narrower(request.settings.budget, principal.budget)}
     if principal.workers is not None:
-        settings = _without_others(settings, principal, pool)
+        # Further rounds are planned with the token's workers only.
+        offered = [cards[name] for name in request.settings.workers or pool.names if name in cards]
+        update["workers"] = tuple(card.name for card in offered if principal.may_use(card))
+    settings = request.settings.model_copy(update=update)
     return replace(request, settings=settings, may_call=principal.reached(cards.values()))
-
-
-def _without_others(settings: Settings, principal: Principal, pool: Pool) -> Settings:
-    """Further rounds are planned with the token's workers only."""
-    cards = pool.cards
-    names = [name for name in settings.workers or pool.names if name in cards]
-    return settings.model_copy(
-        update={"workers": tuple(name for name in names if principal.may_use(cards[name]))}
-    )
 
 
 def _request(bench: Workbench, response: StoredResponse) -> tuple[RunRequest, Revision, RunScope]:

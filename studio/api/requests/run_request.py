@@ -251,10 +251,9 @@ def _allowed(
     if left:
         return left
     if not permitted:
-        raise forbidden(
-            f"This token may use none of {', '.join(choice)}; request another token from its issuer.",
-            param="conductor.workers",
-        )
+        which = ", ".join(steering.workers or ()) or "the workers of this pool"
+        message = f"This token may use none of {which}; request another token from its issuer."
+        raise forbidden(message, param="conductor.workers")
     message = "No worker is left to plan with; exclude fewer of them."
     raise ApiError(message, param="conductor.exclude", code="no_worker_left")
 
@@ -298,6 +297,8 @@ async def _workflow(terms: Terms, principal: Principal, backend: Backend) -> Wor
     stored = await backend.look_up(visible.workflow, model.id, token=principal.token)
     if stored is None:
         raise unknown_model(terms.request.model)
+    if not principal.may_run(stored.workflow, terms.workers.cards):
+        raise forbidden("This token may not use all workers of this workflow.", param="model")
     return stored.workflow
 
 

@@ -5,7 +5,6 @@ Knows settings and parts; knows no socket and no other process.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from conductor.own_settings import setting
 from conductor.workers.endpoint.transport.connections import load_transport
 from studio.access.auth import TokenAuthenticator
 from studio.api.app import api
@@ -51,7 +51,7 @@ def configured_api(
     with closing(served_workbench(configured, metrics)) as workbench:
         store = workbench.store
         auth = TokenAuthenticator(lambda: store.tokens, machine=machine, is_open=is_open)
-        app_url = os.environ.get("CONDUCTOR_APP_URL") or None
+        app_url = setting("CONDUCTOR_APP_URL") or None
         served = api(lambda: workbench, auth, app_url=app_url, metrics=metrics)
         beside = operating_routes(lambda: workbench, auth, scrape or metrics.scrape)
         threading.Thread(target=apply_daily, args=(store,), name="retention", daemon=True).start()

@@ -1,7 +1,8 @@
 """Sessions, workflows and responses in the store, as far as a token may see them.
 
-A token sees what no other token's request began; anything else does not exist for it. `token` is its id
-throughout, None for this machine's own token, which sees everything. Knows the store; knows no HTTP.
+A token sees what no other token's request began, a token for some workers only what its own requests began
+and workflows; anything else does not exist for it. `token` is its id throughout, None for this machine's own
+token, which sees everything. Knows the store; knows no HTTP.
 """
 
 from __future__ import annotations
@@ -62,9 +63,11 @@ class StoredWorkflow:
     created_at: float
 
 
-def visible_session(store: SessionStore, id: str, *, token: str | None) -> Session | None:
-    """The session of that id; None if it is deleted, or not there for this token."""
-    if token is not None and not store.requests.is_open_to(id, token=token):
+def visible_session(store: SessionStore, id: str, *, token: str | None, whole: bool = True) -> Session | None:
+    """The session of that id; None if it is deleted, or not there for this token, as a `whole` or for its
+    workflow.
+    """
+    if token is not None and not store.requests.is_open_to(id, token=token, whole=whole):
         return None
     try:
         session = store.sessions.find(id)
@@ -78,7 +81,7 @@ def visible_session(store: SessionStore, id: str, *, token: str | None) -> Sessi
 
 def workflow(store: SessionStore, id: str, *, token: str | None) -> StoredWorkflow | None:
     """The workflow of that session or revision, or None."""
-    session = visible_session(store, id, token=token)
+    session = visible_session(store, id, token=token, whole=False)
     if session is None:
         return _revision(store, id, token=token)
     head = store.revisions.head(id)
@@ -92,7 +95,7 @@ def _revision(store: SessionStore, id: str, *, token: str | None) -> StoredWorkf
         revision = store.revisions.find(id)
     except UnknownId:
         return None
-    session = visible_session(store, revision.session, token=token)
+    session = visible_session(store, revision.session, token=token, whole=False)
     if session is None:
         return None
     return StoredWorkflow(id, title=session.title, workflow=revision.workflow, created_at=revision.created_at)
@@ -194,7 +197,7 @@ class StoredResponse:
 
 def response(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
     """A stored response. Raises `ApiError` for an unknown id."""
-    session = _session_of_response(store, id, token=token)
+    session = _session_of(store, id, RESPONSE, token=token)
     record = None if session is None else _response_in(store, session.id, id)
     if record is None:
         message = f"There is no response {id[:200]!r}: it {_NOT_THERE}."
@@ -265,7 +268,7 @@ def messages_until(store: SessionStore, id: str, *, token: str | None) -> Conver
     What people did in the session since does not count. Raises `ApiError` where there is no such response, or
     it has no answer.
     """
-    session = _session_of_response(store, id, token=token)
+    session = _session_of(store, id, RESPONSE, token=token)
     record = None if session is None else _response_in(store, session.id, id)
     answer = None if session is None or session.origin != "api" else _answer(store, session, record)
     if session is None or answer is None:
@@ -318,11 +321,10 @@ def _answer_turn(output: Sequence[Mapping[str, Any]]) -> Turn:
     return Turn(role="assistant", text="".join(texts), tool_calls=tuple(calls))
 
 
-def _session_of_response(store: SessionStore, id: str, *, token: str | None) -> Session | None:
-    if not id.startswith(RESPONSE):
-        return None
-    session, _, _ = id.removeprefix(RESPONSE).partition("_")
-    return visible_session(store, session, token=token)
+def _session_of(store: SessionStore, id: str, prefix: str, *, token: str | None) -> Session | None:
+    """The session of a response or a completion, whose ids begin with `prefix`."""
+    session, _, _ = id.removeprefix(prefix).partition("_")
+    return visible_session(store, session, token=token) if id.startswith(prefix) else None
 
 
 # -- chat completions --------------------------------------------------------------------------------
@@ -330,9 +332,8 @@ def _session_of_response(store: SessionStore, id: str, *, token: str | None) -> 
 
 def completion(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
     """A chat completion that was stored because its request asked for it. Raises `ApiError` without one."""
-    session, _, _ = id.removeprefix(COMPLETION).partition("_")
-    visible = id.startswith(COMPLETION) and visible_session(store, session, token=token) is not None
-    record = _response_in(store, session, id) if visible else None
+    session = _session_of(store, id, COMPLETION, token=token)
+    record = None if session is None else _response_in(store, session.id, id)
     if record is None:
         message = f"There is no chat completion {id[:200]!r}: it {_NOT_THERE}."
         raise ApiError(message, status=404, param="completion_id", code="completion_not_found")

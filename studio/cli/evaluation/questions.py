@@ -6,7 +6,6 @@ Knows how they are named on the command line; `conductor.evaluation` reads them.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +21,7 @@ from conductor.evaluation.sets.named_set import NAMED_SETS, NamedSet, named_set,
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec, checked_tags
 from conductor.evaluation.team_tests import team_set
+from conductor.own_settings import set_here
 from conductor.values.presets import Settings
 from storage import SessionStore, default_url
 from studio.cli.opening import left_out_named
@@ -133,7 +133,7 @@ class Questions:
             _ = scorer_named(self.scorer)
         if self.unsafe_code:
             # For the processes that score, too.
-            os.environ[UNSAFE_CODE] = "1"
+            set_here(UNSAFE_CODE, "1")
         data_set = questions_of(
             data,
             file=self.file,

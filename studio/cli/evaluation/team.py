@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +15,7 @@ from typer import Argument
 from conductor.errors import DataError
 from conductor.evaluation.team_tests import TeamCheck, TeamTest
 from conductor.files.named_file import STDIN
+from conductor.own_settings import setting
 from conductor.text.control_characters import escaped
 from conductor.text.formatting import quantity
 from studio.cli.opening import SessionId, run_of, session_of, stored, test_of
@@ -49,7 +49,7 @@ def keep(
             scorer=check,
             data_set=data_set,
             run=None if run is None else run_of(store, run),
-            author=os.environ.get(AUTHOR) if author is None else author,
+            author=setting(AUTHOR) if author is None else author,
         )
         if store.sessions.find(session).conversation is not None:
             print_remark("the test asks the question alone, without its files and the messages before it.")

@@ -74,7 +74,7 @@ def written_to(file: Path | None) -> Iterator[TextIO]:
         return
     replaceable = file.is_file() or not file.exists()
     try:
-        with replaced(file.resolve()) if replaceable else file.open("wb") as content:
+        with replaced(file.resolve(), mode=0o600) if replaceable else file.open("wb") as content:
             out = TextIOWrapper(content, encoding="utf-8")
             yield out
             out.detach()

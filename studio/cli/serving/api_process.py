@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import socket
 
-from storage import data_folder, default_url
 from studio.access.exposure import configured_access
 from studio.access.machine_token import MachineToken
 from studio.api.serving.configured import configured_api
@@ -20,7 +19,7 @@ def serve_at(host: str, listener: socket.socket) -> None:
 
     Raises `StorageError` where the store cannot be opened.
     """
-    machine, is_open = MachineToken.below(data_folder(default_url())).read, configured_access(host).api_open
+    machine, is_open = MachineToken.configured().read, configured_access(host).api_open
     # uvicorn ends in order, then raises the signal again.
     with until_stop_signal(), configured_api(machine=machine, is_open=is_open) as configured:
         server = ApiServer(configured.api, host=host, listener=listener, beside=configured.beside)

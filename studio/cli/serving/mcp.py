@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import threading
 from contextlib import closing, suppress
 from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
-from storage import data_folder, default_url
+from conductor.own_settings import setting
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import configured_access
-from studio.access.machine_token import MachineToken
 from studio.api.backend import Backend
 from studio.api.serving.server import listen
 from studio.api.serving.stop_signals import until_stop_signal
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_remark
-from studio.cli.serving.serve import configure, print_address
+from studio.cli.serving.serve import configure, created_token, print_address
 from studio.composition import ConfiguredRuntime, served_workbench
 from studio.gc_tuning import settle
 from studio.sessions.retention import apply_daily
@@ -53,7 +51,7 @@ def mcp(
     if not http and (port is not None or host is not None):
         raise ServeError("--port and --host belong to --http; over stdin and stdout nothing listens.")
     configure(options)
-    if os.environ.get(LOG) != "json":
+    if setting(LOG) != "json":
         # Without this, the protocol's library would log each request. stdout is the protocol's.
         logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # A client that started this command may end it by a signal.
@@ -97,12 +95,7 @@ def _serve_http(host: str, port: int, options: Configured) -> None:
     listener = listen(host, port)
     with closing(served_workbench(configured, Metrics())) as workbench:
         store = workbench.store
-        token = MachineToken.below(data_folder(default_url()))
-        try:
-            token.create()
-        except ServeError as error:
-            # Other tokens still work.
-            print_remark(str(error))
+        token = created_token()
         auth = TokenAuthenticator(lambda: store.tokens, machine=token.read, is_open=is_open)
         callers = Callers.of(Backend(lambda: workbench), auth, local=False)
         server = McpHttpServer(callers, host=host, listener=listener)

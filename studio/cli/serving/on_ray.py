@@ -5,7 +5,6 @@ Knows options and prints; `studio.cluster` deploys.
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Annotated
 from typer import BadParameter
 
 from conductor.errors import ServeError
+from conductor.own_settings import setting
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, PATH, configured_access, url_at
 from studio.api.serving.stop_signals import ignore_stop_signals, until_stop_signal
@@ -100,7 +100,7 @@ def serve_on_ray(ray_options: OnRay, options: Configured, *, host: str, port: in
     brief = Brief.of(configured_pool(), options.pool)
     number = ray_options.replicas or _REPLICAS
     scaling = Scaling(number.fewest, number.most, ray_options.requests_per_replica or _REQUESTS)
-    environment = {name: os.environ[name] for name in _OWN_SETTINGS if name in os.environ}
+    environment = {name: value for name in _OWN_SETTINGS if (value := setting(name)) is not None}
     environment |= {"CONDUCTOR_POOL": brief.pool}
     environment |= {} if database is None else {"CONDUCTOR_DATABASE_URL": database}
     url = url_at(place(ray_options.ray)[0] if host in EVERY_ADDRESS else host, port, path=PATH)

@@ -15,9 +15,10 @@ from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from conductor.errors import PoolError, ServeError
+from conductor.own_settings import set_here, setting
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_access, reaches_beyond, url_at
@@ -27,6 +28,9 @@ from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.output.terminal import print_json, print_remark
 from studio.cli.serving.on_ray import OnRay, serve_on_ray
+
+if TYPE_CHECKING:
+    from studio.access.machine_token import MachineToken
 
 _APP = Path(__file__).resolve().parents[3] / "app.py"
 _APP_HOST = "127.0.0.1"
@@ -68,11 +72,11 @@ def serve(
     on_ray.check(processes=processes, port=_API_PORT if port is None else port)
     configure(options)
     if app_url is not None:
-        os.environ["CONDUCTOR_APP_URL"] = app_url
+        set_here("CONDUCTOR_APP_URL", app_url)
     if api_open:
-        os.environ[OPEN] = "1"
+        set_here(OPEN, "1")
     if log_json:
-        os.environ["CONDUCTOR_LOG"] = "json"
+        set_here("CONDUCTOR_LOG", "json")
     api_only = api_only or on_ray.ray is not None
     if processes > 1 and not api_only:
         raise ServeError(
@@ -155,9 +159,8 @@ def _free_port(host: str, port: int) -> int:
 
 def _serve_api(host: str | None, port: int | None, processes: int, options: Configured) -> int:
     # Here, because the app is started without it.
-    from storage import SessionStore, data_folder, default_url  # noqa: PLC0415
+    from storage import SessionStore, default_url  # noqa: PLC0415
     from storage.database.database import several_may_write, sqlite_file  # noqa: PLC0415
-    from studio.access.machine_token import MachineToken  # noqa: PLC0415
     from studio.api.serving.processes import Processes  # noqa: PLC0415
     from studio.api.serving.server import listen_for_each, url_of  # noqa: PLC0415
     from studio.cli.serving.api_process import serve_at  # noqa: PLC0415
@@ -175,12 +178,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
         )
     # Made or brought up to date here, so that what is wrong with it ends the command.
     SessionStore.open(url).close()
-    token = MachineToken.below(data_folder(url))
-    try:
-        token.create()
-    except ServeError as error:
-        # Other tokens still work.
-        print_remark(str(error))
+    token = created_token()
     listeners = listen_for_each(host, _API_PORT if port is None else port, number=processes)
     is_open = configured_access(host).api_open
     print_address(url_of(host, listeners[0]), None if is_open else token.path, options)
@@ -192,7 +190,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
     if processes == 1:
         serve(listeners[0])
     else:
-        if os.environ.get(LOG) == "json":
+        if setting(LOG) == "json":
             # Of what starts and replaces them.
             log_as_json()
         with TemporaryDirectory(prefix="conductor-metrics-") as shared:
@@ -205,9 +203,21 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
 def configure(options: Configured) -> None:
     """Have this process, and those that it starts, open what the options name."""
     if options.pool is not None:
-        os.environ["CONDUCTOR_POOL"] = str(from_any_folder(options.pool))
+        set_here("CONDUCTOR_POOL", str(from_any_folder(options.pool)))
     if options.database is not None:
-        os.environ["CONDUCTOR_DATABASE_URL"] = options.database
+        set_here("CONDUCTOR_DATABASE_URL", options.database)
+
+
+def created_token() -> MachineToken:
+    """This machine's token, made if it is missing; why it cannot be made is printed, since others work."""
+    from studio.access.machine_token import MachineToken  # noqa: PLC0415 - the app is started without it
+
+    token = MachineToken.configured()
+    try:
+        token.create()
+    except ServeError as error:
+        print_remark(str(error))
+    return token
 
 
 def print_address(url: str, token: Path | None, options: Configured, *, what: str = "The API") -> None:

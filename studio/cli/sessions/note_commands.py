@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Annotated, get_args
@@ -10,6 +9,7 @@ from typing import Annotated, get_args
 import typer
 from typer import Argument, BadParameter
 
+from conductor.own_settings import setting
 from conductor.text.quotation import located
 from conductor.values.note import NotePart
 from storage.records import NoteRecord
@@ -55,7 +55,7 @@ def note(
         notes = Notes(store)
         if quote and located(source, quote) is None:
             ctx.fail(f"the words {one_line(quote, 60)!r} are not in the {place.part}; quote them as they are")
-        author = os.environ.get(AUTHOR) if author is None else author
+        author = setting(AUTHOR) if author is None else author
         record = notes.write(session, text, place=place, source=source, quote=quote, author=author)
     return options.show(record.model_dump(mode="json"), f"noted {record.id[:8]}  {one_line(record.text)}")
 

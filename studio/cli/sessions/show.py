@@ -108,7 +108,7 @@ def _described(store: SessionStore, session: Session, summary: SessionSummary) -
         yield f"\nWhy there is no plan\n{no_plan}"
     if revisions:
         yield f"\n{quantity(len(revisions), 'revision')}, newest first"
-        yield _tree(revisions, head=session.head)
+        yield _tree(revisions, head=session.head, redo=store.revisions.redo_targets(session.id))
     runs = store.runs.of_session(session.id)
     if runs:
         yield f"\n{quantity(len(runs), 'run')}, newest first"
@@ -139,9 +139,9 @@ def _facts(session: Session, summary: SessionSummary, used: Total) -> Iterator[t
     yield "cost", used.cost_words
 
 
-def _tree(revisions: Sequence[Revision], *, head: str | None) -> str:
+def _tree(revisions: Sequence[Revision], *, head: str | None, redo: Mapping[str, str]) -> str:
     by_id = {revision.id: revision for revision in revisions}
-    rows = history({revision.id: revision.parent for revision in revisions}, head)
+    rows = history({revision.id: revision.parent for revision in revisions}, head, redo)
     return table(
         ("", "made", "by", "shape", "steps", "note"),
         [

@@ -5,12 +5,12 @@ Knows how a proposal is printed; `studio.workbench.changing` asks for it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 from conductor.errors import PlanError, WorkflowError
+from conductor.own_settings import setting
 from conductor.workflow.diff import PlanDiff
 from studio.cli.options import Configured, flag, option
 from studio.cli.output.shapes import Shape, usage_shape
@@ -40,7 +40,7 @@ class Change:
 
 def changes(workbench: Workbench, session: str, choice: Change, options: Configured) -> int:
     """Ask for the changes, where there is a wish, and take or leave the newest answer as asked."""
-    changing, author = workbench.changing, os.environ.get(AUTHOR) or None
+    changing, author = workbench.changing, setting(AUTHOR) or None
     wish, take = choice.change, choice.take
     proposal = changing.newest(session) if wish is None else changing.ask(session, wish, author=author)
     if proposal is None:

@@ -5,7 +5,6 @@ Knows how the search is asked for and printed; `studio.workbench.comparison.expe
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -25,6 +24,7 @@ from conductor.engine.experiments import (
 from conductor.engine.step_verdicts import StepVerdict, found_words, step_verdicts
 from conductor.errors import DataError, WorkflowError
 from conductor.evaluation.scorers.accepted_answer import accepted_of
+from conductor.own_settings import setting
 from conductor.text.formatting import quantity
 from conductor.values.accepted import Accepted, Check
 from conductor.values.output import HandEdit
@@ -88,7 +88,7 @@ def find_step(
             accepted=_accepted(bench.store, session_id, answer or [], check),
             replacements=_replacements(base.workflow, worker, step or [], write or []),
             repeats=repeats,
-            hand=HandEdit(at=time.time(), by=os.environ.get(AUTHOR) or "a person"),
+            hand=HandEdit(at=time.time(), by=setting(AUTHOR) or "a person"),
         )
         trials = trials_of(search, base.workflow)
         expected = bench.experiments.estimate(search, base)

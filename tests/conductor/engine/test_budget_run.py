@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from typing import Any
+
 import pytest
 from simulated_time import in_simulated_time, now
 from worker_cases import Scripted
@@ -11,13 +14,17 @@ from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.known_outputs import KnownOutputs
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
+from conductor.errors import WorkerError
 from conductor.runs.events import BudgetExceeded, Event, RunFinished, StepStarted
 from conductor.runs.state import RunState, fold
 from conductor.values.budget import Budget
-from conductor.values.messages import Completion, Delta, Retried, Usage
+from conductor.values.messages import Completion, Delta, Request, Retried, Usage
+from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import Price, StreamItem
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
+from conductor.workflow.on_failure import OnFailure
 
 FAST = SimulatedWorker(name="alpha", answer="one two three")
 CARD = FAST.card
@@ -172,3 +179,61 @@ async def test_an_answer_that_was_asked_for_again_is_paid_for_even_where_it_was_
     assert step.output is not None
     assert (step.output.text, step.output.usage) == ("yes", first + second)
     assert (meter.used.tokens, meter.used.cost) == (15, 5.0)
+
+
+# -- tries and fallbacks are calls, each by the card of the worker that gets it -----------------------
+
+
+class Called(SimulatedWorker):
+    """Counts what it is sent; `down`: it fails."""
+
+    def __init__(self, name: str, *, down: bool = False, **card: Any) -> None:
+        super().__init__(name=name, answer="word " * 400)
+        self.down = down
+        self.card = self.card.model_copy(update=card)
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        self.requests.append(request)
+        if self.down:
+            raise WorkerError(f"{self.name} is down.")
+        for _ in range(400):
+            yield Delta("word ")
+        usage = Usage(prompt_tokens=100, completion_tokens=1600, cost=1.7)
+        yield Completion("word " * 400, usage=usage)
+
+
+DEAR = Price(prompt=1000, completion=1000)
+BY_RULE = OnFailure(retries=0, fallback="dear")
+LIMITS: dict[str, tuple[Budget, dict[str, Any], int]] = {
+    "dollars that no call of it fits into": (Budget(cost=0.001), {}, 0),
+    "tokens that its answer crosses": (Budget(tokens=200), {}, 1),
+    "tokens, behind a built-in expert": (Budget(tokens=200), {"kind": "offline"}, 1),
+    "one call": (Budget(calls=1), {}, 0),
+    "one call, which the Conductor inside did not make": (Budget(calls=1), {"nested": True}, 1),
+}
+
+
+@pytest.mark.parametrize("by", ["the step's rule", "the pool"])
+@pytest.mark.parametrize(("budget", "own", "calls"), LIMITS.values(), ids=LIMITS)
+def test_a_fallback_is_held_to_the_budget_by_its_own_card(
+    by: str, budget: Budget, own: dict[str, Any], calls: int
+) -> None:
+    first, dear = Called("alpha", down=True, **own), Called("dear", price=DEAR)
+    workflow, workers = workflow_of((), (0,)), [first, dear]
+    if by == "the pool":
+        workers = [FallbackWorker(first, dear), dear]
+    else:
+        workflow = workflow.with_on_failure(0, BY_RULE).with_on_failure(1, BY_RULE)
+    state, _ = run(workflow, budget, *workers)
+    assert state.status == "over_budget"
+    assert (len(first.requests), len(dear.requests)) == (1 + bool(own.get("nested")), calls)
+
+
+@pytest.mark.parametrize(("allowed", "tries"), [(1, 1), (3, 3), (9, 4)])
+def test_each_try_of_a_rule_is_a_call(allowed: int, tries: int) -> None:
+    worker = Called("alpha", down=True)
+    rule = OnFailure(retries=3, pause=0)
+    state, _ = run(workflow_of(()).with_on_failure(0, rule), Budget(calls=allowed), worker)
+    assert len(worker.requests) == tries
+    assert state.status == ("over_budget" if allowed < 4 else "failed")
+    assert "The budget has no room for another call" in (state.steps[0].message or "") or allowed > 4

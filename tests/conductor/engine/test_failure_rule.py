@@ -20,7 +20,6 @@ from conductor.values.output import StandIn
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import StreamItem, Worker
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow.merge import rebase
 from conductor.workflow.model import Workflow
 from conductor.workflow.on_failure import OnFailure
 
@@ -250,5 +249,3 @@ def test_a_step_that_is_given_to_its_fallback_loses_that_and_keeps_the_rest() ->
     assert workflow.with_worker(0, "gamma").steps[0].on_failure == OnFailure(retries=1, fallback="beta")
     alone = CHAIN.with_on_failure(0, OnFailure(fallback="beta"))
     assert alone.with_worker(0, "beta").steps[0].on_failure is None
-    merged = rebase(CHAIN, CHAIN.with_worker(0, "beta"), alone)
-    assert merged.workflow == CHAIN.with_worker(0, "beta")

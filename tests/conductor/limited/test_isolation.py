@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,10 +20,12 @@ from conductor.evaluation.scorers.program import UNSAFE_CODE, check_isolation
 from conductor.limited import supervisor
 from conductor.limited.command import Ended, limited, python
 from conductor.limited.supervisor import Limits
+from tests.child_process import child
+from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
-WAYS = ("namespaces", "Landlock", "Landlock, since mounts are refused")
+WAYS = ("namespaces", "Landlock", "Landlock of Linux 6.7", "Landlock, since mounts are refused")
 
 
 @pytest.fixture
@@ -40,6 +44,8 @@ def isolated(request: pytest.FixtureRequest, refusing: Callable[..., None]) -> C
     """Runs a program in one of the ways, or skips where this system has not that way."""
     if request.param == "Landlock":
         refusing(namespaces=True)
+    elif request.param == "Landlock of Linux 6.7":
+        refusing(namespaces=True, _SCOPES_LANDLOCK="10_000")
     elif request.param != "namespaces":
         refusing(_PIVOT_ROOT="{}")
     else:
@@ -55,12 +61,20 @@ def isolated(request: pytest.FixtureRequest, refusing: Callable[..., None]) -> C
 
 
 @pytest.fixture
-def port() -> Iterator[int]:
-    """One with a listener."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+def port(tmp_path: Path) -> Iterator[int]:
+    """One with a listener; another one listens at a file of the folder."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "listener"))
+        other.listen()
         yield server.getsockname()[1]
 
 
+CALL = (
+    "import ctypes, platform\n"
+    "def call(number, other, *given):\n"
+    "    number = number if platform.machine() == 'x86_64' else other\n"
+    "    1 / (ctypes.CDLL(None).syscall(number, *given) + 1)\n"
+)
 ATTEMPTS = {
     "a file is read": "print(open(SECRET).read())",
     "a folder is listed": "print(os.listdir(os.path.dirname(SECRET)))",
@@ -83,6 +97,30 @@ ATTEMPTS = {
         "os.mkdir('x'); os.chroot('x')\nfor _ in range(99): os.chdir('..')\n"
         "os.chroot('.')\nprint(open(SECRET).read())"
     ),
+    "a datagram is sent": (
+        "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT))"
+    ),
+    "a file is connected to": (
+        "import socket; socket.socket(socket.AF_UNIX).connect(os.path.dirname(SECRET) + '/listener')"
+    ),
+    "the host of a virtual machine is connected to": "import socket; socket.socket(40, socket.SOCK_STREAM)",
+    "a ring of calls is opened": CALL + "call(425, 425, 4, ctypes.create_string_buffer(256))",
+    "a file of no folder is made": "os.memfd_create('x')",
+    "memory is shared that stays": CALL + "call(29, 194, 0, 4096, 0o1600)",
+    "semaphores are made that stay": CALL + "call(64, 190, 0, 1, 0o1600)",
+    "a queue is made that stays": CALL + "call(68, 186, 0, 0o1600)",
+    "a key is kept for the user": CALL + "call(248, 217, b'user', NAME.encode(), b'x', 1, -4)",
+    "the keys of the user are read": CALL + "call(250, 219, 11, -4, None, 0)",
+    "a process is signalled": "os.kill(OUTSIDE, 0)",
+    "a process is limited": "import resource; resource.prlimit(OUTSIDE, resource.RLIMIT_CORE, (0, 0))",
+    "a process is slowed": "os.setpriority(os.PRIO_PROCESS, OUTSIDE, 19)",
+    "a process is bound to a core": "os.sched_setaffinity(OUTSIDE, {0})",
+    "the mode of a file is set": "os.chmod(SECRET, 0o777); 1 / 0",
+    "the mode of a file is set by its folder": (
+        "os.chmod('secret', 0o777, dir_fd=os.open(os.path.dirname(SECRET), os.O_PATH)); 1 / 0"
+    ),
+    "the time of a file is set": "os.utime(SECRET, (0, 0)); 1 / 0",
+    "an attribute of a file is set": "os.setxattr(SECRET, 'user.x', b'x'); 1 / 0",
 }  # fmt: skip
 
 
@@ -92,6 +130,7 @@ def test_nothing_of_the_machine_is_in_reach(
 ) -> None:
     secret = tmp_path / "secret"
     secret.write_text("sk-secret", encoding="utf-8")
+    before = secret.stat()
     packages = next(path for path in sys.path if path.endswith("site-packages"))
     values = {
         "SECRET": str(secret), "HOME": str(Path.home()), "PACKAGES": packages, "PORT": port,
@@ -103,12 +142,17 @@ def test_nothing_of_the_machine_is_in_reach(
     assert "sk-secret" not in ended.output
     assert ended.code not in (0, None), ended
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith("secret")] == ["secret"]
+    assert (secret.stat().st_mode, secret.stat().st_mtime) == (before.st_mode, before.st_mtime)
+    assert os.listxattr(secret) == []
     assert not Path("/dev/shm", tmp_path.name).exists()
 
 
 def test_it_has_its_interpreter_its_packages_and_a_folder(isolated: Callable[..., Ended]) -> None:
     ended = isolated(
-        "import numpy, ssl\nopen('a', 'w').write('x')\nprint(open('a').read(), open('/dev/null').read())"
+        "import asyncio, numpy, resource, shutil, ssl, subprocess\n"
+        "open('a', 'w').write('x')\nshutil.copy('a', 'b')\n"
+        "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\nasyncio.run(asyncio.sleep(0))\n"
+        "subprocess.run(['true'], check=True)\nprint(open('b').read(), open('/dev/null').read())"
     )
     assert (ended.output, ended.code) == ("x \n", 0)
 
@@ -133,6 +177,17 @@ def test_a_link_to_the_interpreter_takes_nothing_of_its_folder_along(
         ("for at in range(20): open(str(at), 'wb').write(b'x' * 9_000_000)", "64 MB in files|No space"),
         ("for at in range(40_000): open(str(at), 'w')", "10000 files|No space"),
         (
+            "import ctypes, os\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nopened = []\n"
+            "for at in range(40):\n    opened.append(open('x', 'wb', 0))\n"
+            "    opened[-1].write(b'x' * 9_000_000)\n    os.unlink('x')",
+            "64 MB in files|No space",
+        ),
+        (
+            "import os\nfor _ in range(20): os.mkdir('d' * 250); os.chdir('d' * 250)\n"
+            "for at in range(20): open(str(at), 'wb').write(b'x' * 9_000_000)",
+            "4095 characters in a path|No space",
+        ),
+        (
             "import os, time\nfor _ in range(3):\n    if not os.fork():\n        held = b'x' * 500_000_000\n"
             "        time.sleep(60)\ntime.sleep(60)",
             "1024 MB of memory",
@@ -144,6 +199,41 @@ def test_all_its_processes_together_have_limits(
 ) -> None:
     ended = isolated(f"{program}\nimport time\ntime.sleep(60)", seconds=50)
     assert re.search(reason, ended.stopped or ended.output), ended
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "for _ in range(3_000): os.mkdir('d'); os.chdir('d')",
+        "open('x', 'w'); os.mkdir('d'); os.mkdir('d/e'); os.mkdir('d/e/f'); os.chmod('d/e', 0)",
+        "folder = os.getcwd(); os.rmdir(folder); os.symlink(SECRET, folder)",
+    ],
+)
+def test_no_file_outlives_it(
+    isolated: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    (secret := tmp_path / "secret").mkdir()
+    (secret / "file").touch()
+    (folder := tmp_path / "folder").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    isolated(f"import os\nSECRET = {str(secret)!r}\n{program}")
+    assert list(folder.iterdir()) == []
+    assert (secret / "file").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_no_folder_outlives_the_program_that_started_it(tmp_path: Path, number: signal.Signals) -> None:
+    waiting = "import time; time.sleep(60)"
+    program = (
+        "import asyncio\nfrom conductor.limited.command import limited, python\n"
+        f"asyncio.run(limited(python({waiting!r})))"
+    )
+    (folder := tmp_path / "folder").mkdir()
+    with child([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(folder)}) as process:
+        until(lambda: list(folder.iterdir()) != [])
+        process.send_signal(number)
+        process.wait()
+        until(lambda: list(folder.iterdir()) == [])
 
 
 def test_where_nothing_isolates_programs_are_not_run_unless_the_owner_says_so(

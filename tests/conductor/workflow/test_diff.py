@@ -39,6 +39,7 @@ def unchained(*instructions: str) -> Workflow:
 
 PLAN = chain(*TASKS)
 UNCHAINED = unchained(*TASKS)
+PLAN_OF_ONE = chain(TASKS[0])
 
 
 def lines_of(diff: PlanDiff) -> list[str]:
@@ -110,7 +111,17 @@ HARD: dict[str, tuple[Workflow, Workflow, list[str]]] = {
         chain("Translate it.", "Proofread!", worker="beta"),
         ["+ 1", "+ 2", "- 1", "- 2"],
     ),
-    "the only step rewritten": (chain(TASKS[0]), chain("Translate it."), ["1>1 instruction"]),
+    "the only step rewritten": (
+        PLAN_OF_ONE,
+        PLAN_OF_ONE.with_instruction(0, "Translate it."),
+        ["1>1 instruction"],
+    ),
+    "the only step of another plan": (PLAN_OF_ONE, chain("Translate it."), ["+ 1", "- 1"]),
+    "a plan with another instruction in one place": (
+        PLAN,
+        chain(*TASKS[:2], "Write a poem about the moon.", *TASKS[3:]),
+        ["+ 3", "- 3", "4>4 access"],
+    ),
     "one of three alike removed": (
         Workflow.of([*[Step(instruction="Solve it.", worker=name) for name in "abc"], NEW_STEP]),
         Workflow.of([*[Step(instruction="Solve it.", worker=name) for name in "bc"], NEW_STEP]),

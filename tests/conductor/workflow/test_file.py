@@ -12,6 +12,7 @@ from property_cases import cases
 from workflow_cases import workflow_of, workflows
 
 from conductor.errors import FormatError
+from conductor.text.json_text import portable
 from conductor.values.messages import Sampling
 from conductor.workflow.file import MAX_BYTES, read_plan, write_plan
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
@@ -35,7 +36,9 @@ def pinned(**fields: Any) -> str:
 
 @pytest.mark.slow
 @cases(50)
-@given(workflow=workflows(), query=st.none() | st.text(), temperature=st.none() | st.floats(0, 2))
+@given(
+    workflow=workflows(), query=st.none() | st.text().map(portable), temperature=st.none() | st.floats(0, 2)
+)
 def test_an_export_reads_back_as_it_was(
     workflow: Workflow, query: str | None, temperature: float | None
 ) -> None:

@@ -19,6 +19,11 @@ def tree(*parents: int | None) -> Parents:
     return {str(at): None if of is None else str(of) for at, of in enumerate(parents, start=1)}
 
 
+def newest(parents: Mapping[str, str | None]) -> dict[str, str]:
+    """As if an undo had led to each from its newest child."""
+    return {parent: id for id, parent in parents.items() if parent is not None}
+
+
 def picture(rows: tuple[HistoryRow, ...]) -> list[str]:
     """A row a line: "*" the revision, "|" a line that leads past, "/" one that comes down to it."""
     lines = []
@@ -55,11 +60,16 @@ def picture(rows: tuple[HistoryRow, ...]) -> list[str]:
 def test_the_tree_is_drawn_newest_first_with_the_head_on_the_left(
     parents: Parents, head: str | None, lines: list[str]
 ) -> None:
-    assert picture(history(parents, head)) == lines
+    assert picture(history(parents, head, newest(parents))) == lines
+
+
+def test_what_an_undo_left_is_above_the_head_and_a_newer_branch_beside_it() -> None:
+    assert picture(history(tree(None, 1, 1), "1", {"1": "2"})) == [" o 3", "o| 2", "*/ 1"]
+    assert picture(history(tree(None, 1, 1), "1", {})) == [" o 3", " |o 2", "*// 1"]
 
 
 def test_a_parent_that_is_not_given_is_taken_for_none() -> None:
-    assert picture(history({"2": "1", "3": "2"}, "3")) == ["* 3", "* 2"]
+    assert picture(history({"2": "1", "3": "2"}, "3", {})) == ["* 3", "* 2"]
 
 
 @st.composite
@@ -89,7 +99,7 @@ def lines_are_whole(parents: Mapping[str, str | None], rows: tuple[HistoryRow, .
 @given(trees(), st.data())
 def test_no_line_is_cut_or_shared(parents: Parents, data: st.DataObject) -> None:
     head = data.draw(st.sampled_from([*parents, None]))
-    rows = history(parents, head)
+    rows = history(parents, head, newest(parents))
     assert [row.id for row in rows] == [*reversed(parents)]
     lines_are_whole(parents, rows)
     way = {row.id for row in rows if row.current}
@@ -100,6 +110,6 @@ def test_no_line_is_cut_or_shared(parents: Parents, data: st.DataObject) -> None
 def test_a_thousand_revisions_with_branches_stay_narrow_where_their_branches_are_short() -> None:
     chance = Random(1)
     parents = tree(None, *(at - (chance.randrange(6) if at > 8 else 0) for at in range(1, 1000)))
-    rows = history(parents, "1000")
+    rows = history(parents, "1000", newest(parents))
     lines_are_whole(parents, rows)
     assert max(row.lane for row in rows) < 60

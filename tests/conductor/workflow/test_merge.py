@@ -10,6 +10,7 @@ from conductor.errors import WorkflowError
 from conductor.values.messages import Sampling
 from conductor.workflow.merge import Clash, Kind, rebase
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 from tests.workflow_cases import PINNED, Edit, edits, workflows
 
 FIND, SOLVE, CHECK, TELL = (
@@ -148,6 +149,26 @@ BUSY = BASE.with_access(1, [])
             BASE.with_pin(0, PINNED),
             BASE.with_pin(0, PINNED.model_copy(update={"text": "other"})),
             [("pin", 0)],
+        ),
+        (
+            BASE,
+            BASE.with_on_failure(0, OnFailure(fallback="gamma")),
+            BASE.with_worker(0, "gamma"),
+            [("fallback", 0)],
+        ),
+        (
+            BASE,
+            BASE.with_worker(0, "gamma"),
+            BASE.with_on_failure(0, OnFailure(retries=2, fallback="gamma")),
+            [("fallback", 0)],
+        ),
+        (
+            BASE.with_access(2, [0]),
+            BASE.with_access(2, [0])
+            .remove_step(1)
+            .add_step(Step(instruction="Write a poem.", worker="beta"), 1),
+            BASE.with_access(2, [0, 1]),
+            [("you_removed_read", 1)],
         ),
         (BASE, BASE.with_worker(0, "beta"), BASE.remove_step(0), [("they_removed", 0)]),
         (BASE, BASE.remove_step(0), BASE.with_worker(0, "beta"), [("you_removed", 0)]),

@@ -91,7 +91,7 @@ def test_without_a_password_the_api_is_left_to_its_own_gate() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/sessions", "/changes", "/_stcore/upload_file", "/v1x", "/x/v1/models"]
+    "path", ["/", "/sessions", "/changes", "/_stcore/upload_file", "/v1x", "/x/v1/models", "/v1"]
 )
 def test_without_a_session_there_is_the_login_page_or_a_refusal(password: Password, path: str) -> None:
     client = client_of(password)

@@ -61,6 +61,18 @@ def test_what_is_no_token_is_not_read_as_one(tmp_path: Path, content: bytes) -> 
     assert token.read() is None
 
 
+def test_a_token_that_others_can_read_as_of_a_cloned_folder_admits_no_one(tmp_path: Path) -> None:
+    token = MachineToken.below(tmp_path)
+    token.create()
+    text = token.read()
+    token.path.chmod(0o644)
+    assert token.read() is None
+    with pytest.raises(ServeError, match=r"api-token is not yours alone \(mode 600\)"):
+        token.create()
+    token.path.chmod(0o600)
+    assert token.read() == text
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file", encoding="utf-8")
     with pytest.raises(ServeError, match=r"cannot be written to .*/data/api-token"):

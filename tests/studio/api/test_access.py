@@ -149,6 +149,54 @@ def test_a_token_reads_no_name_of_a_worker_that_it_does_not_have(
     assert json.loads(answered.text)["conductor"]["workflow"]["pool"]["workers"] == ["beta"]
 
 
+@pytest.mark.parametrize("workers", [("beta",), ("gone",)])
+@pytest.mark.parametrize(
+    ("method", "path", "extension"),
+    [
+        ("GET", "responses/{response}", None),
+        ("GET", "responses/{response}/input_items", None),
+        ("DELETE", "responses/{response}", None),
+        ("POST", "responses/{response}/resume", None),
+        ("POST", "responses", {"previous_response_id": "{response}", "input": "Why?"}),
+        ("POST", "responses", {"model": "workflow:{session}", "input": "Why?"}),
+        (
+            "POST",
+            "responses",
+            {"model": "workflow:{session}", "input": "Why?", "conductor": {"change": "No."}},
+        ),
+        ("GET", "models/workflow:{session}", None),
+        ("POST", "responses", {"model": "conductor", "input": "Why?", "conductor": {"workers": ["nobody"]}}),
+        ("POST", "responses", {"model": "conductor", "input": "Why?", "conductor": {"exclude": ["beta"]}}),
+        ("POST", "responses", {"model": "baseline:moa:aggregator=nobody", "input": "Why?"}),
+        ("POST", "responses", {"model": "baseline:reflect:nobody", "input": "Why?"}),
+        ("POST", "embeddings", {"model": "worker:nobody", "input": "Why?"}),
+    ],
+)
+def test_what_others_began_and_every_refusal_name_no_other_worker(
+    served: ServedApi, workers: tuple[str, ...], method: str, path: str, extension: dict[str, object] | None
+) -> None:
+    _, text = served.bench.store.tokens.create("lab", TokenLimits(workers=workers))
+    with client(served) as owner:
+        response = owner.responses.create(model="worker:alpha", input="Which is it?").id
+    names = {"response": response, "session": response.removeprefix("resp_")}
+
+    def named(template: str) -> str:
+        for name, value in names.items():
+            template = template.replace(f"{{{name}}}", value)
+        return template
+
+    answer = httpx.request(
+        method,
+        f"{served.base_url}/{named(path)}",
+        content=None if extension is None else named(json.dumps({"model": "worker:beta", **extension})),
+        headers={"Authorization": f"Bearer {text}", "Content-Type": "application/json"},
+        trust_env=False,
+        timeout=60,
+    )
+    assert answer.status_code in (400, 403, 404, 502), answer.text
+    assert "alpha" not in answer.text
+
+
 def test_a_budget_that_is_used_up_is_not_asked_for_again(served: ServedApi) -> None:
     token, text = served.bench.store.tokens.create("lab", TokenLimits(tokens=1))
     served.bench.store.tokens.note_spent(token.id, Usage(prompt_tokens=1, completion_tokens=1))

@@ -253,9 +253,12 @@ async def test_a_token_for_some_workers_has_no_others(agents: Agents) -> None:
             ("ask", {"query": "Why?", "model": "worker:beta"}),
             ("ask", {"query": "Why?", "workers": ["beta"]}),
             ("run_workflow", {"workflow": workflow, "query": "Why?"}),
-            ("run_workflow", {"session": session}),
         ):
             assert "may" in error_of(await client.call_tool(tool, arguments))
+        for tool, more in (("show_session", {}), ("show_step", {"step": 0}), ("run_workflow", {})):
+            refused = error_of(await client.call_tool(tool, {"session": session, **more}))
+            assert "There is no session" in refused
+            assert "beta" not in refused
     assert agents.bench.store.runs.of_session(session) == ()
 
 

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from conductor.errors import WorkflowError
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 from storage import Revision, SessionStore
 from studio.workbench import Workbench
 from studio.workbench.editing import EditEnd
@@ -74,3 +77,17 @@ def test_an_edit_meets_what_came_meanwhile(
         assert (end, revision, there) == (EditEnd.CONFLICT, base, before)
     else:
         assert (end, revision, revision.workflow) == (EditEnd.APPLIED, there, head)
+
+
+@pytest.mark.parametrize("step", [0, 1], ids=["the first step", "another step"])
+@pytest.mark.parametrize("role", ["worker", "fallback"])
+def test_a_plan_with_a_worker_that_the_pool_lacks_is_refused_and_its_step_named(
+    bench: Workbench, role: str, step: int
+) -> None:
+    plan = FIRST.with_worker(step, "ghost")
+    if role == "fallback":
+        plan = FIRST.with_on_failure(step, OnFailure(fallback="ghost"))
+    text = write_plan(plan, query="Why?", origin="human", workers=(), label=None)
+    with pytest.raises(WorkflowError, match="needs ghost, which this pool does not have") as refused:
+        bench.editing.import_plan(text)
+    assert refused.value.step == step

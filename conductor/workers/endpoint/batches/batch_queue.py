@@ -33,6 +33,9 @@ QUIET_SECONDS = 3.0
 FIRST_POLL, LAST_POLL = 1.0, 60.0
 """Seconds between two looks at a batch: each half as long again as the one before."""
 
+LONGEST_PAUSE = 3_600.0
+"""Seconds; a server that asks to be left alone for longer is asked again all the same."""
+
 MOST_REQUESTS, MOST_BYTES = 10_000, 50 * 1024**2
 """Of one batch: OpenAI takes 50,000 requests of 200 MB together, Anthropic 100,000 of 256 MB."""
 
@@ -183,5 +186,6 @@ async def _retried_call(call: Callable[[], Awaitable[T]], *, times: int = 4) -> 
         except EndpointFailure as failure:
             if not failure.transient:
                 raise
-            await asyncio.sleep(failure.retry_after or min(FIRST_POLL * 2**attempt, LAST_POLL))
+            pause = failure.retry_after or min(FIRST_POLL * 2**attempt, LAST_POLL)
+            await asyncio.sleep(min(pause, LONGEST_PAUSE))
     return await call()

@@ -177,6 +177,7 @@ _BOTH: Mapping[Kind, str] = {
 }
 
 _OF_STEP: Mapping[Kind, str] = {
+    "fallback": "One edit gives “{step}” to the worker that the other makes its fallback.",
     "they_removed": "You changed “{step}”, which was removed meanwhile.",
     "you_removed": "You removed “{step}”, which was changed meanwhile.",
     "they_removed_read": "You let a step read “{step}”, which was removed meanwhile.",

@@ -33,6 +33,7 @@ def history_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
         entries,
         bench.store.runs.of_session(session.id),
         head=session.head,
+        redo=bench.store.revisions.redo_targets(session.id),
         tested=bench.tests.of_session(session.id),
     )
     key, room_key = f"history-{session.id}", f"history-shown-{session.id}"

@@ -78,7 +78,8 @@ def test_what_others_wrote_is_text(table):
     for html in (table_html(table, SPEC), categories_html(table, SPEC), page):
         assert "&lt;img src=x" in html
         assert "<img" not in html
-    assert "default-src 'none'" in page
+    for directive in ("default-src 'none'", "base-uri 'none'", "form-action 'none'"):
+        assert directive in page
     assert not re.search(r"(?:src|href)=", page.replace("src=x", ""))
     assert "01 Jan 1970" in page
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from errno import EAGAIN, EDQUOT, ENOMEM, ENOSPC
+from errno import EAGAIN, ENOENT, ENOMEM, ENOSPC
 from pathlib import Path
 
 import pytest
@@ -69,6 +69,7 @@ def refuse(name: str, error: str) -> str:
 
 FAILURES = {
     "no room for its process": (refuse("subprocess.Popen", "BlockingIOError(11, 'no room')"), "no room"),
+    "no room for its folder": (refuse("supervisor.Path.mkdir", "OSError(28, 'no space')"), "no space"),
     "no memory for its process": (refuse("subprocess.Popen", "OSError(12, 'no memory')"), "no memory"),
     "its limits cannot be set": (refuse("supervisor._take_limits", "ValueError"), "preexec_fn"),
     "its process is lost": (refuse("os.waitpid", "ChildProcessError(10, 'lost')"), "lost"),
@@ -116,8 +117,7 @@ def test_a_failure_of_the_supervisor_gives_no_verdict(
         (subprocess, "Popen", BlockingIOError(EAGAIN, "no room")),
         (subprocess, "Popen", OSError(ENOMEM, "no memory")),
         (subprocess, "Popen", RuntimeError("can't start new thread")),
-        (tempfile, "mkdtemp", OSError(ENOSPC, "no space")),
-        (tempfile, "mkdtemp", OSError(EDQUOT, "no quota")),
+        (tempfile, "gettempdir", FileNotFoundError(ENOENT, "no usable folder")),
         (os, "pipe", OSError(24, "too many open files")),
     ],
 )

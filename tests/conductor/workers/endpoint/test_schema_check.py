@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -97,6 +98,8 @@ def test_without_a_schema_it_is_an_object(answer: str, fault: str | None) -> Non
         ({"default": {"$dynamicRef": "other.json"}}, "nothing is fetched"),
         ({"items": {"$schema": DRAFT_7}}, "$schema may stand at its root only"),
         ({"patternProperties": {"(a+)+$": {}}}, "patternProperties is not supported"),
+        ({"items": {"unevaluatedItems": False}}, "unevaluatedItems is not supported"),
+        ({"unevaluatedProperties": False}, "unevaluatedProperties is not supported"),
         ({"pattern": "(?=a)b"}, "is not supported"),
         ({"pattern": "x" * 1_001}, "a pattern has 1,001 characters"),
         ({"pattern": "((a{0,100}){0,100}){0,100}"}, "too large"),
@@ -131,6 +134,32 @@ def test_a_check_ends_when_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(FormatError, match="it takes more than"):
         fault_of("3", form(doubling(30)))
     assert fault_of("3", form(doubling(1))) is None
+
+
+def test_the_expressions_of_a_schema_take_their_time_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_check, "SECONDS", 0.1)
+    schema = {"allOf": [{"pattern": f"\\w{{100}}\\d{{50}}{at}"} for at in range(900)]}
+    with pytest.raises(FormatError, match="it takes more than"):
+        check_schema(form(schema))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"anyOf": [{"type": "integer"}] * 99},
+        {"oneOf": [{"const": at} for at in range(99)]},
+        {"if": {"type": "integer"}, "else": {"anyOf": [{"maxLength": 9}] * 99}},
+        {"$defs": {"a": {"anyOf": [{"enum": [1]}] * 9}}, "anyOf": [{"$ref": "#/$defs/a"}] * 9},
+    ],
+)
+def test_an_answer_is_not_written_once_for_each_alternative(schema: dict[str, Any]) -> None:
+    answer = json.dumps("x" * 500_000)
+    tracemalloc.start()
+    try:
+        assert fault_of(answer, form(schema)) is not None
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(answer)
+    finally:
+        tracemalloc.stop()
 
 
 def test_an_expression_that_others_take_ages_for_takes_none() -> None:

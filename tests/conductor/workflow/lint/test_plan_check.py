@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from fine_plans import FINE, Lines, workflow_of
 from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
+from reading_work import work
 
 from conductor.planner.prompt.examples import example_instructions, examples
 from conductor.planner.rule_planner import rule_for
 from conductor.values.output import HandEdit, Output
 from conductor.workflow.lint import RULES, Finding, check
+from conductor.workflow.lint.finding import named
 from conductor.workflow.model import Step, Workflow
 
 LIMIT = 5
@@ -170,6 +172,20 @@ def test_findings_name_their_step_and_quote_what_was_said():
     assert sentences["too-many-steps"] == "The workflow has 7 steps; the limit is 5."
     assert sentences["checks-own-work"] == "Step 2 checks step 1, and a does both."
     assert "Step 3 refers to “the previous answer” but reads no step." in sentences["speaks-of-unseen"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([1], "step 2"),
+        ([0, 1], "steps 1 and 2"),
+        ([0, 1, 3], "steps 1, 2 and 4"),
+        ([4, 5, 6, 7], "steps 5 to 8"),
+        ([0, 3, 4, 5, 6, 8], "steps 1, 4 to 7 and 9"),
+    ],
+)
+def test_steps_one_after_another_are_named_by_their_ends(steps, words):
+    assert named(steps) == words
 
 
 def test_the_labels_say_what_a_fix_does():
@@ -396,3 +412,31 @@ def test_a_pinned_output_whose_inputs_changed_is_found_and_can_be_unpinned(hand,
     assert finding.sentence == f"Step 2 is pinned, and its inputs changed since its output was {origin}."
     (fix,) = finding.fixes
     assert (fix.label, fix.workflow) == ("Unpin step 2", workflow_of(lines))
+
+
+# -- how long it takes ----------------------------------------------------------------------------
+
+MANY: Mapping[str, tuple[str, Callable[[int], Sequence[int]]]] = {
+    "no step reads": ("Work on part {}.", lambda _: ()),
+    "every second step is read": ("Work on part {}.", lambda at: range(0, at, 2)),
+    "each judges all before it": ("Check the answer number {}.", range),
+    "all are the same": ("Answer.", lambda _: ()),
+    "each refers to an output that it may not read": ("Improve the previous answer.", lambda _: ()),
+    "each repeats an output": (f"Part {{}}. {CLAIM}", lambda _: ()),
+}
+
+
+@pytest.mark.parametrize(("instruction", "access"), MANY.values(), ids=MANY)
+@pytest.mark.parametrize("ran", [False, True], ids=["not run", "run"])
+def test_the_check_of_many_steps_takes_at_most_the_square_of_their_number(instruction, access, ran):
+    def effort(count: int) -> int:
+        workflow = Workflow.of(
+            Step(instruction=instruction.format(at), worker="a", access=tuple(access(at)))
+            for at in range(count)
+        )
+        outputs = {at: output(f"{CLAIM} {at}", at) for at in range(count)} if ran else {}
+        options = {"max_steps": 10, "workers": ["a", "b"], "outputs": outputs}
+        return work(lambda: check(workflow, **options), package="conductor.workflow")
+
+    few, some, many = effort(25), effort(50), effort(100)
+    assert many - some <= 5 * (some - few)

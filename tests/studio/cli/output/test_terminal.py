@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import stat
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 import studio.cli
 from conductor.text.control_characters import escaped
 from studio.cli.line import main
-from studio.cli.output.terminal import amount, one_line, print_json, stream_text, table
+from studio.cli.output.terminal import amount, one_line, print_json, stream_text, table, written_to
 
 PRINTING = ("print", "typer.echo", "sys.stdout.write", "sys.stderr.write")
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -81,6 +82,18 @@ def test_json_has_escapes_and_loses_nothing(character: str, capsys: pytest.Captu
     assert UNSEEN.findall(out) == []
     assert json.loads(out) == {"a": character}
     assert json.loads(escaped(json.dumps(character, ensure_ascii=False))) == character
+
+
+@pytest.mark.parametrize("was_there", [0o666, 0o640, 0o600])
+def test_a_file_that_is_written_over_becomes_its_users_alone(tmp_path: Path, was_there: int) -> None:
+    file = tmp_path / "export.json"
+    file.write_text("before", encoding="utf-8")
+    file.chmod(was_there)
+    with written_to(file) as out:
+        out.write("after")
+        assert file.read_text(encoding="utf-8") == "before"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text(encoding="utf-8") == "after"
 
 
 def test_no_command_prints_but_through_the_functions_for_it() -> None:

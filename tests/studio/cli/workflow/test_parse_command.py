@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
@@ -135,6 +136,8 @@ def test_workers_without_a_name_are_refused(line: Line, workers: str) -> None:
 def test_any_text_can_be_printed_on_any_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="ascii") for _ in range(2))
     file = spoken(folder, GOOD.replace("'plan'", "'\\ud800 caf\u00e9'"))
+    # The program takes a copy, which must not outlive it here.
+    monkeypatch.setattr("conductor.own_settings._environment", os.environ)
     monkeypatch.setattr("sys.argv", ["conductor", "parse", file, "--workers", "a,b"])
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)

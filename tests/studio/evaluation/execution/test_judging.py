@@ -123,7 +123,7 @@ def test_what_could_not_be_scored_is_in_no_figure_and_a_resumed_evaluation_score
         raise OSError(ENOSPC, "no space left")
 
     with monkeypatch.context() as failing:
-        failing.setattr(tempfile, "mkdtemp", full)
+        failing.setattr(tempfile, "gettempdir", full)
         assert Evaluations(bench).run(record.id).failure is None
     cells = scored_cells(bench.store, record.id)
     assert [(cell.result.score.verdict, "no space left" in cell.result.score.reason) for cell in cells] == [

@@ -16,6 +16,7 @@ def rows(bench, session):
         store.revisions.history(session),
         store.runs.of_session(session),
         head=store.sessions.find(session).head,
+        redo=store.revisions.redo_targets(session),
     )
 
 
