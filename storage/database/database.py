@@ -99,10 +99,6 @@ _REACH: Mapping[str, int] = {
 """How soon a broken connection is detected (seconds; the last in milliseconds); the URL overrides each."""
 
 
-# A pipe would wait for a reader. Windows has none among its files.
-_NONBLOCK: int = getattr(os, "O_NONBLOCK", 0)
-
-
 @dataclass(frozen=True, slots=True)
 class _File:
     """The file at a path, which is absolute, as the operating system identifies it."""
@@ -200,7 +196,9 @@ class Database:
         # What cannot be done here, as in a folder that may not be written to, SQLite reports.
         with suppress(OSError):
             # SQLite gives the files beside it, such as its log, the same permissions.
-            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | _NONBLOCK, 0o600))
+            if not self.path.exists():
+                # One that is there is not opened: closing it would take SQLite's own locks off it.
+                self.path.touch(mode=0o600)
             own = tuple(f"{self.path.name}{ending}" for ending in ("-wal", "-shm", ".version-"))
             beside = (each for each in self.path.parent.iterdir() if each.name.startswith(own))
             # Another folder may be shared.
