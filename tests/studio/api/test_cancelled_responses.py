@@ -171,7 +171,7 @@ MOMENTS: Mapping[str, Begins] = {
     "once its plan is stored": in_store("plans", "add", done=True),
     "while a plan is stored that is not valid": in_store("plans", "add", BROKEN),
     "while the last of such plans is stored": the_last_attempt,
-    "while it is read what can be reused": in_store("runs", "outputs"),
+    "while it is read what can be reused": in_store("runs", "latest"),
     "before its run is stored": in_store("runs", "start"),
     "once its run is stored": in_store("runs", "start", done=True),
     "in a step's call": a_steps_call,
