@@ -9,11 +9,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from stat import S_IMODE
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -30,7 +31,6 @@ from tenacity import (
 from conductor.errors import StorageError
 from storage.database.compiled_statement import by_driver
 from storage.database.error_messages import explanation
-from storage.database.store_file import StoreFile
 from storage.database.write_ahead_log import WriteAheadLog
 
 DEFAULT_PATH = Path("data/conductor.db")
@@ -99,6 +99,29 @@ _REACH: Mapping[str, int] = {
 """How soon a broken connection is detected (seconds; the last in milliseconds); the URL overrides each."""
 
 
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The file at a path, which is absolute, as the operating system identifies it."""
+
+    path: str
+    device: int
+    inode: int
+
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        """The file that is there now. Raises `OSError`."""
+        status = path.stat()
+        return cls(str(path.absolute()), status.st_dev, status.st_ino)
+
+    def is_in_place(self) -> bool:
+        """Whether it is still at its path."""
+        try:
+            status = os.stat(self.path)  # noqa: PTH116 - called with each transaction: a path takes twice as long
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == (self.device, self.inode)
+
+
 class Database:
     """The two engines of one URL. `place` is what messages call it; it never holds a password."""
 
@@ -117,7 +140,7 @@ class Database:
                 f"The store {self.place} needs the Python package {package!r}, which is not installed; "
                 f"install it with: pip install '{package}'."
             ) from error
-        self._file: StoreFile | None = None
+        self._file: _File | None = None
         self._version_lock = Lock()
         self._version_connection: Any = None
         self._version_connections = 0
@@ -132,7 +155,6 @@ class Database:
             begin=partial(by_driver, text="BEGIN IMMEDIATE"),
             wait="PRAGMA busy_timeout = ",
         )
-        event.listen(writer, "connect", self._note_log)
         _prepare(
             reader, [f"PRAGMA {pragma}" for pragma in _READER_PRAGMAS], begin=partial(by_driver, text="BEGIN")
         )
@@ -175,7 +197,7 @@ class Database:
         with suppress(OSError):
             # SQLite gives the files beside it, such as its log, the same permissions.
             if not self.path.exists():
-                # One that is there is not opened: its end would take SQLite's locks off it.
+                # One that is there is not opened: closing it would take SQLite's own locks off it.
                 self.path.touch(mode=0o600)
             own = tuple(f"{self.path.name}{ending}" for ending in ("-wal", "-shm", ".version-"))
             beside = (each for each in self.path.parent.iterdir() if each.name.startswith(own))
@@ -184,14 +206,14 @@ class Database:
             for place in (*folder, self.path, *beside):
                 if (mode := S_IMODE(place.stat().st_mode)) & 0o077:
                     place.chmod(mode & 0o700)
-            self._file = StoreFile(self.path)
-
-    def _note_log(self, _connection: object, _record: object) -> None:
-        if self._file is not None:
-            self._file.note_log()
+            self._file = _File.at(self.path)
 
     def _check_in_place(self) -> None:
-        """Raise `OperationalError` where the store's file, or its log, is no longer in its place."""
+        """Raise `OperationalError` where the file of `create_folder` is no longer at its path.
+
+        SQLite itself would go on in the file that it has open, which no other program finds, and make an
+        empty one for each new connection.
+        """
         if self._file is not None and not self._file.is_in_place():
             moved = sqlite3.OperationalError("the file was removed, moved or replaced")
             moved.sqlite_errorcode = sqlite3.SQLITE_READONLY_DBMOVED

@@ -15,9 +15,8 @@ _ELSEWHERE = "name another file in CONDUCTOR_DATABASE_URL"
 
 # An extended code goes before the code that is its last byte.
 _SQLITE = {
-    sqlite3.SQLITE_READONLY_DBMOVED: "was removed, moved or replaced, or its log (-wal) was, while this "
-    "program had it open. Nothing more is written; put the same file back, or end this program and start it "
-    "again.",
+    sqlite3.SQLITE_READONLY_DBMOVED: "was removed, moved or replaced while this program had it open. Nothing "
+    "more is written; put the same file back, or end this program and start it again.",
     sqlite3.SQLITE_BUSY: f"is locked by another program. {_SAFE}; close that program, then try again.",
     sqlite3.SQLITE_LOCKED: f"is locked by another program. {_SAFE}; close that program, then try again.",
     sqlite3.SQLITE_READONLY: f"cannot be written. {_SAFE}; allow this user to write the file and its folder.",

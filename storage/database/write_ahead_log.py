@@ -10,8 +10,6 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
-from storage.database.store_file import log_of
-
 LARGEST = 32_000_000
 """Bytes. Where no readers overlap, SQLite begins again at some 17 MB, which is `wal_autocheckpoint` pages."""
 
@@ -26,7 +24,7 @@ class WriteAheadLog:
     """The log of the store at `path`. Only the thread that writes uses it, outside of transactions."""
 
     def __init__(self, path: Path) -> None:
-        self._path = log_of(path)
+        self._path = Path(f"{path.absolute()}-wal")
         self._limit = LARGEST
 
     def bound(self, connection: sqlite3.Connection) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, text
 from store_scenario import VALID, begin, chain, finished, keep, output, started
 
 from conductor.errors import StorageError
-from conductor.evaluation.items import Item
+from conductor.evaluation.items import Item, UnreadableItem
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.evaluation.team_tests import TeamTest
@@ -200,6 +200,23 @@ def test_a_result_that_cannot_be_read_is_none_yet(
     left_out.clear()
     assert all(cell.result is not None for cell in store.evaluations.cells(record.id))
     assert left_out == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_an_item_that_cannot_be_read_is_named_and_leaves_the_others(
+    store: SessionStore, url: str, left_out: dict[str, None], damage: str
+) -> None:
+    items = [Item(id=each, input=each, target=("t",)) for each in "abc"]
+    record = store.evaluations.add(EvaluationSpec(data="d", digest="", planners=("p",)), items)
+    executed(store, url, "UPDATE evaluation_items SET content = :new WHERE item = 1", new=damage)
+    shown = store.evaluations.items(record.id, damaged=True)
+    assert [isinstance(item, UnreadableItem) for item in shown] == [False, True, False]
+    assert (shown[0], shown[2]) == (items[0], items[2])
+    assert any("question 2" in sentence for sentence in left_out)
+    with pytest.raises(StorageError, match="question 2"):
+        store.evaluations.items(record.id)
+    assert store.evaluations.item_at(record.id, 0) == items[0]
 
 
 @pytest.mark.slow

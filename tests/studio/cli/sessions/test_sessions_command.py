@@ -397,6 +397,23 @@ def test_several_sessions_go_into_one_file(line: Line, store: SessionStore, sess
     assert store.sessions.count() == 4
 
 
+def test_a_session_that_cannot_be_read_is_left_out_of_the_file_of_all_and_named(
+    line: Line, store: SessionStore, session: str
+) -> None:
+    other = store.sessions.create("Hills").id
+    with store._transactions.database.transaction(to="write") as connection:
+        connection.exec_driver_sql("UPDATE revisions SET workflow = '{'")
+    left = line("sessions", "export", "--all", "--output", "all.json")
+    assert left.code == 1
+    assert session in left.err
+    assert "1 session written" in left.err
+    assert other in Path("all.json").read_text(encoding="utf-8")
+    refused = line("sessions", "export", session, "--output", "one.json")
+    assert refused.code == 1
+    assert session in refused.err
+    assert not Path("one.json").exists()
+
+
 def test_a_workflow_file_is_imported_as_a_session(
     line: Line, store: SessionStore, folder: Path, simulated: str
 ) -> None:
