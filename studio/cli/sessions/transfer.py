@@ -48,8 +48,8 @@ def export(
 
     with stored(options) as store:
         named = dict.fromkeys(session_of(store, prefix) for prefix in ids or ())
-        wanted = store.sessions.ids() if every else tuple(named)
-        whole = (readable if every else map)(partial(_whole, store), wanted)
+        targets = store.sessions.ids() if every else tuple(named)
+        whole = (readable if every else map)(partial(_whole, store), targets)
         chosen = list(whole)
         with written_to(None if output == STDIN else Path(output)) as out:
             length = sum(out.buffer.write(line) for line in write_sessions(store, chosen))
@@ -57,11 +57,11 @@ def export(
         options.show({"sessions": chosen, "file": output, "bytes": length})
     elif output != STDIN:
         print_remark(f"{quantity(len(chosen), 'session')} written to {output}, {size(length)}.")
-    return int(len(chosen) < len(wanted))
+    return int(len(chosen) < len(targets))
 
 
 def _whole(store: SessionStore, session: str) -> str:
-    """The session, all of which can be read. Raises `StorageError`, and names it, where it cannot."""
+    """The session, if all of it can be read. Raises `StorageError` that names it if not."""
     try:
         with closing(store.files.entries(session)) as entries:
             deque(entries, maxlen=0)
