@@ -225,8 +225,8 @@ class Evaluations:
         unjudged = sum(score.verdict == "unjudged" for score in scores)
         counts = {f"not answered ({outage_words(outages)})": outages.total(), "not judged": unjudged}
         parts = [f"{count:,} of {len(scores):,} {words}" for words, count in counts.items() if count]
-        items, begun = self._store.items(evaluation, damaged=True), {cell.item for cell in cells}
-        damaged = sum(isinstance(item, UnreadableItem) for at, item in enumerate(items) if at not in begun)
+        items, places = self._store.items(evaluation, damaged=True), {cell.item for cell in cells}
+        damaged = sum(isinstance(item, UnreadableItem) for at, item in enumerate(items) if at not in places)
         parts += [f"{damaged:,} of {len(items):,} questions cannot be read"] if damaged else []
         return f"{NOT_ALL}{', '.join(parts)}; resume asks for these again." if parts else None
 

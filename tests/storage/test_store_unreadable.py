@@ -210,9 +210,9 @@ def test_an_item_that_cannot_be_read_is_named_and_leaves_the_others(
     items = [Item(id=each, input=each, target=("t",)) for each in "abc"]
     record = store.evaluations.add(EvaluationSpec(data="d", digest="", planners=("p",)), items)
     executed(store, url, "UPDATE evaluation_items SET content = :new WHERE item = 1", new=damage)
-    shown = store.evaluations.items(record.id, damaged=True)
-    assert [isinstance(item, UnreadableItem) for item in shown] == [False, True, False]
-    assert (shown[0], shown[2]) == (items[0], items[2])
+    read = store.evaluations.items(record.id, damaged=True)
+    assert [isinstance(item, UnreadableItem) for item in read] == [False, True, False]
+    assert (read[0], read[2]) == (items[0], items[2])
     assert any("question 2" in sentence for sentence in left_out)
     with pytest.raises(StorageError, match="question 2"):
         store.evaluations.items(record.id)

@@ -99,7 +99,7 @@ class EvaluationRun:
         self._scored: dict[tuple[int, str, int], CellResult] = {}
         self._answered: list[AnsweredCell] = []
         self._cells = {(each.item, each.planner, each.repeat): each for each in self._store.cells(record.id)}
-        self._known = {
+        self._answers = {
             key for key, cell in self._cells.items() if cell.result is not None and cell.result.score.is_known
         }
         self.progress = Progress(self._spec.cells(len(self._items)) - self._never_asked())
@@ -107,7 +107,7 @@ class EvaluationRun:
     def _never_asked(self) -> int:
         """How many answers are missing to questions that cannot be read."""
         return sum(
-            (at, planner, repeat) not in self._known
+            (at, planner, repeat) not in self._answers
             for at, item in enumerate(self._items)
             for planner in self._spec.planners
             for repeat in range(self._spec.repeats)
@@ -168,7 +168,7 @@ class EvaluationRun:
 
     def _answer_by(self, crew: Crew, units: Sequence[Unit]) -> None:
         """Count what the crew answers, and what its lost processes had answered."""
-        done = set(self._known)
+        done = set(self._answers)
         left = [
             (item, repeat)
             for item, repeat in units
