@@ -101,9 +101,10 @@ _REACH: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The file at a path, which is absolute, as the operating system identifies it."""
+    """The file at a path, as the operating system identifies it; `real` has no link in it."""
 
     path: str
+    real: str
     device: int
     inode: int
 
@@ -111,15 +112,20 @@ class _File:
     def at(cls, path: Path) -> Self:
         """The file that is there now. Raises `OSError`."""
         status = path.stat()
-        return cls(str(path.absolute()), status.st_dev, status.st_ino)
+        return cls(str(path.absolute()), str(path.resolve()), status.st_dev, status.st_ino)
 
     def is_in_place(self) -> bool:
-        """Whether it is still at its path."""
+        """Whether it is still at its path. A link in its place, also to itself elsewhere, is another file: a
+        new connection would have a log of its own, beside what the link leads to.
+        """
+        # Called with each transaction, where a `Path` takes twice as long.
         try:
-            status = os.stat(self.path)  # noqa: PTH116 - called with each transaction: a path takes twice as long
+            there = [os.lstat(self.real)]
+            if self.path != self.real:
+                there.append(os.stat(self.path))  # noqa: PTH116
         except OSError:
             return False
-        return (status.st_dev, status.st_ino) == (self.device, self.inode)
+        return all((each.st_dev, each.st_ino) == (self.device, self.inode) for each in there)
 
 
 class Database:

@@ -24,7 +24,8 @@ class WriteAheadLog:
     """The log of the store at `path`. Only the thread that writes uses it, outside of transactions."""
 
     def __init__(self, path: Path) -> None:
-        self._path = Path(f"{path.absolute()}-wal")
+        # SQLite writes it beside the file that a link leads to.
+        self._path = Path(f"{path.resolve()}-wal")
         self._limit = LARGEST
 
     def bound(self, connection: sqlite3.Connection) -> None:

@@ -197,8 +197,15 @@ def _replace(file: Path) -> None:
     copy.replace(file)
 
 
+def _link(file: Path) -> None:
+    """The same file elsewhere: SQLite would give it a second log there."""
+    elsewhere = file.with_name("elsewhere.db")
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("lose", [_remove, _move, _replace])
+@pytest.mark.parametrize("lose", [_remove, _move, _replace, _link])
 def test_a_store_whose_file_is_gone_refuses_every_request_and_makes_no_other_file(
     tmp_path: Path, lose: Callable[[Path], None]
 ) -> None:
@@ -234,6 +241,18 @@ def expect_to_be_refused(desk: Desk) -> None:
     ):
         with pytest.raises(StorageError, match=MOVED):
             use()
+
+
+@pytest.mark.slow
+def test_a_store_behind_a_link_is_used_until_the_link_leads_elsewhere(tmp_path: Path) -> None:
+    link, other = tmp_path / "link.db", tmp_path / "other.db"
+    link.symlink_to(tmp_path / "real.db")
+    with desk_over(SessionStore.open(f"sqlite:///{link}")) as desk:
+        assert desk.bench.store.sessions.find(desk.session)
+        other.touch()
+        link.unlink()
+        link.symlink_to(other)
+        expect_to_be_refused(desk)
 
 
 @pytest.mark.slow

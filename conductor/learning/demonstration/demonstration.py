@@ -159,9 +159,10 @@ class Demonstration:
         while self._warm.step < settings.warm_steps:
             loss = self._warm.take_step()
             step = self._warm.step
-            if step % REPORTED == 0 or step == settings.warm_steps:
+            is_last = step == settings.warm_steps
+            if step % REPORTED == 0 or is_last:
                 self._add("warm start", step=step, loss=round(loss, 4))
-            if step % settings.evaluate_every == 0:
+            if step % settings.evaluate_every == 0 or is_last:
                 self._save()
             try:
                 # Where an interrupt is heeded; a step itself waits for nothing.

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from conductor.errors import DataError
+from conductor.files.named_file import replace_file
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.values.messages import Value
 
@@ -36,7 +37,7 @@ class GrpoRun(Value):
             if write:
                 folder.mkdir(parents=True, exist_ok=True)
                 if before is None or not self._differs(before):
-                    file.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
+                    replace_file(file, (self.model_dump_json(indent=1) + "\n").encode())
         except OSError as error:
             raise DataError(f"{folder} cannot be written: {error.strerror}. Name another folder.") from error
         if before is not None and (different := self._differs(before)):

@@ -165,7 +165,9 @@ def test_a_killed_run_goes_on_to_the_same_conductor(tmp_path: Path, kind: str):
     assert weights(killed / TRAINED) == weights(whole / TRAINED)
 
 
-@pytest.mark.parametrize(("kind", "steps"), [("warm start", (10, 0)), ("grpo", (20, 1))])
+@pytest.mark.parametrize(
+    ("kind", "steps"), [("warm start", (10, 0)), ("evaluation", (20, 0)), ("grpo", (20, 1))]
+)
 def test_an_interrupted_run_goes_on_behind_its_last_finished_step(
     tmp_path: Path, kind: str, steps: tuple[int, int]
 ):

@@ -14,9 +14,14 @@ LARGEST = 10 * len(TEXT)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("linked", [False, True])
 def test_a_large_log_is_emptied_as_soon_as_no_reader_uses_it(
-    url: str, file: Path, monkeypatch: pytest.MonkeyPatch
+    file: Path, monkeypatch: pytest.MonkeyPatch, *, linked: bool
 ) -> None:
+    place = file.with_name("link.db") if linked else file
+    if linked:
+        place.parent.mkdir(exist_ok=True)
+        place.symlink_to(file)
     monkeypatch.setattr(write_ahead_log, "LARGEST", LARGEST)
     monkeypatch.setattr(write_ahead_log, "_STEP", LARGEST)
     monkeypatch.setattr(write_ahead_log, "_WAIT_MILLISECONDS", 1)
@@ -30,7 +35,7 @@ def test_a_large_log_is_emptied_as_soon_as_no_reader_uses_it(
             sizes.append(log.stat().st_size)
         return sizes
 
-    with SessionStore.open(url) as store:
+    with SessionStore.open(f"sqlite:///{place}") as store:
         assert max(write(store, 40)) < 2 * LARGEST
         with store._transactions.reading() as connection:
             connection.exec_driver_sql("SELECT count(*) FROM sessions").all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -107,6 +108,19 @@ def left(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     """The exit code and what was written to stderr, of a server whose client closes stdin."""
     _, errors = process.communicate(timeout=60)
     return process.returncode, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_signal_ends_it_in_order_while_its_stdin_stays_open(
+    tmp_path: Path, number: signal.Signals, times: int
+) -> None:
+    with served(tmp_path) as process:
+        for _ in range(times):
+            process.send_signal(number)
+        assert process.wait(60) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
 
 
 def test_whatever_a_client_writes_the_next_call_is_answered(tmp_path: Path) -> None:

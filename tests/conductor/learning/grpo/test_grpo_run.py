@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,19 @@ from conductor.learning.grpo.recipe import GrpoRecipe
 RUN = GrpoRun(recipe=GrpoRecipe(steps=10), data="mine", digest="d1", workers=(("a", "one"),))
 
 
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """In the block no file of this process grows."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+
+
 def changed(**recipe: Any) -> GrpoRun:
     return RUN.model_copy(update={"recipe": RUN.recipe.model_copy(update=recipe)})
 
@@ -22,6 +39,19 @@ def test_the_same_run_goes_on_and_may_take_more_steps(tmp_path: Path) -> None:
     assert RUN.begin(folder) is True
     assert changed(steps=20).begin(folder) is True
     assert GrpoRun.model_validate_json((folder / FILE).read_bytes()).recipe.steps == 20
+
+
+@pytest.mark.parametrize("began_before", [False, True])
+def test_on_a_full_disk_the_run_is_refused_and_its_folder_can_be_used_later(
+    tmp_path: Path, *, began_before: bool
+) -> None:
+    folder = tmp_path / "run"
+    if began_before:
+        RUN.begin(folder)
+    with full_disk(), pytest.raises(DataError, match="cannot be written: File too large"):
+        changed(steps=20).begin(folder)
+    assert list(folder.iterdir()) == [folder / FILE] * began_before
+    assert changed(steps=20).begin(folder) is began_before
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import stat
 import sys
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
 
 import studio.cli
+from conductor.errors import FormatError, StorageError
 from conductor.text.control_characters import escaped
 from studio.cli.line import main
 from studio.cli.output.terminal import amount, one_line, print_json, stream_text, table, written_to
@@ -94,6 +97,33 @@ def test_a_file_that_is_written_over_becomes_its_users_alone(tmp_path: Path, was
         assert file.read_text(encoding="utf-8") == "before"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.read_text(encoding="utf-8") == "after"
+
+
+@pytest.mark.parametrize("before", ["before", None])
+@pytest.mark.parametrize("fault", [StorageError("damaged"), OSError(ENOSPC, "No space left on device")])
+def test_a_file_that_cannot_be_written_to_its_end_stays_as_it_was(
+    tmp_path: Path, before: str | None, fault: Exception
+) -> None:
+    file = tmp_path / "exports" / "export.json"
+    file.parent.mkdir()
+    if before is not None:
+        file.write_text(before, encoding="utf-8")
+
+    def write() -> None:
+        with written_to(file) as out:
+            out.write("half")
+            raise fault
+
+    with pytest.raises((StorageError, FormatError)):
+        write()
+    assert list(file.parent.iterdir()) == [file] * (before is not None)
+    assert before is None or file.read_text(encoding="utf-8") == before
+
+
+def test_a_device_is_written_to_and_stays_one() -> None:
+    with written_to(Path(os.devnull)) as out:
+        out.write("text")
+    assert Path(os.devnull).is_char_device()
 
 
 def test_no_command_prints_but_through_the_functions_for_it() -> None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,13 @@ from studio.cli.serving.serve import configure
 
 ROOT = Path(__file__).parents[4]
 
-STOPS = [signal.SIGTERM, signal.SIGINT]
+STOPS = [
+    [signal.SIGTERM],
+    [signal.SIGINT],
+    [signal.SIGINT, signal.SIGINT],
+    [signal.SIGTERM, signal.SIGINT, signal.SIGTERM],
+]
+"""One after another: an impatient person or supervisor does not wait for the end."""
 
 
 def serve(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
@@ -39,6 +46,13 @@ def serve(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
     )
 
 
+def send(server: subprocess.Popen[str], numbers: list[signal.Signals]) -> None:
+    """Send it these, the later ones while it ends."""
+    for number in numbers:
+        server.send_signal(number)
+        time.sleep(0.15 * (len(numbers) > 1))
+
+
 def address(server: subprocess.Popen[str]) -> dict[str, Any]:
     """What it prints once it answers; where it ends instead, its errors."""
     line = server.stdout.readline()
@@ -49,15 +63,16 @@ def address(server: subprocess.Popen[str]) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.thorough
-@pytest.mark.parametrize("number", STOPS)
+@pytest.mark.parametrize("numbers", STOPS)
 def test_json_gives_the_address_of_the_app_which_ends_in_order_at_a_signal(
-    folder: Path, number: signal.Signals
+    folder: Path, numbers: list[signal.Signals]
 ) -> None:
     with serve("--json", "--port", "0") as server:
         assert httpx.get(address(server)["url"]).status_code == 200
-        server.send_signal(number)
+        send(server, numbers)
         out, log = server.communicate(timeout=60)
         assert (server.returncode, out) == (0, ""), log
+        assert "Traceback" not in log
         assert "Aborted" not in log
 
 
@@ -218,8 +233,10 @@ def test_a_pool_is_named_for_processes_in_other_folders(monkeypatch: pytest.Monk
 
 @pytest.mark.thorough
 @pytest.mark.slow
-@pytest.mark.parametrize("number", STOPS)
-def test_the_api_alone_answers_with_a_token_and_ends_in_order(folder: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("numbers", STOPS)
+def test_the_api_alone_answers_with_a_token_and_ends_in_order(
+    folder: Path, numbers: list[signal.Signals]
+) -> None:
     with serve("--api-only", "--port", "0", "--json", "--app-url", "http://app/") as server:
         result = address(server)
         token = folder / "data" / "api-token"
@@ -236,8 +253,10 @@ def test_the_api_alone_answers_with_a_token_and_ends_in_order(folder: Path, numb
         root = result["url"].removesuffix("/v1")
         for nowhere in (f"{root}/", f"{result['url']}/nowhere"):
             assert httpx.get(nowhere).json()["error"]["code"] == "unknown_url"
-        server.send_signal(number)
-        assert server.wait(60) == 0
+        send(server, numbers)
+        log = server.communicate(timeout=60)[1]
+        assert server.returncode == 0, log
+        assert "Traceback" not in log
     with SessionStore.open(f"sqlite:///{folder / 'data' / 'conductor.db'}") as store:
         assert [session.origin for session in store.sessions.listed()] == ["api"]
 
