@@ -22,9 +22,9 @@ Kind = Literal[
     "they_removed", "you_removed", "they_removed_read", "you_removed_read", "order", "final", "steps",
 ]  # fmt: skip
 """Why two edits conflict: both changed this of a step; one gave a step to the worker that the other made its
-fallback; one changed, or let another step read, what the other
-removed; both moved steps, or one moved what the other lets read; both changed which step is the last, whose
-response is the answer; together they leave no step or too many.
+fallback; one changed, or let another step read, what the other removed; both moved steps, or one moved what
+the other lets read; both changed which step is the last, whose response is the answer; together they leave no
+step or too many.
 """
 
 _FIELDS: tuple[Kind, ...] = (
