@@ -40,6 +40,7 @@ PATIENCE_SECONDS = 10.0
 """How long a write waits: for a lock that another program holds, and for a server that was there before."""
 
 _PATIENCE, _LEFT = int(PATIENCE_SECONDS * 1000), "milliseconds_to_wait"
+_NOTED = "log_noted"
 
 _LOG_PAGES = 4000
 """Of the write-ahead log, after which they are copied into the file: 16.5 MB with the header of each page. A
@@ -164,6 +165,17 @@ class Database:
         _prepare(
             reader, [f"PRAGMA {pragma}" for pragma in _READER_PRAGMAS], begin=partial(by_driver, text="BEGIN")
         )
+        log = self._log
+        assert log is not None
+
+        @event.listens_for(writer, "begin")
+        def _note_log(connection: Connection) -> None:
+            # Before its first transaction, a connection may have opened none.
+            if _NOTED not in connection.info:
+                log.note()
+                connection.info[_NOTED] = True
+
+        event.listen(writer, "close", lambda *_: log.forget())
         return writer, reader
 
     def _postgresql(self) -> tuple[Engine, Engine]:
@@ -215,12 +227,12 @@ class Database:
             self._file = _File.at(self.path)
 
     def _check_in_place(self) -> None:
-        """Raise `OperationalError` where the file of `create_folder` is no longer at its path.
+        """Raise `OperationalError` if the file of `create_folder`, or its log, is no longer at its path.
 
         SQLite itself would go on in the file that it has open, which no other program finds, and make an
         empty one for each new connection.
         """
-        if self._file is not None and not self._file.is_in_place():
+        if not all(place.is_in_place() for place in (self._file, self._log) if place is not None):
             moved = sqlite3.OperationalError("the file was removed, moved or replaced")
             moved.sqlite_errorcode = sqlite3.SQLITE_READONLY_DBMOVED
             raise OperationalError(None, None, moved)

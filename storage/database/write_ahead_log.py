@@ -6,7 +6,9 @@ overlap, such a moment never comes by itself, and the log grows without end.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,15 +23,30 @@ _WAIT_MILLISECONDS = 100
 
 
 class WriteAheadLog:
-    """The log of the store at `path`. Only the thread that writes uses it, outside of transactions."""
+    """The log of the store at `path`."""
 
     def __init__(self, path: Path) -> None:
         # SQLite writes it beside the file that a link leads to.
-        self._path = Path(f"{path.resolve()}-wal")
+        self._path, self._index = (Path(f"{path.resolve()}{ending}") for ending in ("-wal", "-shm"))
         self._limit = LARGEST
+        self._files: Sequence[tuple[int, int]] | None = None
+
+    def note(self) -> None:
+        """Remember the log and its index as those that an open connection has, which SQLite does not remove."""
+        self._files = self._there()
+
+    def forget(self) -> None:
+        """Expect no file: the connection of `note` is closed, and the last one of all removes the files."""
+        self._files = None
+
+    def is_in_place(self) -> bool:
+        """Whether both files of `note`, if there are any, are still at their paths."""
+        return (noted := self._files) is None or self._there() == noted
 
     def bound(self, connection: sqlite3.Connection) -> None:
-        """Empty the log where it is too large, unless a reader takes long."""
+        """Empty the log where it is too large, unless a reader takes long. Outside of transactions, in the
+        thread that writes.
+        """
         if self._size() <= self._limit:
             return
         # What was written is safe in the log; a disk that takes no more refuses the next write as well.
@@ -41,6 +58,14 @@ class WriteAheadLog:
             finally:
                 connection.execute(f"PRAGMA busy_timeout={patience}").close()
         self._limit = max(LARGEST, self._size() + _STEP)
+
+    def _there(self) -> Sequence[tuple[int, int]] | None:
+        try:
+            # Called with each transaction, where `Path.lstat` takes twice as long.
+            there = [os.lstat(each) for each in (self._path, self._index)]
+        except OSError:
+            return None
+        return [(each.st_dev, each.st_ino) for each in there]
 
     def _size(self) -> int:
         try:

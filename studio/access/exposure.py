@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from conductor.errors import ServeError
 from conductor.own_settings import setting
-from conductor.workers.keys.secret import own_setting
+from conductor.workers.keys.secret import own_secret
 from studio.access.origin_check import HOSTS, configured_hosts, is_loopback
 from studio.access.password import SETTING, Password
 
@@ -65,9 +65,9 @@ def configured_access(*listening: str | None) -> Access:
     """The settings of the environment, for a server that listens at these addresses.
 
     Raises `ServeError` for a password that is too short and for an open API that could be reached from
-    elsewhere, `PoolError` where the secrets file cannot be read.
+    elsewhere, `PoolError` where the secrets file cannot be read or sets the password.
     """
-    text = own_setting(SETTING)
+    text = own_secret(SETTING)
     access = Access(
         hosts=configured_hosts(*listening),
         password=None if text is None else Password(text),

@@ -16,7 +16,7 @@ from functools import cached_property
 from conductor.errors import ServeError
 
 SETTING = "CONDUCTOR_PASSWORD"
-"""The environment variable, or top-level key of the secrets file, with the app's password."""
+"""The environment variable with the app's password."""
 
 SHORTEST = 12
 SESSION_SECONDS = 7 * 24 * 3600

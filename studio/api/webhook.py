@@ -26,7 +26,7 @@ import httpx
 from conductor.errors import PoolError, ServeError
 from conductor.own_settings import setting
 from conductor.workers.endpoint.transport.route import client_options
-from conductor.workers.keys.secret import own_setting
+from conductor.workers.keys.secret import own_secret
 
 ADDRESS = "CONDUCTOR_WEBHOOK_URL"
 """The environment variable with the address of the receiver."""
@@ -71,7 +71,7 @@ class Receiver:
 
 def configured_receiver() -> Receiver | None:
     """The receiver in the settings, or None. Raises `ServeError` if they cannot be used."""
-    address, secret = setting(ADDRESS) or None, own_setting(SECRET)
+    address, secret = setting(ADDRESS) or None, own_secret(SECRET)
     if address is None and secret is None:
         return None
     if address is None or secret is None:

@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
@@ -182,9 +182,15 @@ def test_a_store_on_a_read_only_disk_is_refused_in_a_sentence(tmp_path: Path) ->
 MOVED = "was removed, moved or replaced while this program had it open. Nothing more is written"
 
 
-def _remove(file: Path) -> None:
-    for ending in ("", "-wal", "-shm"):
+def _remove(file: Path, endings: Sequence[str] = ("", "-wal", "-shm")) -> None:
+    for ending in endings:
         file.with_name(f"{file.name}{ending}").unlink()
+
+
+def _empty_log(file: Path) -> None:
+    log = file.with_name(f"{file.name}-wal")
+    log.unlink()
+    log.touch()
 
 
 def _move(file: Path) -> None:
@@ -205,7 +211,19 @@ def _link(file: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lose", [_remove, _move, _replace, _link])
+@pytest.mark.parametrize(
+    "lose",
+    [
+        _remove,
+        _move,
+        _replace,
+        _link,
+        partial(_remove, endings=("-wal",)),
+        _empty_log,
+        partial(_remove, endings=("-shm",)),
+        partial(_remove, endings=("-wal", "-shm")),
+    ],
+)
 def test_a_store_whose_file_is_gone_refuses_every_request_and_makes_no_other_file(
     tmp_path: Path, lose: Callable[[Path], None]
 ) -> None:

@@ -1,7 +1,6 @@
 """Keys: which variables may hold one, and where they are looked up.
 
-Knows the environment and `.streamlit/secrets.toml`, which holds keys and the app's password, and no other
-setting; knows no endpoint. A key is read when it is needed and stored nowhere. This module reads no variable
+Knows the environment and `.streamlit/secrets.toml`, which holds keys and no setting; knows no endpoint. A key is read when it is needed and stored nowhere. This module reads no variable
 that may not hold a key.
 """
 
@@ -76,12 +75,19 @@ def find_secret(variable: str) -> str | None:
     return value or None
 
 
-def own_setting(variable: str) -> str | None:
-    """The value of a setting of this program, looked up where keys are; None if it is not set.
+def own_secret(variable: str) -> str | None:
+    """The value of a secret setting of this program in the environment; None if it is not set.
 
-    Raises `PoolError` when the secrets file cannot be read.
+    Raises `PoolError` where it is set in the secrets file, which may have come with its folder from
+    elsewhere, instead, and when that file cannot be read.
     """
-    return setting(variable) or _from_file(variable) or None
+    value = setting(variable) or None
+    if value is None and _from_file(variable):
+        raise PoolError(
+            f"{variable} is set in {SECRETS_FILE}, from which only keys are read; set it in the environment "
+            "and remove it there, or remove the file if it is not yours."
+        )
+    return value
 
 
 def known_keys() -> tuple[str, ...]:

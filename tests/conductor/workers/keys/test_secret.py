@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import PoolError
-from conductor.workers.keys.secret import KEY_NAMES, find_secret, known_keys
+from conductor.workers.keys.secret import KEY_NAMES, find_secret, known_keys, own_secret
 
 
 @pytest.fixture
@@ -29,6 +29,19 @@ def test_the_environment_goes_before_the_file(secrets: Path, monkeypatch: pytest
     assert find_secret("ALPHA_API_KEY") == "from-the-file"
     monkeypatch.setenv("ALPHA_API_KEY", "from-outside\n")
     assert find_secret("ALPHA_API_KEY") == "from-outside"
+
+
+@pytest.mark.parametrize("variable", ["CONDUCTOR_PASSWORD", "CONDUCTOR_WEBHOOK_SECRET"])
+def test_a_secret_setting_comes_from_the_environment_alone(
+    secrets: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    assert own_secret(variable) is None
+    secrets.write_text(f'{variable} = "from-the-file"\n', encoding="utf-8")
+    with pytest.raises(PoolError, match=f"{variable} is set in .* from which only keys are read") as caught:
+        own_secret(variable)
+    assert "from-the-file" not in str(caught.value)
+    monkeypatch.setenv(variable, "from-outside")
+    assert own_secret(variable) == "from-outside"
 
 
 @pytest.mark.parametrize(

@@ -108,17 +108,21 @@ def test_an_app_without_a_password_is_not_served_to_other_machines(line: Line, h
     )
 
 
-@pytest.mark.parametrize("where", ["environment", "secrets file"])
-def test_with_a_password_the_app_may_listen_anywhere(
-    line: Line, folder: Path, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
-    if where == "environment":
-        monkeypatch.setenv("CONDUCTOR_PASSWORD", "correct horse battery")
-    else:
-        (folder / ".streamlit").mkdir()
-        secrets = folder / ".streamlit" / "secrets.toml"
-        secrets.write_text('CONDUCTOR_PASSWORD = "correct horse battery"\n', encoding="utf-8")
-        secrets.chmod(0o600)
+@pytest.mark.usefixtures("nothing_starts")
+@pytest.mark.parametrize("options", [[], ["--host", "0.0.0.0"], ["--api-only"]])
+def test_a_secrets_file_gives_no_password(line: Line, folder: Path, options: list[str]) -> None:
+    (folder / ".streamlit").mkdir()
+    secrets = folder / ".streamlit" / "secrets.toml"
+    secrets.touch(mode=0o600)
+    secrets.write_text('CONDUCTOR_PASSWORD = "correct horse battery"\n', encoding="utf-8")
+    result = line("serve", "--port", "0", *options)
+    assert (result.code, result.out) == (1, "")
+    assert "from which only keys are read; set it in the environment" in result.err
+    assert "correct horse" not in result.err
+
+
+def test_with_a_password_the_app_may_listen_anywhere(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONDUCTOR_PASSWORD", "correct horse battery")
     started: list[str] = []
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr("runpy.run_module", lambda *_, **__: started.extend(sys.argv))
