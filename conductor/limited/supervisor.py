@@ -40,6 +40,9 @@ os.close(ready)
 
 ISOLATION = str(Path(__file__).with_name("isolation.py"))
 
+_GROUPS, _OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+"""Where Linux shows control groups, and this process' own (docs.kernel.org/admin-guide/cgroup-v2.html)."""
+
 _REFUSED = b"!"
 """See there."""
 
@@ -59,8 +62,8 @@ class Limits:
     of them, and one that takes `start` more by the clock fails. `wait`: seconds that it may wait in all while
     nothing of it has work, where there are as many. Bytes of memory, of a file and of all files;
     the number of files, and of processes below the child; bytes of its output that are read, the rest is
-    thrown away. The bytes of memory are those of one process and, a quarter of a second later, of all
-    together.
+    thrown away. The bytes of memory are those of one process and, at once where control groups are delegated
+    to this user, else a quarter of a second later, of all together.
 
     `isolated`: it is not run where the system cannot isolate it; see `isolation.py`.
     `start`: seconds until the child runs `READY`, which count for nothing else.
@@ -86,11 +89,16 @@ def supervise(argument: str) -> None:
     was not its own: a traceback of what is raised here ends with that.
     """
     raw, folder, path, readable, command = json.loads(argument)
+    limits = Limits(**raw)
+    woken, group = _signals(), _control_group(limits.memory)
     try:
-        ended = _supervised(Limits(**raw), folder, path, readable, command)
+        ended = _supervised(limits, folder, path, readable, command, woken=woken, group=group)
     finally:
         _end_all_below(os.getpid())
         remove(folder)
+        if group is not None:
+            with suppress(OSError):
+                group.rmdir()
     _write(ended)
 
 
@@ -123,9 +131,16 @@ def _write(report: dict[str, object]) -> None:
 
 
 def _supervised(
-    limits: Limits, folder: str, path: list[str], readable: list[str], command: list[str]
+    limits: Limits,
+    folder: str,
+    path: list[str],
+    readable: list[str],
+    command: list[str],
+    *,
+    woken: int,
+    group: Path | None,
 ) -> dict[str, object]:
-    woken, namespaces = _signals(), _take_care()
+    namespaces = _take_care()
     # Not by what started this, which may be killed before this runs.
     Path(folder).mkdir(mode=0o700)
     bounded = namespaces and _bounds_processes()
@@ -143,7 +158,7 @@ def _supervised(
         cwd=folder,
         env=environment,
         pass_fds=(written,),
-        preexec_fn=lambda: _take_limits(limits, bounded=bounded),  # noqa: PLW1509
+        preexec_fn=lambda: _take_limits(limits, group, bounded=bounded),  # noqa: PLW1509
         # What signals its own group is not to reach the supervisor.
         start_new_session=True,
     )
@@ -166,6 +181,11 @@ def _supervised(
             ends_at, looked_at = started_at + limits.seconds + limits.start, started_at
             used, _ = _used()
             _write({})
+        looks = code is None and time.monotonic() - counted_at >= _LOOK
+        if looks or code == -signal.SIGKILL:
+            counted_at = time.monotonic()
+            if (too_much := _excess(limits, folder, group, bounded=bounded)) is not None:
+                return {"stopped": f"stopped with more than {too_much}"}
         if code is not None and started:
             return {"code": code, "seconds": time.monotonic() - started_at}
         if code is not None:
@@ -184,19 +204,48 @@ def _supervised(
                 return {"failure": f"its interpreter did not start within {limits.start:g} s"}
             most = limits.seconds + limits.start
             return {"failure": f"the machine gave it {spent:.1f} of {limits.seconds:g} s within {most:g} s"}
-        if time.monotonic() - counted_at >= _LOOK:
-            counted_at = time.monotonic()
-            if (too_much := _excess(limits, folder, bounded=bounded)) is not None:
-                return {"stopped": f"stopped with more than {too_much}"}
 
 
-def _excess(limits: Limits, folder: str, *, bounded: bool) -> str | None:
+def _control_group(memory: int) -> Path | None:
+    """A new control group whose processes have so many bytes together, beside this process's own, or None if
+    that is not delegated to this user.
+    """
+    with suppress(OSError, StopIteration):
+        lines = _OWN_GROUPS.read_text(encoding="utf-8").splitlines()
+        own = _GROUPS / next(line[4:] for line in lines if line.startswith("0::/"))
+        # Only the first of all may have both processes and groups that share its memory.
+        above = own if own == _GROUPS else own.parent
+        if "memory" not in (shared := above / "cgroup.subtree_control").read_text(encoding="ascii").split():
+            shared.write_text("+memory", encoding="ascii")
+        group = above / f"conductor-limited-{os.getpid()}-{os.urandom(4).hex()}"
+        group.mkdir()
+        try:
+            # Without memory that is swapped out, where the system counts it.
+            for name, value in (("swap.max", 0), ("max", memory), ("oom.group", 1)):
+                if (file := group / f"memory.{name}").exists() or name == "max":
+                    file.write_text(str(value), encoding="ascii")
+        except OSError:
+            group.rmdir()
+            raise
+        return group
+    return None
+
+
+def _ran_out_of_memory(group: Path | None) -> bool:
+    """Whether the system ended the processes of the group because they needed more."""
+    with suppress(OSError):
+        events = "" if group is None else (group / "memory.events").read_text(encoding="ascii")
+        return re.search(r"^oom_kill [1-9]", events, re.MULTILINE) is not None
+    return False
+
+
+def _excess(limits: Limits, folder: str, group: Path | None, *, bounded: bool) -> str | None:
     """What the command and all below it have too much of together, or None."""
     pids = _children(os.getpid())
     sizes = [size for pid in pids if (size := _memory(pid))]
     if not bounded and len(sizes) > limits.processes:
         return f"{limits.processes} processes"
-    if sum(sizes) > limits.memory:
+    if sum(sizes) > limits.memory or _ran_out_of_memory(group):
         return f"{limits.memory // 1024**2} MB of memory"
     number, size, waiting = 0, _removed(pids), [folder]
     while waiting and number <= limits.files:
@@ -309,9 +358,12 @@ def _bounds_processes() -> bool:
     return version >= [5, 14] and os.geteuid() != 0
 
 
-def _take_limits(limits: Limits, *, bounded: bool) -> None:
+def _take_limits(limits: Limits, group: Path | None, *, bounded: bool) -> None:
     import resource  # noqa: PLC0415 - not on every platform
 
+    if group is not None:
+        with suppress(OSError):  # The watcher holds the limit as well.
+            (group / "cgroup.procs").write_text("0", encoding="ascii")
     with suppress(AttributeError):
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG: it ends with its supervisor
     for kind, most in (

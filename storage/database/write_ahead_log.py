@@ -32,8 +32,8 @@ class WriteAheadLog:
         self._files: Sequence[tuple[int, int]] | None = None
 
     def note(self) -> None:
-        """Remember the log and its index as those that an open connection has, which SQLite does not remove."""
-        self._files = self._there()
+        """Remember the log and its index as those that an open connection has, which SQLite leaves there."""
+        self._files = self._identities()
 
     def forget(self) -> None:
         """Expect no file: the connection of `note` is closed, and the last one of all removes the files."""
@@ -41,7 +41,7 @@ class WriteAheadLog:
 
     def is_in_place(self) -> bool:
         """Whether both files of `note`, if there are any, are still at their paths."""
-        return (noted := self._files) is None or self._there() == noted
+        return (noted := self._files) is None or self._identities() == noted
 
     def bound(self, connection: sqlite3.Connection) -> None:
         """Empty the log where it is too large, unless a reader takes long. Outside of transactions, in the
@@ -59,7 +59,7 @@ class WriteAheadLog:
                 connection.execute(f"PRAGMA busy_timeout={patience}").close()
         self._limit = max(LARGEST, self._size() + _STEP)
 
-    def _there(self) -> Sequence[tuple[int, int]] | None:
+    def _identities(self) -> Sequence[tuple[int, int]] | None:
         try:
             # Called with each transaction, where `Path.lstat` takes twice as long.
             there = [os.lstat(each) for each in (self._path, self._index)]

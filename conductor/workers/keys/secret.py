@@ -1,7 +1,7 @@
 """Keys: which variables may hold one, and where they are looked up.
 
-Knows the environment and `.streamlit/secrets.toml`, which holds keys and no setting; knows no endpoint. A key is read when it is needed and stored nowhere. This module reads no variable
-that may not hold a key.
+Knows the environment and `.streamlit/secrets.toml`, which holds keys and no setting; knows no endpoint. A key
+is read when it is needed and stored nowhere. Of others it reads those of `own_secret`.
 """
 
 from __future__ import annotations

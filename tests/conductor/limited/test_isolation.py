@@ -201,6 +201,53 @@ def test_all_its_processes_together_have_limits(
     assert re.search(reason, ended.stopped or ended.output), ended
 
 
+KILLED = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+
+
+@pytest.mark.parametrize(
+    ("killed", "shared", "end"),
+    [
+        (0, "cpu memory", (-signal.SIGKILL, "")),
+        (1, "cpu memory", (None, "stopped with more than 1024 MB of memory")),
+        (1, "cpu", (None, "stopped with more than 1024 MB of memory")),
+        (1, None, (-signal.SIGKILL, "")),
+    ],
+)
+def test_the_memory_of_all_is_a_control_group_of_theirs_where_one_is_delegated(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    killed: int,
+    shared: str | None,
+    end: tuple[int | None, str],
+) -> None:
+    """On a folder with the names of Linux' files: not every machine that runs tests delegates a group."""
+    groups = tmp_path / "groups"
+    groups.mkdir()
+    if shared is not None:
+        (groups / "cgroup.subtree_control").write_text(shared, encoding="ascii")
+    lines = (
+        # The first process of a namespace cannot kill itself.
+        f"{NO_NAMESPACES}from pathlib import Path\n"
+        f"supervisor._GROUPS = Path({str(groups)!r})\n"
+        f"supervisor._OWN_GROUPS = Path({str(tmp_path / 'own')!r})\n"
+        "made = supervisor._control_group\n"
+        "def counted(memory):\n"
+        "    if (group := made(memory)) is not None:\n"
+        f"        (group / 'memory.events').write_text('oom 1\\noom_kill {killed}\\noom_group_kill 1\\n')\n"
+        "    return group\n"
+        "supervisor._control_group = counted\n"
+    )
+    (tmp_path / "own").write_text("4:memory:/elsewhere\n0::/\n", encoding="ascii")
+    monkeypatch.setattr(supervisor, "__file__", changed_supervisor(tmp_path, lines))
+    ended = asyncio.run(limited(python(KILLED)))
+    assert (ended.code, ended.stopped) == end
+    written = {file.name: file.read_text(encoding="ascii") for file in groups.glob("conductor-limited-*/*")}
+    expected = {"memory.max": str(1024**3), "cgroup.procs": "0"}
+    assert written.items() >= expected.items() if shared else written == {}
+    if shared is not None:
+        assert "memory" in (groups / "cgroup.subtree_control").read_text(encoding="ascii")
+
+
 @pytest.mark.parametrize(
     "program",
     [
