@@ -74,6 +74,10 @@ class WorkerError(ConductorError):
         self.outage = outage
 
 
+class UnfitWorkerError(WorkerError):
+    """The worker can answer no such request, however often it is called."""
+
+
 def outage_of(error: BaseException) -> str | None:
     """The outage that an error of any kind reports: a worker's own, or that of the system's error behind it;
     None if nothing shows that a server was not reached.

@@ -21,7 +21,6 @@ from conductor.engine.prompt_layouts import (
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Message, Part, Request, RequestStyle, SeenResponse
 from conductor.values.output import Output
-from conductor.workers.pool.fallback import for_fallback
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.wording.wording import OURS
@@ -81,25 +80,26 @@ class BoundWorkflow:
         """Whether the one step's worker is sent the conversation and the query as they are."""
         return self.conversation.verbatim and len(self.workflow) == 1
 
-    def call(self, step: int, outputs: Mapping[int, Output]) -> StepCall:
-        """The call of `step`, given the outputs of all steps it may read.
+    def call(self, step: int, outputs: Mapping[int, Output], *, by: str | None = None) -> StepCall:
+        """The call of `step`, given the outputs of all steps it may read; `by`: of the worker of that name,
+        in the place of the step's own.
 
         Tags carry a nonce cut from the fingerprint, so that no response can close or forge one, and a rerun
         sends the same words.
         """
-        bare = self._request(step, outputs)
-        address = self._address(step, bare)
-        if self.verbatim or self.styles[step] != "ours":
+        bound = self._with_worker(step, by)
+        bare = bound._request(step, outputs)
+        address = bound._address(step, bare, outline=self.outlines[step])
+        if self.verbatim or bound.styles[step] != "ours":
             return StepCall(address, bare)
         own, *following = bare.messages
         marked = replace(own, parts=tuple(_marked(part, address[:NONCE_LENGTH]) for part in own.parts))
         return StepCall(address, replace(bare, messages=(marked, *following)))
 
     def fingerprint(self, step: int, outputs: Mapping[int, Output], *, by: str | None = None) -> str:
-        """The address of `step`'s output, given the outputs of all steps it may read; `by`: as the worker of
-        that name gives it in the place of the step's own.
-        """
-        return self._address(step, self._request(step, outputs), by=by)
+        """The address of `step`'s output, given the outputs of all steps it may read; see `call`."""
+        bound = self._with_worker(step, by)
+        return bound._address(step, bound._request(step, outputs), outline=self.outlines[step])
 
     def request(self, step: int, outputs: Mapping[int, Output]) -> Request:
         """What `step`'s worker is sent; see `call`."""
@@ -129,12 +129,15 @@ class BoundWorkflow:
     def _identities(self) -> tuple[str, ...]:
         return tuple(self.cards[step.worker].identity for step in self.workflow.steps)
 
-    def _address(self, step: int, bare: Request, *, by: str | None = None) -> str:
-        identity = self._identities[step]
-        if by is not None:
-            own, other = self.cards[self.workflow.steps[step].worker], self.cards[by]
-            bare, identity = for_fallback(bare, own=own, other=other), other.identity
-        return fingerprint(bare, identity=identity, outline=self.outlines[step])
+    def _with_worker(self, step: int, by: str | None) -> BoundWorkflow:
+        """The same with `step` given to another worker."""
+        if by is None or by == self.workflow.steps[step].worker:
+            return self
+        return replace(self, workflow=self.workflow.with_worker(step, by))
+
+    def _address(self, step: int, bare: Request, *, outline: str) -> str:
+        """`outline` is that of the step as it is in the plan."""
+        return fingerprint(bare, identity=self._identities[step], outline=outline)
 
     def _request(self, step: int, outputs: Mapping[int, Output] | None) -> Request:
         """One user message, but where it is `verbatim`, and behind it, in the final step's, what follows the

@@ -38,11 +38,6 @@ class Reservation:
     def receive(self, text: str) -> None:
         """Count another piece of the answer, which may cross a limit."""
 
-    def withdraw(self, used: Usage | None = None) -> None:
-        """What has come counts as used, by estimate unless it is known: the same prompt is sent once more."""
-        if used is not None:
-            self.settle(used)
-
     def settle(self, usage: Usage, *, answer: str = "") -> None:  # noqa: ARG002 - an estimate needs the answer
         """The call has ended with this usage; what of it is unknown is counted as estimated.
 
@@ -88,15 +83,6 @@ class _Estimate(Reservation):
     def receive(self, text: str) -> None:
         self._answer.add(text)
         self._meter.check()
-
-    def withdraw(self, used: Usage | None = None) -> None:
-        total = None if used is None else used.total
-        received = self._answer.total
-        cost = None if used is None else used.cost
-        cost = self._cost(self.prompt, received) if cost is None else cost
-        self._answer = TokenCount(self._card)
-        tokens = self.prompt + received if total is None else total
-        self._meter.count(tokens=tokens, cost=cost or 0.0, estimated=self._spends and total is None)
 
     def settle(self, usage: Usage, *, answer: str = "") -> None:
         if not self._answer.total:

@@ -55,10 +55,10 @@ from conductor.values.messages import (
     Usage,
 )
 from conductor.values.output import HandEdit, Output, StandIn
-from conductor.workers.pool.fallback import for_fallback
+from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
-from conductor.workers.stream import GRACE_SECONDS, fault, read_stream, unended
+from conductor.workers.stream import GRACE_SECONDS, called, fault, read_stream, unended
 from conductor.workflow.model import Workflow
 
 Note = Retried | FellBack | Inner | StandIn
@@ -287,7 +287,7 @@ class WorkflowRun:
                 output = self._takeover.take(step, address, self._outputs)
             if output is not None:
                 if (other := output.answered_instead) is not None:
-                    request = for_fallback(request, own=worker.card, other=self.pool[other].card)
+                    request = self._bound.call(step, self._outputs, by=other).request
                 equal = not self._takeover.is_own(step, output)
                 self._record.emit(StepReused, step=step, output=output, request=request, of_equal_step=equal)
                 self._outputs[step] = output
@@ -392,11 +392,14 @@ class WorkflowRun:
     def _stream(self, call: _Call) -> AsyncIterable[object]:
         """The items that answer `call`. Raises `WorkerError` where its worker cannot answer it."""
         rule = self._workflow.steps[call.step].on_failure
-        if rule is not None:
-            return answered(rule, call.worker, self.pool, call.request, stopped=self._makes_no_calls)
-        if (refusal := call.worker.card.refusal(call.request.sampling)) is not None:
-            raise WorkerError(f"{refusal}; give the step a worker that is a model of an endpoint.")
-        return call.worker.stream(call.request)
+        if rule is None and not isinstance(call.worker, FallbackWorker):
+            return called(call.worker, call.request)
+        request_for = partial(self._request_for, call.step)
+        return answered(rule, call.worker, self.pool, request_for, stopped=self._makes_no_calls)
+
+    def _request_for(self, step: int, worker: Worker) -> Request:
+        """What a worker is sent that answers `step`."""
+        return self._bound.call(step, self._outputs, by=worker.card.name).request
 
     def _makes_no_calls(self) -> bool:
         return self._cancelled or self._meter.crossing is not None
@@ -420,25 +423,23 @@ class WorkflowRun:
                     f"{reason}; a part was sent on and cannot be withdrawn, run the step again."
                 )
             call.withdrawn = call.withdrawn or item.used is None
-        if isinstance(item, Retried) and (item.withdrawn or item.used is not None):
-            # An empty answer has no text to withdraw, and was paid for.
-            call.used += item.used or NOTHING_USED
-            call.room.withdraw(item.used)
-        if isinstance(item, StandIn):
-            call.stand_in = item
-            return
         match item:
+            case StandIn():
+                call.stand_in = item
             case Retried():
+                if item.used is not None:
+                    call.used += item.used
+                    call.room.settle(item.used)
                 if item.again:
                     self._reserve(call, call.answering, call.request, after=item.message)
-                self._record.emit(StepRetried, step=call.step, **item.model_dump(exclude={"used", "again"}))
+                else:
+                    call.room.release()
+                self._record.emit(StepRetried, step=call.step, **item.model_dump(exclude={"used"}))
             case FellBack():
-                other, before = self.pool[item.worker].card, call.request.sampling
-                call.request = for_fallback(call.request, own=call.answering, other=other)
-                self._reserve(call, other, call.request, after=item.message)
-                call.answering = other
-                sampling = None if call.request.sampling == before else call.request.sampling
-                self._record.emit(StepFellBack, step=call.step, sampling=sampling, **dict(item))
+                other = self.pool[item.worker].card
+                self._reserve(call, other, item.request, after=item.message)
+                call.answering, call.request = other, item.request
+                self._record.emit(StepFellBack, step=call.step, **dict(item))
             case Inner():
                 self._record.emit(StepInner, step=call.step, event=item.event)
 
@@ -476,8 +477,9 @@ class WorkflowRun:
             return None
         now, called, answering, hand = self._record.now(), call.worker.card, call.answering, None
         if call.stand_in is not None and call.stand_in.text:
-            # A person wrote the rule's text.
+            # A person wrote the rule's text, which answers no request.
             answering, hand = called, HandEdit(at=now)
+            call.room.release()
         instead_of = None if answering.name == called.name else called.name
         output = Output(
             fingerprint=call.address

@@ -221,9 +221,9 @@ async def metered_plan(
     it, `BudgetExceeded` has the limit, and `PlanningFailed` comes last.
     """
     run = new_id()
-    prompt = _prompt(request, conductor) if meter.estimates else ()
-    room = meter.admit(conductor.card, prompt)
-    if room is None:
+    prompt = tuple(_prompt(request, conductor)) if meter.estimates else ()
+    first = meter.admit(conductor.card, prompt)
+    if first is None:
         over = _crossing_event(meter, run=run, seq=0)
         yield over
         message = (
@@ -232,16 +232,24 @@ async def metered_plan(
         )
         yield PlanningFailed(run=run, seq=1, at=time.time(), message=message)
         return
-    seq = -1
+    seq, room = -1, first
+
+    def receive(text: str) -> None:
+        room.receive(text)
+
     with _crossing(meter) as crossed:
-        planning = plan(request, conductor=conductor, run=run, count=room.receive, stop=crossed)
+        planning = plan(request, conductor=conductor, run=run, count=receive, stop=crossed)
         try:
             async with aclosing(planning) as events:
                 async for event in events:
                     seq = event.seq
-                    if isinstance(event, PlanningRetried) and event.withdrawn:
-                        room.withdraw()
                     yield event
+                    if isinstance(event, PlanningRetried):
+                        room.release()
+                        another = meter.admit(conductor.card, prompt)
+                        if another is None:
+                            break
+                        room = another
                     if isinstance(event, PlanningEnd):
                         if not isinstance(event, PlanningFailed):
                             room.settle(event.usage, answer=event.report.text)

@@ -246,7 +246,7 @@ class StepCallDelta(_Event):
 
 
 class StepRetried(_Event):
-    """A step's worker gave no answer at one try, and is called again."""
+    """A step's worker gave no answer at one try: it is called again, or something else takes its place."""
 
     type: Literal["step_retried"] = "step_retried"
     step: int
@@ -259,6 +259,8 @@ class StepRetried(_Event):
     """The pause before the next try."""
     withdrawn: int = 0
     """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
+    again: bool = Field(default=True, exclude_if=lambda again: again)
+    """Whether a further call of that worker follows, and not another worker or a text in its place."""
 
 
 class StepFellBack(_Event):
@@ -273,8 +275,12 @@ class StepFellBack(_Event):
     """Who answers."""
     message: str
     """Why the step's own worker could not."""
+    request: Request | None = Field(default=None, exclude_if=lambda request: request is None)
+    """What it is sent, whole; None in an event of an earlier version."""
     sampling: Sampling | None = Field(default=None, exclude_if=lambda sampling: sampling is None)
-    """The parameters that it is sent, if they are others than the step's own worker was sent."""
+    """Only in an event of an earlier version: the parameters that it was sent, if they are others than the
+    step's own worker was sent.
+    """
 
 
 class StepInner(_Event):

@@ -92,6 +92,8 @@ class RunState:
     """What the Conductor wrote."""
     planning_thought: str = ""
     """What the Conductor thought."""
+    planning_calls: int = 0
+    """How many requests the Conductor got."""
     planning_retries: tuple[Retry, ...] = ()
     """Its calls that gave no plan and were made again."""
     planning_usage: Usage = NOTHING_USED
@@ -235,12 +237,11 @@ class RunState:
 
     @property
     def calls(self) -> int:
-        """Requests made to workers and, inside of steps, to Conductors; retries of one request count once."""
-        planned = 1 if self.report is not None or self.planning_failure else 0
-        return planned + sum(
-            sum(inner.calls for inner in step.inner) if step.inner else 1
+        """Requests that workers and Conductors got, also inside of steps: each try of a call is one."""
+        return self.planning_calls + sum(
+            # A Conductor that does a step is called for its plans only, which are inside.
+            step.calls - 1 + sum(inner.calls for inner in step.inner) if step.inner else step.calls
             for step in self.steps
-            if step.started_at is not None
         )
 
     @property
@@ -358,6 +359,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 round=event.round,
                 attempt=event.attempt,
                 planner_kind=event.planner_kind,
+                planning_calls=1,
                 started_at=event.at,
             )
         case PlanningDelta():
@@ -368,7 +370,8 @@ def advance(state: RunState, event: Event) -> RunState:
             return fast_replace(state, **place, planning_text=text, planning_thought=thought)
         case PlanningRetried():
             before = fast_replace(state, planning_text="", planning_thought="") if event.withdrawn else state
-            return fast_replace(before, **place, planning_retries=(*state.planning_retries, retry(event)))
+            retries, calls = (*state.planning_retries, retry(event)), state.planning_calls + 1
+            return fast_replace(before, **place, planning_calls=calls, planning_retries=retries)
         case WorkflowPlanned() | PlanRejected() | AnswerKept():
             return fast_replace(
                 state,

@@ -75,6 +75,8 @@ class StepState:
     """What its worker wrote; it grows while it streams."""
     reasoning: str = ""
     """What a model thought before its answer."""
+    calls: int = 0
+    """How many requests its workers got in this run: each try, and each worker in the place of another."""
     retries: tuple[Retry, ...] = ()
     """Its calls that gave no answer and were made again."""
     stand_in: str | None = None
@@ -195,13 +197,15 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return step
         case StepRetried():
             before = fast_replace(step, text="", reasoning="") if event.withdrawn else step
-            return fast_replace(before, retries=(*step.retries, retry(event)))
+            calls = step.calls + event.again
+            return fast_replace(before, calls=calls, retries=(*step.retries, retry(event)))
         case StepFellBack():
-            request = step.request
+            request = event.request or step.request
             if request is not None and event.sampling is not None:
                 request = replace(request, sampling=event.sampling)
             return fast_replace(
                 step,
+                calls=step.calls + 1,
                 request=request,
                 worker_kind=event.worker_kind,
                 stand_in=event.worker,
@@ -222,6 +226,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return fast_replace(
                 step,
                 status="running",
+                calls=1,
                 worker_kind=event.worker_kind,
                 request=event.request,
                 started_at=event.at,

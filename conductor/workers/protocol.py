@@ -128,11 +128,14 @@ class WorkerCard(Value):
 
 
 class FellBack(Value):
-    """From here on `worker` answers in the place of the called one, for the reason in `message`."""
+    """From here on `worker` answers in the place of the called one, for the reason in `message`; `request` is
+    what it is sent.
+    """
 
     worker: str
     worker_kind: WorkerKind
     message: str
+    request: Request
 
 
 class Inner(Value):

@@ -14,10 +14,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
-from conductor.errors import WorkerError, outage_of
+from conductor.errors import UnfitWorkerError, WorkerError, outage_of
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought
-from conductor.workers.protocol import Worker
+from conductor.workers.protocol import FellBack, StreamItem, Worker
 
 T = TypeVar("T")
 
@@ -40,12 +40,29 @@ class Opened(AbstractAsyncContextManager[AsyncIterator[T]]):
         await _close(self._items)
 
 
-async def whole_answer(worker: Worker, request: Request) -> Completion:
-    """The worker's completion; its pieces are left out. Raises `WorkerError` if the stream has none."""
-    async with Opened(worker.stream(request)) as items:
+def called(worker: Worker, request: Request) -> AsyncIterable[StreamItem]:
+    """Call a worker; its stream. Every call of a worker is made here.
+
+    Raises `UnfitWorkerError` where its card refuses such a request, and what the worker raises.
+    """
+    if (refusal := worker.card.refusal(request.sampling)) is not None:
+        raise UnfitWorkerError(f"{refusal}; give the step a worker that is a model of an endpoint.")
+    return worker.stream(request)
+
+
+async def whole_answer(
+    worker: Worker, request: Request, *, note: Callable[[Retried | FellBack], object] = lambda _: None
+) -> Completion:
+    """The worker's completion; its pieces are left out. `note` is called before each further request of it.
+
+    Raises `WorkerError` if the stream has none, and what `note` raises.
+    """
+    async with Opened(called(worker, request)) as items:
         async for item in items:
             if isinstance(item, Completion):
                 return item
+            if isinstance(item, Retried | FellBack):
+                note(item)
     raise unended(worker.card.name)
 
 

@@ -64,3 +64,6 @@ class OnFailure(Value):
             parts += ["a text takes its place" if self.output.strip() else "the step is skipped"]
         words = ", then ".join(parts) or "the step fails"
         return f"{words}; what stands in stays" if self.keep else words
+
+
+NO_RULE = OnFailure()

@@ -21,6 +21,7 @@ from conductor.runs.events import (
     Event,
     RunFinished,
     RunStarted,
+    StepFellBack,
     StepFinished,
     StepInner,
     StepKept,
@@ -141,6 +142,8 @@ class Fragments:
         match event:
             case StepStarted():
                 return {"request": self._request(event.request, address=event.fingerprint)}
+            case StepFellBack() if event.request is not None:
+                return {"request": self._request(event.request, address="")}
             case StepFinished():
                 # Not a reference to all of it: the database adds up what outputs took.
                 return {"output": self._output(event.output)}

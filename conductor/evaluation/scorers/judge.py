@@ -15,9 +15,10 @@ from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
 from conductor.values.budget import NO_BUDGET
-from conductor.values.messages import Message, Part, Request, Sampling, Usage
+from conductor.values.messages import Message, Part, Request, Retried, Sampling, Usage
 from conductor.workers.computed import is_computed
-from conductor.workers.protocol import Worker, WorkerCard
+from conductor.workers.pool.fallback import chain
+from conductor.workers.protocol import FellBack, Worker, WorkerCard
 from conductor.workers.stream import whole_answer
 
 MAX_ANSWER = 20_000
@@ -34,6 +35,8 @@ _TASK = (
 )
 
 _VERDICT = re.compile(r"\W*verdict\W+(right|wrong)\W*", re.IGNORECASE)
+
+_SPENT = "the budget is spent"
 
 PROMPT_DIGEST = sha256(_TASK.encode()).hexdigest()[:12]
 """A hash of the judge's instructions: verdicts by others are not comparable."""
@@ -79,7 +82,7 @@ async def judged(
     """The score of a response by the worker `judge`, and what its call took, which is unknown of a call that
     failed; None if no call was made.
 
-    Of a judge that fails, or writes no verdict, the score is `unjudged`. `meter` counts the call;
+    Of a judge that fails, or writes no verdict, the score is `unjudged`. `meter` counts each request;
     where its budget has no room the score is `unjudged`, too.
     """
     answer = response[-MAX_ANSWER:].strip()[-2_000:]
@@ -87,11 +90,26 @@ async def judged(
         return Score.of(False, "", reason="the response is empty"), None
     request = request_of(response, item)
     prompt = [message.content for message in request.messages]
-    call = (meter or Meter(NO_BUDGET)).admit(judge.card, prompt)
-    if call is None:
-        return Score(verdict="unjudged", answer=answer, reason="the budget is spent"), None
+    meter, cards = meter or Meter(NO_BUDGET), {each.card.name: each.card for each in chain(judge)}
+    first = meter.admit(judge.card, prompt)
+    if first is None:
+        return Score(verdict="unjudged", answer=answer, reason=_SPENT), None
+    call, card = first, judge.card
+
+    def count_another(item: Retried | FellBack) -> None:
+        nonlocal call, card
+        if isinstance(item, FellBack):
+            card = cards[item.worker]
+        elif item.used is not None:
+            call.settle(item.used)
+        call.release()
+        another = meter.admit(card, prompt)
+        if another is None:
+            raise WorkerError(f"{_SPENT}, after: {item.message}")
+        call = another
+
     try:
-        completion = await whole_answer(judge, request)
+        completion = await whole_answer(judge, request, note=count_another)
     except WorkerError as error:
         call.release()
         return Score(verdict="unjudged", answer=answer, reason=str(error)), Usage()

@@ -42,7 +42,7 @@ from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.table import PlannerTable, built
 from conductor.workers.protocol import StreamItem, Worker, WorkerCard
-from conductor.workers.stream import Opened
+from conductor.workers.stream import Opened, called
 
 # -- what can be examined ------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ async def examine(target: ProbeTarget) -> AsyncGenerator[Health, None]:
         return
     if target.endpoint is None:
         request = Request(messages=_QUESTION, sampling=target.card.sampling)
-        yield await _with_answer(Health(), target.worker.stream(request), name=target.name)
+        yield await _with_answer(Health(), called(target.worker, request), name=target.name)
         return
     health = Health().with_findings(key := _key(target.endpoint))
     yield health

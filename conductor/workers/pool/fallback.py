@@ -5,13 +5,13 @@ Knows the worker protocol only. A `FellBack` item comes before the fallback's fi
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from dataclasses import replace
 
-from conductor.errors import WorkerError
-from conductor.values.messages import CallDelta, Delta, Request, Retried, Thought
+from conductor.errors import UnfitWorkerError, WorkerError, outage_of
+from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought
 from conductor.workers.protocol import FellBack, Inner, StreamItem, Worker, WorkerCard
-from conductor.workers.stream import Opened
+from conductor.workers.stream import Opened, called, fault, unended
 
 
 class FallbackWorker:
@@ -30,34 +30,96 @@ class FallbackWorker:
         return own.model_copy(update={"unusable": None})
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamItem, None]:
-        is_visible = False
+        first, *others = chain(self)
+        answering = Answering(lambda other: for_fallback(request, own=first.card, other=other.card))
+        async for item in answering.call(first):
+            yield item
+        async for item in answering.fall_back(others):
+            yield item
+        if answering.failure is not None:
+            raise answering.error
+
+
+class Answering:
+    """An answer from its first call to its last: of a worker, again, or of those in its place.
+
+    `request_for` returns what a worker is sent. Of the last call: `failure` is why it gave no answer, None if
+    it gave one, `outage` the outage that is to blame; `unfit`: it can give none to such a request.
+    `characters` is how many came that count, `attempts` how often its endpoint was called before the last
+    time. `settled`: no fallback of the pool answers, as some of this answer counts, or its program broke.
+    """
+
+    def __init__(self, request_for: Callable[[Worker], Request]) -> None:
+        self._request_for = request_for
+        self.failure: str | None = None
+        self.outage: str | None = None
+        self.unfit = False
+        self.settled = False
+        self.characters = 0
+        self.attempts = 0
+
+    async def call(self, worker: Worker) -> AsyncGenerator[StreamItem, None]:
+        """The items of one call, to its completion. Raises nothing of the worker's."""
+        self.failure, self.outage, self.unfit, self.settled = None, None, False, False
+        self.characters, self.attempts = 0, 0
+        name = worker.card.name
         try:
-            async with Opened(self.first.stream(request)) as items:
+            async with Opened(called(worker, self._request_for(worker))) as items:
                 async for item in items:
-                    if isinstance(item, Retried) and item.withdrawn:
-                        is_visible = False
-                    is_visible = is_visible or isinstance(item, Delta | Thought | CallDelta | Inner)
+                    self._count(item)
                     yield item
-            return
+                    if isinstance(item, Completion):
+                        return
+            self.failure = str(unended(name))
         except WorkerError as error:
-            if is_visible:
-                raise
-            message, outage = str(error), error.outage
-        other = self.second.card
-        if (refusal := other.refusal(request.sampling)) is not None:
-            raise WorkerError(f"{message} Its fallback {refusal}.", outage=outage)
-        yield FellBack(worker=other.name, worker_kind=other.kind, message=message)
-        async with Opened(
-            self.second.stream(for_fallback(request, own=self.first.card, other=other))
-        ) as items:
-            try:
-                async for item in items:
-                    yield item
-            except WorkerError as error:
-                if outage is None or error.outage is not None:
-                    raise
+            self.failure, self.outage = str(error), error.outage
+            self.unfit = isinstance(error, UnfitWorkerError)
+        except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only
+            self.failure, self.outage, self.settled = str(fault(name, error)), outage_of(error), True
+
+    async def fall_back(self, workers: Iterable[Worker]) -> AsyncGenerator[StreamItem, None]:
+        """The items of calls of these workers, one after another, until one gives an answer."""
+        for worker in workers:
+            if self.failure is None or self.settled:
+                return
+            failure, outage, card = self.failure, self.outage, worker.card
+            request = self._request_for(worker)
+            if (refusal := card.refusal(request.sampling)) is not None:
+                # Not called, so nothing fell back on it.
+                self.failure = f"{failure} Its fallback {refusal}."
+                continue
+            yield FellBack(worker=card.name, worker_kind=card.kind, message=failure, request=request)
+            async for item in self.call(worker):
+                yield item
+            if self.failure is not None:
+                self.failure = f"{failure} Its fallback {card.name} failed, too: {self.failure}"
                 # What the first one would answer is not known.
-                raise WorkerError(str(error), outage=outage) from error
+                self.outage = outage or self.outage
+
+    def withdraw(self) -> None:
+        """Nothing that came counts."""
+        self.characters, self.settled = 0, False
+
+    @property
+    def error(self) -> WorkerError:
+        """Why there is no answer."""
+        return WorkerError(self.failure or "", outage=self.outage)
+
+    def _count(self, item: StreamItem) -> None:
+        if isinstance(item, Retried):
+            self.attempts = max(self.attempts, item.attempt)
+            self.characters -= min(self.characters, item.withdrawn)
+            self.settled = self.settled and not item.withdrawn
+        elif isinstance(item, Delta | Thought | CallDelta):
+            self.characters += len(item.text)
+        self.settled = self.settled or isinstance(item, Delta | Thought | CallDelta | Inner)
+
+
+def chain(worker: Worker) -> list[Worker]:
+    """The worker without its fallback, then that one without its own, and so on."""
+    if not isinstance(worker, FallbackWorker):
+        return [worker]
+    return [*chain(worker.first), *chain(worker.second)]
 
 
 def limited(worker: Worker, names: Collection[str]) -> Worker:

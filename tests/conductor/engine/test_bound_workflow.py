@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+from worker_cases import card_of
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.run import WorkflowRun
+from conductor.errors import WorkerError
+from conductor.runs.state import fold
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.message_parts.attached_file import AttachedFile
-from conductor.values.messages import Request, RequestStyle, Sampling
+from conductor.values.message_parts.images import Image
+from conductor.values.messages import Completion, Request, RequestStyle, Sampling
 from conductor.values.output import Output
+from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.fingerprint import NONCE_LENGTH
 from conductor.workflow.model import Workflow
+from conductor.workflow.on_failure import OnFailure
 
 
 def output(text: str) -> Output:
@@ -176,3 +186,53 @@ def test_a_step_that_is_to_see_no_file_is_sent_none_and_has_another_address() ->
     assert "Hello" in sent[1]
     assert bounds[0].fingerprint(0, {}) != bounds[1].fingerprint(0, {})
     assert bounds[0].fingerprint(1, {}) == bounds[1].fingerprint(1, {})
+
+
+PICTURE = Image.of("data:image/png;base64,iVBORw0KGgo=")
+CARDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "only the first sees images": ({"vision": True}, {}),
+    "only the other sees images": ({}, {"vision": True}),
+    "the first has another layout": ({"prompt_style": "research"}, {}),
+    "the other has another layout": ({}, {"prompt_style": "research"}),
+    "both have defaults": ({"sampling": Sampling(temperature=0.1)}, {"sampling": Sampling(max_tokens=9)}),
+}
+
+
+class Carded:
+    """Remembers what it is sent; `down`: it gives no answer."""
+
+    def __init__(self, name: str, card: dict[str, Any], *, down: bool = False) -> None:
+        self.card = card_of(name).model_copy(update={"kind": "model", **card})
+        self.down = down
+        self.requests: list[Request] = []
+
+    async def stream(self, request: Request) -> AsyncIterator[Completion]:
+        self.requests.append(request)
+        if self.down:
+            raise WorkerError("Down.")
+        yield Completion("yes")
+
+
+@pytest.mark.parametrize("by", ["the step's rule", "the pool"])
+@pytest.mark.parametrize(("own", "other"), CARDS.values(), ids=CARDS)
+async def test_a_fallback_is_sent_what_a_step_of_its_own_would_send(
+    own: dict[str, Any], other: dict[str, Any], by: str
+) -> None:
+    alpha, beta = Carded("alpha", own, down=True), Carded("beta", other)
+    first = FallbackWorker(alpha, beta) if by == "the pool" else alpha
+    pool = Pool(workers=(first, beta))
+    ruled = workflow_of(()).with_on_failure(0, None if by == "the pool" else OnFailure(fallback="beta"))
+    states = []
+    for workflow in (ruled, workflow_of(()).with_worker(0, "beta")):
+        bound = BoundWorkflow.of(
+            workflow, query="why?", pool=pool, conversation=Conversation(images=(PICTURE,))
+        )
+        run = WorkflowRun(bound, pool, run="r")
+        states.append(fold([event async for event in run.events()]))
+    instead, alone = beta.requests
+    assert instead == alone
+    assert bool(instead.messages[0].images) == bool(other.get("vision"))
+    # What is shown as sent is what was sent.
+    assert [state.steps[0].request for state in states] == [instead, alone]
+    fingerprints = [state.outputs[0].fingerprint for state in states]
+    assert fingerprints[0][:NONCE_LENGTH] == fingerprints[1][:NONCE_LENGTH]

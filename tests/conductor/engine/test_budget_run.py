@@ -237,3 +237,92 @@ def test_each_try_of_a_rule_is_a_call(allowed: int, tries: int) -> None:
     assert len(worker.requests) == tries
     assert state.status == ("over_budget" if allowed < 4 else "failed")
     assert "The budget has no room for another call" in (state.steps[0].message or "") or allowed > 4
+
+
+# -- a call is a request that a worker got ------------------------------------------------------------
+
+
+class Falling(Called):
+    """Gives no answer; `again`: its endpoint is called that often before."""
+
+    def __init__(self, name: str, *, again: int = 0) -> None:
+        super().__init__(name, down=True)
+        self.again = again
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        for attempt in range(self.again):
+            self.requests.append(request)
+            yield Retried(attempt=attempt + 1, message="Busy.", seconds=0)
+        async for item in super().stream(request):
+            yield item
+
+
+def called(
+    rule: OnFailure | None, *, by_pool: bool = False, again: int = 0
+) -> tuple[RunState, Meter, list[int]]:
+    """A run of one step of alpha, behind which beta fails, too, and gamma answers; the calls of each."""
+    alpha, beta, gamma = Falling("alpha", again=again), Falling("beta"), Called("gamma")
+    first = FallbackWorker(alpha, FallbackWorker(beta, gamma)) if by_pool else alpha
+    pool = Pool(workers=(first, FallbackWorker(beta, gamma), gamma))
+    workflow = workflow_of(()).with_on_failure(0, rule)
+
+    async def ran() -> tuple[RunState, Meter]:
+        meter = Meter(Budget(tokens=100_000))
+        bound = BoundWorkflow.of(workflow, query="why?", pool=pool)
+        going = WorkflowRun(bound, pool, run="r", meter=meter)
+        return fold([event async for event in going.events()]), meter
+
+    return *in_simulated_time(ran()), [len(worker.requests) for worker in (alpha, beta, gamma)]
+
+
+CALLS: dict[str, tuple[dict[str, Any], list[int]]] = {
+    "the step's worker": ({"rule": None}, [1, 0, 0]),
+    "tries of its endpoint": ({"rule": None, "again": 2}, [3, 0, 0]),
+    "tries of its rule": ({"rule": OnFailure(retries=2, pause=0)}, [3, 0, 0]),
+    "both": ({"rule": OnFailure(retries=2, pause=0), "again": 1}, [6, 0, 0]),
+    "fallbacks of the pool": ({"rule": None, "by_pool": True}, [1, 1, 1]),
+    "fallbacks of the pool, after the tries": (
+        {"rule": OnFailure(retries=1, pause=0), "by_pool": True},
+        [2, 1, 1],
+    ),
+    "the rule's fallback and the one behind it": ({"rule": OnFailure(fallback="beta")}, [1, 1, 1]),
+    "a text": ({"rule": OnFailure(retries=1, pause=0, output="red")}, [2, 0, 0]),
+}
+
+
+@pytest.mark.parametrize(("setup", "calls"), CALLS.values(), ids=CALLS)
+def test_a_call_is_a_request_that_a_worker_got(setup: dict[str, Any], calls: list[int]) -> None:
+    state, meter, requests = called(**setup)
+    assert requests == calls
+    assert (state.calls, meter.calls) == (sum(calls), sum(calls))
+
+
+def test_a_worker_that_answers_when_it_is_called_again_is_not_in_anothers_place() -> None:
+    alpha = Scripted([])
+    scripts = iter([[WorkerError("Busy.")], [Completion("green")]])
+    alpha.stream = lambda request: Scripted(next(scripts)).stream(request)  # type: ignore[method-assign]
+    beta = Called("beta")
+    workflow = workflow_of(()).with_on_failure(0, OnFailure(retries=1, pause=0))
+    state, _ = run(workflow, Budget(), FallbackWorker(alpha, beta), beta)  # type: ignore[arg-type]
+    output = state.steps[0].output
+    assert output is not None
+    assert (output.worker, output.instead_of, state.steps[0].stand_in) == ("alpha", None, None)
+    assert beta.requests == []
+
+
+def test_a_text_in_the_place_of_an_answer_costs_nothing() -> None:
+    state, meter, _ = called(OnFailure(output="word " * 1000))
+    assert state.status == "finished"
+    assert meter.used.tokens == 0
+
+
+@pytest.mark.parametrize("rule", [OnFailure(retries=1, pause=1), OnFailure(fallback="beta")])
+def test_a_further_request_without_room_stops_no_other_call(rule: OnFailure) -> None:
+    """What was written before it counts once, and the request that is refused not at all."""
+    words = "word " * 100
+    alpha = Scripted([Delta(words), WorkerError("Broke.")])
+    beta = Scripted([10.0, Completion("blue", usage=Usage(prompt_tokens=1, completion_tokens=1))], "beta")
+    workflow = workflow_of((), (), (0, 1)).with_worker(1, "beta").with_on_failure(0, rule)
+    state, _ = run(workflow, Budget(tokens=220), alpha, beta)  # type: ignore[arg-type]
+    assert "The budget has no room for another call" in (state.steps[0].message or "")
+    assert [step.status for step in state.steps] == ["failed", "finished", "blocked"]

@@ -104,7 +104,7 @@ async def test_without_an_answer_left_the_step_fails_with_both_reasons() -> None
     rule = OnFailure(retries=1, pause=0, fallback="gamma")
     beta, gamma = SimulatedWorker(name="beta"), Raising(WorkerError("Down."), name="gamma")
     state = await played(ruled(rule), pool_of(Turns((FAILS,)).worker(), beta, gamma))
-    assert state.steps[0].message == "Gone. The step's fallback gamma failed, too: Down."
+    assert state.steps[0].message == "Gone. Its fallback gamma failed, too: Down."
     assert [step.status for step in state.steps] == ["failed", "blocked"]
 
 

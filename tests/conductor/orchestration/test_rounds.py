@@ -45,7 +45,7 @@ from conductor.runs.events import (
 from conductor.runs.request import RunRequest
 from conductor.runs.state import fold
 from conductor.values.budget import Budget
-from conductor.values.messages import Completion, Delta, Thought, Usage
+from conductor.values.messages import Completion, Delta, Retried, Thought, Usage
 from conductor.values.presets import MODES, Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, WorkerCard
@@ -243,6 +243,33 @@ async def test_a_plan_for_which_no_tokens_are_left_is_not_asked_for() -> None:
     assert (over.limit, over.refused) == ("tokens", True)
     assert isinstance(end, PlanningFailed)
     assert "0 of 1 tokens used, and the next call takes at least about" in end.message
+
+
+@dataclass
+class Busy(ScriptedConductor):
+    """Its endpoint is called twice before it answers."""
+
+    async def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Retried | Completion]:  # type: ignore[override]
+        """See `Conductor.stream`."""
+        yield Retried(attempt=1, message="Busy.", seconds=0)
+        yield Delta("Fir")
+        yield Retried(attempt=2, message="Broke.", seconds=0, withdrawn=3)
+        async for item in super().stream(request):
+            yield item
+
+
+@pytest.mark.parametrize(("allowed", "calls"), [(9, 3), (3, 3), (2, 2), (1, 1)])
+async def test_each_try_of_a_planning_call_is_a_call(allowed: int, calls: int) -> None:
+    request = plan_request(RunRequest("why?"), pool=_pool())
+    conductor, meter = Busy([ONE]), Meter(Budget(calls=allowed))
+    events = [event async for event in metered_plan(request, conductor=conductor, meter=meter)]
+    assert meter.calls == calls
+    assert (events[-1].type == "workflow_planned") == (allowed >= 3)
+    if allowed >= 3:
+        assert fold(events).calls == calls
+    else:
+        assert isinstance(events[-1], PlanningFailed)
+        assert f"{allowed} of {allowed} calls used" in events[-1].message
 
 
 class LoggingRecorder(MemoryRecorder):

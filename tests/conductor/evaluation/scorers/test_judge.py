@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from worker_cases import Scripted
 
 from conductor.engine.meter import Meter
+from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.evaluation.scorers.judge import MAX_ANSWER, judged, request_of, verdict_in
 from conductor.values.budget import Budget
-from conductor.values.messages import Usage
+from conductor.values.messages import Retried, Usage
+from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
 
 ITEM = Item(id="q", input="What is the capital of France?", target=("Paris",), scorer="judge")
@@ -105,3 +109,17 @@ def test_a_judge_is_not_asked_beyond_the_budget():
     outcome, used = asyncio.run(judged("Paris", ITEM, judge, meter))
     assert (outcome.verdict, used, judge.requests) == ("unjudged", None, [])
     assert outcome.reason == "the budget is spent"
+
+
+@pytest.mark.parametrize(
+    ("budget", "calls"), [(Budget(calls=9), 3), (Budget(calls=2), 2), (Budget(cost=1.0), 2)]
+)
+def test_each_request_of_a_judge_and_of_its_fallback_is_a_call(budget, calls):
+    own = Scripted([Retried(attempt=1, message="Busy.", seconds=0), WorkerError("Down.")], "judge")
+    dear = SimulatedWorker("dear", answer="VERDICT: right")
+    dear.card = dear.card.model_copy(update={"price": Price(prompt=1e6, completion=1e6)})
+    meter = Meter(budget)
+    outcome, _ = asyncio.run(judged("Paris", ITEM, FallbackWorker(own, dear), meter))
+    assert (meter.calls, len(dear.requests)) == (calls, int(calls == 3))
+    assert outcome.verdict == ("right" if calls == 3 else "unjudged")
+    assert outcome.reason.startswith("the budget is spent, after: ") or calls == 3

@@ -91,7 +91,8 @@ async def test_the_last_one_that_fails_says_why(fake_openai: Served) -> None:
     )
     fell_back, error = await lines_of(worker.stream(request()))
     assert fell_back.startswith("beta (model) instead: alpha: ")
-    assert error.startswith("error: beta: ")
+    assert error.startswith("error: alpha: ")
+    assert "Its fallback beta failed, too: beta: " in error
 
 
 async def test_a_fault_of_a_workers_program_is_not_hidden(fake_openai: Served) -> None:

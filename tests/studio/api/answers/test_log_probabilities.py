@@ -192,7 +192,8 @@ def test_a_fallback_that_is_no_model_does_not_answer_without_them(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     broken = model("alpha", fake_openai.base_url, served="fault:error-500")
-    stage.plays(FallbackWorker(broken, SimulatedWorker(name="beta")))
+    beta = SimulatedWorker(name="beta")
+    stage.plays(FallbackWorker(broken, beta), beta)
     with pytest.raises(openai.InternalServerError, match=r"beta is simulated .* has no log probabilities"):
         ask(client)
 
