@@ -80,8 +80,8 @@ class BoundWorkflow:
         """Whether the one step's worker is sent the conversation and the query as they are."""
         return self.conversation.verbatim and len(self.workflow) == 1
 
-    def call(self, step: int, outputs: Mapping[int, Output], *, by: str | None = None) -> StepCall:
-        """The call of `step`, given the outputs of all steps it may read; `by`: of the worker of that name,
+    def call(self, step: int, outputs: Mapping[int, Output], *, by: WorkerCard | None = None) -> StepCall:
+        """The call of `step`, given the outputs of all steps it may read; `by`: of the worker of that card,
         in the place of the step's own.
 
         Tags carry a nonce cut from the fingerprint, so that no response can close or forge one, and a rerun
@@ -96,10 +96,17 @@ class BoundWorkflow:
         marked = replace(own, parts=tuple(_marked(part, address[:NONCE_LENGTH]) for part in own.parts))
         return StepCall(address, replace(bare, messages=(marked, *following)))
 
-    def fingerprint(self, step: int, outputs: Mapping[int, Output], *, by: str | None = None) -> str:
+    def fingerprint(self, step: int, outputs: Mapping[int, Output], *, by: WorkerCard | None = None) -> str:
         """The address of `step`'s output, given the outputs of all steps it may read; see `call`."""
         bound = self._with_worker(step, by)
         return bound._address(step, bound._request(step, outputs), outline=self.outlines[step])
+
+    def would_give(self, step: int, output: Output, outputs: Mapping[int, Output]) -> bool:
+        """Whether `output` answers `step`'s request, sent to the one that gave it, given the outputs of all
+        steps it may read.
+        """
+        by = None if output.answered_instead is None else self.cards.get(output.worker)
+        return output.fingerprint == self.fingerprint(step, outputs, by=by)
 
     def request(self, step: int, outputs: Mapping[int, Output]) -> Request:
         """What `step`'s worker is sent; see `call`."""
@@ -129,11 +136,12 @@ class BoundWorkflow:
     def _identities(self) -> tuple[str, ...]:
         return tuple(self.cards[step.worker].identity for step in self.workflow.steps)
 
-    def _with_worker(self, step: int, by: str | None) -> BoundWorkflow:
+    def _with_worker(self, step: int, by: WorkerCard | None) -> BoundWorkflow:
         """The same with `step` given to another worker."""
-        if by is None or by == self.workflow.steps[step].worker:
+        if by is None or by.name == self.workflow.steps[step].worker:
             return self
-        return replace(self, workflow=self.workflow.with_worker(step, by))
+        cards = {**self.cards, by.name: by}
+        return replace(self, workflow=self.workflow.with_worker(step, by.name), cards=cards)
 
     def _address(self, step: int, bare: Request, *, outline: str) -> str:
         """`outline` is that of the step as it is in the plan."""
@@ -188,7 +196,8 @@ class BoundWorkflow:
         seen = [
             SeenResponse(
                 step=read,
-                worker=self.workflow.steps[read].worker,
+                # Who answered, which may be a fallback.
+                worker=self.workflow.steps[read].worker if outputs is None else outputs[read].worker,
                 instruction=self.workflow.steps[read].instruction,
                 response="" if outputs is None else outputs[read].text,
                 by_hand=outputs is not None and outputs[read].hand is not None,

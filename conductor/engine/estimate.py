@@ -38,7 +38,7 @@ class Estimate:
 
     `assumed`: of some worker nothing is known, so that a part follows from the constants of this module.
     `at_least`: `calls` may be more, by a rule for failures, a worker's fallback, a workflow inside a step or
-    a further round. A request that an endpoint repeats counts once.
+    a further round. That an endpoint is called again is not foreseen.
     """
 
     calls: int
@@ -54,18 +54,14 @@ class Estimate:
         return any(value is not None for value in (self.tokens, self.cost, self.seconds))
 
     @property
-    def free(self) -> bool:
-        """Whether no call takes tokens."""
-        return self.tokens == 0 and self.cost == 0
-
-    @property
     def words(self) -> list[str]:
         """Its amounts for people, each marked as an estimate, without what is unknown."""
         calls = [f"at least {quantity(self.calls, 'call')}"] if self.at_least and self.calls else []
-        if not self.is_known or (self.assumed and self.free):
+        nothing = self.tokens == 0 and self.cost == 0
+        if not self.is_known or (self.assumed and nothing):
             return calls
-        words = calls if self.free or self.tokens is None else [*calls, estimated(self.tokens, "token")]
-        words += [] if self.free or self.cost is None else [_approximation(self.cost, dollars)]
+        words = calls if not self.tokens else [*calls, estimated(self.tokens, "token")]
+        words += [] if nothing or self.cost is None else [_approximation(self.cost, dollars)]
         words += [] if self.seconds is None else [_approximation(self.seconds, duration)]
         return [*words, f"assuming {ANSWER_TOKENS} tokens an answer"] if self.assumed else words
 
@@ -108,7 +104,7 @@ def estimate(
     for step in sorted(runs):
         alike = _alike(workflow, step, answers)
         card = cards.get(workflow.steps[step].worker)
-        if card is not None and card.kind == "offline":
+        if card is not None and card.kind == "offline" and not any(each.instead_of for each in alike):
             seconds = _measured(alike).seconds
             steps[step] = _Step(0, 0.0, COMPUTED_SECONDS if seconds is None else seconds, assumed=not alike)
         elif alike or card is None or card.nested:
@@ -213,7 +209,9 @@ def _placeholder(step: int, tokens: int) -> Output:
 
 
 def _alike(workflow: Workflow, step: int, answers: Sequence[Output]) -> Sequence[Output]:
-    of_worker = [output for output in answers if output.worker == workflow.steps[step].worker]
+    # What a fallback gave in its place is what a step of that worker took.
+    own = workflow.steps[step].worker
+    of_worker = [output for output in answers if (output.instead_of or output.worker) == own]
     return [output for output in of_worker if output.step == step] or of_worker
 
 

@@ -125,7 +125,7 @@ def _swaps(swap: Swap, workflow: Workflow) -> list[Trial]:
     scope = RunScope(kind="only", step=swap.step)
     return [
         Trial(
-            workflow=workflow.with_pin(swap.step, None).with_worker(swap.step, worker),
+            workflow=_given_to(workflow, swap.step, worker),
             scope=scope,
             worker=worker,
             repeat=repeat,
@@ -207,7 +207,7 @@ def _variant(replacement: Replacement, workflow: Workflow, hand: HandEdit) -> Wo
     if worker is not None:
         if worker == own.worker and own.pin is None:
             raise WorkflowError(f"Step {step + 1} is {worker}'s already; choose another worker.", step=step)
-        return workflow.with_pin(step, None).with_worker(step, worker)
+        return _given_to(workflow, step, worker)
     if step == workflow.final:
         raise WorkflowError(
             f"Step {step + 1} gives the answer itself, so that a text in its place shows nothing; write an "
@@ -227,6 +227,13 @@ def _variant(replacement: Replacement, workflow: Workflow, hand: HandEdit) -> Wo
         step=step,
     )
     return workflow.with_pin(step, written)
+
+
+def _given_to(workflow: Workflow, step: int, worker: str) -> Workflow:
+    """The workflow with `step` given to another worker: its own answer is tried, nothing stands in for it."""
+    variant, rule = workflow.with_pin(step, None).with_worker(step, worker), workflow.steps[step].on_failure
+    alone = None if rule is None else rule.model_copy(update={"fallback": None, "output": None})
+    return variant.with_on_failure(step, alone)
 
 
 def steps_to_replace(workflow: Workflow) -> tuple[int, ...]:

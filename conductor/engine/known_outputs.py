@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.values.output import Output
+from conductor.workers.protocol import line_of
 from conductor.workflow.fingerprint import outline_of
 from conductor.workflow.matching import places_in
 from conductor.workflow.model import Workflow
@@ -185,9 +186,7 @@ class Takeover:
             return False
         if _is_answer(output):
             return output.fingerprint == address
-        return self._is_kept(step, output) and (
-            output.fingerprint == self._bound.fingerprint(step, outputs, by=output.answered_instead)
-        )
+        return self._is_kept(step, output) and self._bound.would_give(step, output, outputs)
 
     def _is_kept(self, step: int, output: Output) -> bool:
         """Whether what another gave in the place of the step's worker stays: the step's rule keeps it, or a
@@ -201,7 +200,7 @@ class Takeover:
         if step not in self._done and not (rule is not None and rule.keep):
             return False
         if stand_in is None:
-            return True
+            return output.worker in line_of(self._bound.workflow.steps[step].worker, self._bound.cards)
         if rule is None or rule.fallback != stand_in.fallback:
             return False
         return not stand_in.text or rule.output == output.text

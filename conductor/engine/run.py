@@ -169,7 +169,7 @@ class WorkflowRun:
     @property
     def label(self) -> str | None:
         """The label of the workers that the workflow has; see `Pool.label`."""
-        return self.pool.label_of(self._workflow.workers())
+        return self.pool.label_of(self._workflow)
 
     def _check_inputs(self) -> None:
         counts = self._covers | self._preset.keys()
@@ -287,7 +287,7 @@ class WorkflowRun:
                 output = self._takeover.take(step, address, self._outputs)
             if output is not None:
                 if (other := output.answered_instead) is not None:
-                    request = self._bound.call(step, self._outputs, by=other).request
+                    request = self._request_for(step, self.pool[other])
                 equal = not self._takeover.is_own(step, output)
                 self._record.emit(StepReused, step=step, output=output, request=request, of_equal_step=equal)
                 self._outputs[step] = output
@@ -399,7 +399,7 @@ class WorkflowRun:
 
     def _request_for(self, step: int, worker: Worker) -> Request:
         """What a worker is sent that answers `step`."""
-        return self._bound.call(step, self._outputs, by=worker.card.name).request
+        return self._bound.call(step, self._outputs, by=worker.card).request
 
     def _makes_no_calls(self) -> bool:
         return self._cancelled or self._meter.crossing is not None
@@ -436,7 +436,9 @@ class WorkflowRun:
                     call.room.release()
                 self._record.emit(StepRetried, step=call.step, **item.model_dump(exclude={"used"}))
             case FellBack():
-                other = self.pool[item.worker].card
+                # A worker may call one that the pool does not have; its price is not known.
+                unknown = {"name": item.worker, "kind": item.worker_kind, "price": None, "nested": False}
+                other = self.pool.cards.get(item.worker) or call.answering.model_copy(update=unknown)
                 self._reserve(call, other, item.request, after=item.message)
                 call.answering, call.request = other, item.request
                 self._record.emit(StepFellBack, step=call.step, **dict(item))
@@ -484,7 +486,7 @@ class WorkflowRun:
         output = Output(
             fingerprint=call.address
             if instead_of is None
-            else self._bound.fingerprint(call.step, self._outputs, by=answering.name),
+            else self._bound.fingerprint(call.step, self._outputs, by=answering),
             text=completion.text,
             reasoning=completion.reasoning,
             worker=answering.name,

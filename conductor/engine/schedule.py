@@ -154,10 +154,7 @@ def changed_pins(bound: BoundWorkflow, outputs: Mapping[int, Output]) -> frozens
         for step, pin in bound.workflow.pins.items()
         if outline_of(pin.fingerprint) is not None
         and all(read in outputs for read in bound.workflow.steps[step].access)
-        and (
-            pin.worker not in bound.cards
-            or bound.fingerprint(step, outputs, by=pin.answered_instead) != pin.fingerprint
-        )
+        and (pin.worker not in bound.cards or not bound.would_give(step, pin, outputs))
     )
 
 

@@ -6,14 +6,14 @@ no Conductor in its pool.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 
 from conductor.engine.meter import Meter
-from conductor.errors import WorkerError
+from conductor.errors import PoolError, WorkerError
 from conductor.orchestration.rounds import orchestrate
 from conductor.planner.conductor import Conductor
 from conductor.runs.events import TextPiece
@@ -60,6 +60,16 @@ class ConductorWorker:
                 "nested": True,
             }
         )
+
+    def only(self, names: Collection[str]) -> ConductorWorker:
+        """The same over a pool of these workers. Raises `PoolError` if no other is left."""
+        others = [worker.card.name for worker in self.pool.workers if worker.card.name != self.card.name]
+        if not any(name in names for name in others):
+            raise PoolError(
+                f"{self.card.name} does a step by a workflow of others and may call none of them: allow "
+                f"{', '.join(others)}."
+            )
+        return replace(self, pool=self.pool.only(names))
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         """Every event of the workflow inside, then its answer. Raises `WorkerError` where it gives none."""

@@ -359,7 +359,7 @@ def responses_of(state: RunState | None) -> tuple[SeenResponse, ...]:
     return tuple(
         SeenResponse(
             step=at,
-            worker=step.worker,
+            worker=done.output.worker,
             instruction=step.instruction,
             response=done.output.text,
             round=state.round,

@@ -104,8 +104,13 @@ class RequestState:
 
     @property
     def calls(self) -> int:
-        """The calls of models that ended, also inside steps. Built-in experts and rules call none."""
-        return sum(1 for state in self.attempts for _ in _ended(state))
+        """Requests that workers and Conductors got; see `RunState.calls`."""
+        return sum(state.calls for state in self.attempts)
+
+    @property
+    def called_a_model(self) -> bool:
+        """Whether a call of one has ended, also inside steps. Built-in experts and rules call none."""
+        return any(True for state in self.attempts for _ in _ended(state))
 
     @property
     def usage(self) -> Usage:

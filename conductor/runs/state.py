@@ -186,6 +186,16 @@ class RunState:
         return {at: step.output for at, step in enumerate(self.steps) if step.output is not None}
 
     @property
+    def kinds(self) -> frozenset[WorkerKind]:
+        """Who gave the outputs, inside of steps, too; no kind of a text that a person wrote."""
+        own = {
+            step.output.worker_kind
+            for step in self.steps
+            if step.output is not None and not step.inner and step.output.hand is None
+        }
+        return frozenset(own).union(*(inner.kinds for step in self.steps for inner in step.inner))
+
+    @property
     def cutoffs(self) -> dict[int, tuple[int, ...]]:
         """For each reused step that reads steps called in this run, those: they answered as before."""
         called = {at for at, step in enumerate(self.steps) if step.started_at is not None}
@@ -240,7 +250,7 @@ class RunState:
         """Requests that workers and Conductors got, also inside of steps: each try of a call is one."""
         return self.planning_calls + sum(
             # A Conductor that does a step is called for its plans only, which are inside.
-            step.calls - 1 + sum(inner.calls for inner in step.inner) if step.inner else step.calls
+            max(0, step.calls - 1) + sum(inner.calls for inner in step.inner) if step.inner else step.calls
             for step in self.steps
         )
 

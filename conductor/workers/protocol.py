@@ -6,9 +6,9 @@ it, where the stream has an `aclose`, as generators have; the worker then frees 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Collection, Mapping
 from dataclasses import replace
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol, runtime_checkable
 
 from conductor.drawing.marks import Colour
 from conductor.runs.events import Event
@@ -127,6 +127,19 @@ class WorkerCard(Value):
         return replace(completion, usage=usage)
 
 
+def line_of(worker: str, cards: Mapping[str, WorkerCard]) -> tuple[str, ...]:
+    """The names of a worker and of its fallbacks in the pool, in the order in which they are called; `cards`
+    are the pool's by name.
+    """
+    names: dict[str, None] = {}
+    name: str | None = worker
+    while name is not None and name not in names:
+        names[name] = None
+        card = cards.get(name)
+        name = None if card is None else card.fallback
+    return tuple(names)
+
+
 class FellBack(Value):
     """From here on `worker` answers in the place of the called one, for the reason in `message`; `request` is
     what it is sent.
@@ -158,5 +171,16 @@ class Worker(Protocol):
 
         Any async iterable will do; nothing after the completion is read.
         Raises `WorkerError` when there is no answer.
+        """
+        ...
+
+
+@runtime_checkable
+class CallsOthers(Protocol):
+    """A worker that calls workers of the pool."""
+
+    def only(self, names: Collection[str]) -> Worker:
+        """The same that calls only those of these names beside itself. Raises `PoolError` if it could do
+        nothing then.
         """
         ...

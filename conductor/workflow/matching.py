@@ -66,10 +66,12 @@ def matching(old: Workflow, new: Workflow) -> Matching:
     old_words, new_words = (list(map(_words, workflow.steps)) for workflow in (old, new))
     shared = {(i, j): _shared(old_words[i], new_words[j]) for i in left_old for j in left_new}
     # Place, worker and neighbours make no step of one with another instruction, unless it was edited there.
+    # What edits made of other steps has other numbers, whatever words it shares with them.
+    least = _WORDS if any(step.lineage is not None for step in new.steps) else _WORDS // 2
     alike = {
         (i, j): _likeness(old, new, i, j) + words
         for (i, j), words in shared.items()
-        if words or _same_lineage(old, new, i, j)
+        if words >= least or _same_lineage(old, new, i, j)
     }
     likely = sure | _likest_pairs(alike)
     alone = _alone(likely, len(old), len(new))

@@ -11,7 +11,7 @@ import hmac
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from conductor.values.budget import Budget
@@ -52,9 +52,17 @@ class Principal:
         """
         return self.workers is None or is_computed(card) or (card.name in self.workers and not card.nested)
 
-    def reached(self, cards: Iterable[WorkerCard]) -> frozenset[str] | None:
-        """The names of those that they may use; None for all."""
-        return None if self.workers is None else frozenset(card.name for card in cards if self.may_use(card))
+    def reached(
+        self, cards: Iterable[WorkerCard], *, among: Collection[str] | None = None
+    ) -> frozenset[str] | None:
+        """The names of those that they may use, of these names and of all that compute; None for all."""
+        if self.workers is None and among is None:
+            return None
+        return frozenset(
+            card.name
+            for card in cards
+            if self.may_use(card) and (among is None or card.name in among or is_computed(card))
+        )
 
     def may_run(self, workflow: Workflow, cards: Mapping[str, WorkerCard]) -> bool:
         """Whether they may use all workers of the workflow; `cards` are the pool's."""

@@ -39,6 +39,9 @@ def rows_of(
             and cell.result.score.is_known
         ):
             outputs = store.runs.outputs(cell.session)
+            # A fallback's answer shows nothing of the worker that failed.
+            if any(output.instead_of for output in outputs):
+                continue
             rows.append(
                 WorkerResult(
                     question=items[cell.item].question,

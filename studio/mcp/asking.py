@@ -209,7 +209,7 @@ def _answer(run: ResponseRun) -> Answered:
         answer=request.answer or "",
         answered=state.answered,
         warning=state.warning,
-        label=run.pool.label if state.workflow is None else run.pool.label_of(state.workflow.workers()),
+        label=run.pool.label if state.workflow is None else run.pool.label_of(state.workflow, state),
         round=state.round,
         steps=run_steps(state),
         used=Used.of(request.usage),

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from conductor.errors import UnfitWorkerError, WorkerError, outage_of
 from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought
-from conductor.workers.protocol import FellBack, Inner, StreamItem, Worker, WorkerCard
+from conductor.workers.protocol import CallsOthers, FellBack, Inner, StreamItem, Worker, WorkerCard
 from conductor.workers.stream import Opened, called, fault, unended
 
 
@@ -28,6 +28,13 @@ class FallbackWorker:
         if own.unusable is None or self.second.card.unusable is not None:
             return own
         return own.model_copy(update={"unusable": None})
+
+    def only(self, names: Collection[str]) -> Worker:
+        """The same without fallbacks that are not among `names`, and those behind them."""
+        first = limited(self.first, names)
+        if self.second.card.name not in names:
+            return first
+        return FallbackWorker(first, limited(self.second, names))
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamItem, None]:
         first, *others = chain(self)
@@ -123,12 +130,10 @@ def chain(worker: Worker) -> list[Worker]:
 
 
 def limited(worker: Worker, names: Collection[str]) -> Worker:
-    """The worker without the fallbacks that are not among `names`, and those behind them."""
-    if not isinstance(worker, FallbackWorker):
-        return worker
-    if worker.second.card.name not in names:
-        return worker.first
-    return FallbackWorker(worker.first, limited(worker.second, names))
+    """The worker without the others that it calls and that are not among `names`. Raises `PoolError`, see
+    `CallsOthers`.
+    """
+    return worker.only(names) if isinstance(worker, CallsOthers) else worker
 
 
 def for_fallback(request: Request, *, own: WorkerCard, other: WorkerCard) -> Request:

@@ -14,17 +14,19 @@ from conductor.drawing.marks import Colour
 from conductor.errors import PoolError
 from conductor.files.named_file import read_whole
 from conductor.own_settings import setting
+from conductor.runs.state import RunState
 from conductor.values.output import KIND_LABELS, WorkerKind
 from conductor.workers.computed import computed_workers
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.orchard.orchard_worker import orchard_workers
 from conductor.workers.pool.built_in import built_in_file, built_in_workers
-from conductor.workers.pool.fallback import limited
+from conductor.workers.pool.fallback import chain, limited
 from conductor.workers.pool.kinds import ConductorEntry
 from conductor.workers.pool.schema import EmbeddingsTable
 from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
+from conductor.workflow.model import Workflow
 
 DEFAULT_PATH = Path("pool.toml")
 """Where the pool file is looked for when none is named."""
@@ -98,6 +100,11 @@ class Pool:
         own = (worker for worker in self.workers if worker.card.name in names)
         return replace(self, workers=tuple(limited(worker, names) for worker in own))
 
+    @cached_property
+    def without_fallbacks(self) -> Pool:
+        """The pool whose workers answer for themselves."""
+        return replace(self, workers=tuple(chain(worker)[0] for worker in self.workers))
+
     def __getitem__(self, name: str) -> Worker:
         """The worker of that name. Raises `PoolError` when there is none."""
         try:
@@ -111,11 +118,16 @@ class Pool:
     @property
     def label(self) -> str | None:
         """The warning to show wherever this pool's output is shown; None when served models answer."""
-        return self.label_of(self.names)
+        return self._label_of(self.names, ())
 
-    def label_of(self, names: Iterable[str]) -> str | None:
-        """The same for the output of these workers; names that the pool does not have are passed over."""
-        kinds = {self.cards[name].kind for name in names if name in self.cards}
+    def label_of(self, workflow: Workflow, state: RunState | None = None) -> str | None:
+        """The same for a run: of the workers that answered in it, inside steps, too; of those of the
+        steps if none did. Names that the pool does not have are passed over.
+        """
+        return self._label_of([step.worker for step in workflow.steps], () if state is None else state.kinds)
+
+    def _label_of(self, names: Iterable[str], answered: Collection[WorkerKind]) -> str | None:
+        kinds = {*answered} or {self.cards[name].kind for name in names if name in self.cards}
         if "model" in kinds:
             return None
         kind: WorkerKind = next(

@@ -53,7 +53,7 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
 
 def _label(run: RunState | None, pool: Pool) -> str | None:
     """The label of the workers that answered, or may answer."""
-    return pool.label if run is None or run.workflow is None else pool.label_of(run.workflow.workers())
+    return pool.label if run is None or run.workflow is None else pool.label_of(run.workflow, run)
 
 
 def choices_metadata(request: ApiRequest, choices: Choices) -> Shape:
@@ -84,10 +84,9 @@ def _without_effect(request: ApiRequest, ended: AnsweredRun) -> list[str]:
     """The parameters that had none on what ran: fine ones where a worker computes its answer, names of
     speakers where more than a worker alone answers, and what its endpoint refused or did not give.
     """
-    question, run = request.question, ended.answer.state.run
+    question, run, output = request.question, ended.answer.state.run, ended.answer.state.output
     worker = None if run is None or run.workflow is None else run.workflow.steps[run.workflow.final].worker
-    card = None if worker is None else ended.pool.cards.get(worker)
-    output = ended.answer.state.output
+    card = ended.pool.cards.get(worker or "" if output is None else output.worker)
     lost = FINE_SAMPLING if card is not None and not card.takes_sampling else ()
     named = ["messages.name"] if request.names_speakers and not ended.answer.verbatim else []
     refused = () if output is None else output.left_out
@@ -202,7 +201,7 @@ def _chat_usage(answer: Answer) -> Shape | None:
         read, written = counts
         return _shape(read, written, apart=(0, 0))
     usage, apart = answer.state.usage, orchestration(answer)
-    if usage.total is None or apart is None or not answer.state.calls:
+    if usage.total is None or apart is None or not answer.state.called_a_model:
         return None
     assert usage.prompt_tokens is not None
     assert usage.completion_tokens is not None
@@ -225,7 +224,7 @@ def _token_estimate(answer: Answer) -> tuple[int, int] | None:
     None as well if an output was there before.
     """
     run = answer.state.run
-    if run is None or run.answer is None or answer.state.calls:
+    if run is None or run.answer is None or answer.state.called_a_model:
         return None
     worked = [step for step in run.steps if step.output is not None]
     if not worked or any(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from conductor.errors import FormatError
 from conductor.values.messages import FINE_SAMPLING, Sampling
-from conductor.workers.protocol import WorkerCard
+from conductor.workers.protocol import WorkerCard, line_of
 from conductor.workflow.model import Workflow
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
@@ -30,6 +30,11 @@ def check_seen(question: Question, cards: Sequence[WorkerCard]) -> None:
     raise ApiError(message, code="no_vision")
 
 
+def _called(cards: Mapping[str, WorkerCard], *names: str) -> list[WorkerCard]:
+    """The cards of these workers and of their fallbacks in the pool."""
+    return [cards[each] for each in dict.fromkeys(each for name in names for each in line_of(name, cards))]
+
+
 def without_offer(workflow: Workflow) -> Workflow:
     """A stored workflow without what an earlier request offered and asked for: this one's client could do
     nothing with it.
@@ -43,7 +48,7 @@ def finished(
     workflow: Workflow, sampling: Sampling, *, cards: Mapping[str, WorkerCard], question: Question
 ) -> Workflow:
     """The workflow as it runs. Raises `ApiError` as `with_sampling`, and where no step sees the images."""
-    check_seen(question, [cards[name] for name in workflow.workers()])
+    check_seen(question, _called(cards, *workflow.workers()))
     return with_sampling(workflow, sampling, cards=cards, question=question)
 
 
@@ -52,8 +57,8 @@ def with_sampling(
 ) -> Workflow:
     """The workflow whose final step has this sampling where it is set, else its own.
 
-    Raises `ApiError` where that step's worker takes none, or its output stands already and no worker is to
-    give it the form that is asked for.
+    Raises `ApiError` if no worker that may answer takes one, or its output stands already and no worker is to
+    give it the form that is asked for. What some of them do not take, these are not sent.
     """
     if sampling.unset:
         return workflow
@@ -61,8 +66,10 @@ def with_sampling(
     if final.pin is not None and (question.form is not None or question.tools is not None):
         param = "tools" if question.form is None else question.form_parameter
         raise unsupported(param, "the output of the final step is pinned.")
-    check_any_takes(sampling, [cards[final.worker]], question=question)
-    usable = sampling if cards[final.worker].takes_sampling else sampling.model_copy(update=_NO_FINE)
+    able = _called(cards, *final.workers)
+    check_any_takes(sampling, able, question=question)
+    takes = any(card.takes_sampling for card in able)
+    usable = sampling if takes else sampling.model_copy(update=_NO_FINE)
     return workflow.with_sampling(workflow.final, final.sampling.model_copy(update=usable.parameters))
 
 

@@ -55,7 +55,9 @@ def within_limits(
         offered = [cards[name] for name in request.settings.workers or pool.names if name in cards]
         update["workers"] = tuple(card.name for card in offered if principal.may_use(card))
     settings = request.settings.model_copy(update=update)
-    return replace(request, settings=settings, may_call=principal.reached(cards.values()))
+    # Of a request that was for some workers, those and what a person put into its workflow since.
+    among = (*settings.workers, *workflow.workers()) if settings.workers else None
+    return replace(request, settings=settings, may_call=principal.reached(cards.values(), among=among))
 
 
 def _request(bench: Workbench, response: StoredResponse) -> tuple[RunRequest, Revision, RunScope]:

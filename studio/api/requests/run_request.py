@@ -60,6 +60,10 @@ class RequestWorkers:
     own: Collection[str]
     allowed: tuple[str, ...] | None
 
+    def reached(self, principal: Principal) -> frozenset[str] | None:
+        """The names of all that a run may call, in whatever place; None for the whole pool."""
+        return principal.reached(self.cards.values(), among=self.allowed)
+
     @property
     def candidates(self) -> list[WorkerCard]:
         """Those that may come to answer."""
@@ -126,7 +130,7 @@ async def run_request(
         finish=terms.finished,
         tools=terms.question.tools,
         sent_on=bool(request.stream),
-        may_call=principal.reached(terms.workers.cards.values()),
+        may_call=terms.workers.reached(principal),
     )
     return work, RequestSession(
         token=principal.token,
@@ -248,6 +252,9 @@ def _allowed(
     choice = dict.fromkeys(steering.workers or cards)
     permitted = [name for name in choice if principal.may_use(cards[name])]
     left = tuple(name for name in permitted if name not in steering.exclude)
+    if left and all(cards[name].nested for name in left):
+        message = f"{left[0]} does its steps by workflows of other workers; allow one of those as well."
+        raise ApiError(message, param="conductor.workers", code="no_worker_left")
     if left:
         return left
     if not permitted:

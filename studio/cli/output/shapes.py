@@ -74,7 +74,13 @@ def usage_shape(usage: Usage) -> Shape:
 def _inner_shape(state: RunState) -> Shape:
     """One round of a workflow inside a step."""
     steps = [
-        {"worker": step.worker, "instruction": step.instruction, "status": done.status, "output": done.text}
+        {
+            "worker": step.worker,
+            "stand_in": done.stand_in,
+            "instruction": step.instruction,
+            "status": done.status,
+            "output": done.text,
+        }
         for step, done in zip(state.workflow.steps if state.workflow else (), state.steps, strict=True)
     ]
     return {"status": state.status, "answer": state.answer, "steps": steps}

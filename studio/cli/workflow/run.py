@@ -266,8 +266,8 @@ def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, l
 
 
 def _label(workbench: Workbench, state: RunState) -> str | None:
-    """The label of the workers that the run's workflow has."""
-    return None if state.workflow is None else workbench.pool.label_of(state.workflow.workers())
+    """The label of the workers that answered."""
+    return None if state.workflow is None else workbench.pool.label_of(state.workflow, state)
 
 
 def _print_gates(workbench: Workbench, state: RunState, session: Session) -> None:

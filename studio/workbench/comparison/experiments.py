@@ -248,7 +248,10 @@ class Experiments:
     def _prepared(
         self, live: LiveExperiment, at: int, trial: Trial, *, base: Base, pool: Pool, meter: Meter
     ) -> LiveRun:
-        """A trial's run, started in the store and not yet followed."""
+        """A trial's run, started in the store and not yet followed. What it compares is each worker's own
+        answer, so no fallback answers in its place.
+        """
+        pool = pool.without_fallbacks
         run = WorkflowRun(
             base.bound(trial, pool),
             pool,

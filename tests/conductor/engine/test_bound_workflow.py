@@ -27,9 +27,9 @@ from conductor.workflow.model import Workflow
 from conductor.workflow.on_failure import OnFailure
 
 
-def output(text: str) -> Output:
+def output(text: str, *, worker: str = "alpha") -> Output:
     return Output(
-        fingerprint="f", text=text, worker="alpha", worker_kind="simulated", seconds=0.1, run="r", step=0
+        fingerprint="f", text=text, worker=worker, worker_kind="simulated", seconds=0.1, run="r", step=0
     )
 
 
@@ -41,7 +41,8 @@ def assigned(workflow: Workflow, *, query: str = "why?") -> BoundWorkflow:
 
 
 def request_of(bound: BoundWorkflow, step: int, **texts: str) -> Request:
-    outputs = {int(key.removeprefix("step")): output(text) for key, text in texts.items()}
+    places = {int(key.removeprefix("step")): text for key, text in texts.items()}
+    outputs = {at: output(text, worker=bound.workflow.steps[at].worker) for at, text in places.items()}
     return bound.request(step, outputs)
 
 

@@ -127,6 +127,14 @@ def test_calls_that_may_become_several_are_a_lower_bound(
     assert together([takes, replace(takes, at_least=False)], at_once=1).at_least == more
 
 
+def test_what_a_fallback_gave_is_what_a_step_of_its_worker_took() -> None:
+    dear = output_of(0, tokens=200, cost=0.2, worker="beta")
+    instead = dear.model_copy(update={"instead_of": "alpha"})
+    takes = estimate(DIAMOND, (0,), (instead,), cards())
+    assert (takes.tokens, takes.cost) == (200, 0.2)
+    assert estimate(DIAMOND.with_worker(0, "beta"), (0,), (instead,), cards()).assumed
+
+
 def test_one_unknown_call_makes_the_sum_unknown() -> None:
     takes = estimate(DIAMOND.with_worker(2, "beta"), (1, 2), HISTORY)
     assert (takes.tokens, takes.cost, takes.seconds) == (None, None, None)

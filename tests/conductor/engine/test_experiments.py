@@ -15,6 +15,8 @@ from conductor.engine.experiments import (
     MAX_TRIALS,
     EdgeTest,
     Experiment,
+    Replacement,
+    StepSearch,
     Swap,
     edge_verdicts,
     edges_to_test,
@@ -24,11 +26,13 @@ from conductor.engine.known_outputs import KnownOutputs
 from conductor.errors import WorkflowError
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, RunStatus
+from conductor.values.accepted import Accepted
 from conductor.values.messages import Request
 from conductor.values.output import HandEdit
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
+from conductor.workflow.on_failure import OnFailure
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 
@@ -231,3 +235,23 @@ def test_what_a_person_wrote_is_not_taken_for_a_workers_answer() -> None:
 def test_a_trial_of_one_step_says_so() -> None:
     (trial,) = trials_of(Swap(step=1, workers=("beta",)), DIAMOND)
     assert trial.scope == RunScope(kind="only", step=1)
+
+
+@pytest.mark.parametrize("rule", [OnFailure(fallback="beta"), OnFailure(output="red"), OnFailure(retries=2)])
+def test_a_worker_is_tried_by_its_own_answer(rule: OnFailure) -> None:
+    workflow = DIAMOND.with_worker(1, "alpha").with_on_failure(1, rule)
+    hand = HandEdit(at=1.0)
+    for trial in (
+        *trials_of(Swap(step=1, workers=("gamma",)), workflow),
+        *trials_of(
+            StepSearch(
+                replacements=(Replacement(step=1, worker="gamma"),),
+                accepted=Accepted(target=("x",)),
+                hand=hand,
+            ),
+            workflow,
+        ),
+    ):
+        own = trial.workflow.steps[1]
+        assert own.workers == ("gamma",)
+        assert own.on_failure == (rule if rule.retries else None)

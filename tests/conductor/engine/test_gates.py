@@ -112,6 +112,27 @@ async def test_an_edit_at_the_gate_counts_where_the_run_goes_on() -> None:
     assert (await continued(paused, moved)).status == "finished"
 
 
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "Paint the fence.",
+        "Delete all customers of the shop.",
+        "Publish every old draft on the page.",
+        "Delete every old customer.",
+    ],
+)
+async def test_a_gate_of_a_step_in_the_place_of_a_removed_one_is_its_own(instruction: str) -> None:
+    """However many words they share, and though worker, place and readers are the same."""
+    before = DIAMOND.with_instruction(1, "Delete every old file.").with_gate(1)
+    planned = Workflow.of(step.model_copy(update={"lineage": None}) for step in before.steps)
+    for workflow in (before, planned):
+        paused = await played(workflow, POOL)
+        step = workflow.steps[1].model_copy(update={"instruction": instruction, "lineage": None})
+        other = workflow.remove_step(1).add_step(step, 1).with_access(3, (1, 2))
+        assert continuation(paused, other).passes == ()
+        assert (await continued(paused, other)).held == (1,)
+
+
 @pytest.mark.parametrize("scope", [FORCE, RunScope(kind="from", step=1), RunScope(kind="to", step=2)])
 async def test_it_goes_on_as_far_as_it_was_to_go(scope: RunScope) -> None:
     outputs = outputs_of(await played(DIAMOND, POOL))

@@ -34,12 +34,18 @@ class Answering:
     answers: Sequence[Completion | None] = ()
     model: str = "m"
     defaults: Sampling = Sampling()
+    fallback: str | None = None
     requests: list[Request] = field(default_factory=list)
 
     @property
     def card(self) -> WorkerCard:
         return WorkerCard(
-            name=self.name, kind="simulated", strengths="s", model=self.model, sampling=self.defaults
+            name=self.name,
+            kind="simulated",
+            strengths="s",
+            model=self.model,
+            sampling=self.defaults,
+            fallback=self.fallback,
         )
 
     async def stream(self, request: Request) -> AsyncIterator[Completion]:
@@ -161,6 +167,22 @@ async def test_another_model_under_the_fallbacks_name_gives_no_output_of_the_old
         ["of another model"],
         True,
     )
+
+
+@pytest.mark.parametrize(("now", "is_kept"), [("beta", True), ("gamma", False), (None, False)])
+async def test_what_a_fallback_of_the_pool_gave_stays_as_long_as_it_is_that(
+    now: str | None, is_kept: bool
+) -> None:
+    def pool_with(fallback: str | None, alpha: Answering) -> Pool:
+        others = {name: Answering(name) for name in ("beta", "gamma")}
+        own = replace(alpha, fallback=fallback)
+        first = own if fallback is None else FallbackWorker(own, others[fallback])
+        return Pool(workers=(first, *others.values()))
+
+    workflow = ruled(OnFailure(keep=True))
+    first = await ran(workflow, pool_with("beta", Answering(answers=[None])))
+    second = await ran(workflow, pool_with(now, Answering()), first)
+    assert (texts(second) == ["beta 1"]) == is_kept
 
 
 async def test_an_equal_step_never_takes_what_stood_in() -> None:

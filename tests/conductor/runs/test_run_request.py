@@ -94,7 +94,7 @@ def test_each_attempt_begins_a_state_that_goes_on_with_its_run() -> None:
     assert (state.answer, state.planned, state.failure) == ("said", True, None)
     assert state.output is not None
     assert state.output.text == "said"
-    assert (state.calls, state.known_usage, state.usage) == (3, SOME + SOME + SOME, UNKNOWN)
+    assert (state.calls, state.known_usage, state.usage) == (4, SOME + SOME + SOME, UNKNOWN)
 
 
 def test_an_earlier_rounds_answer_counts_where_a_later_one_has_none() -> None:
@@ -118,7 +118,7 @@ def test_a_call_that_was_stopped_makes_the_sum_unknown_but_not_what_is_known() -
     assert (state.usage.total, state.usage.cost, state.known_usage, state.calls) == (None, None, SOME, 2)
 
 
-def test_experts_and_rules_count_nothing() -> None:
+def test_calls_of_experts_and_rules_take_no_tokens() -> None:
     failed = PlanningFailed(run="p", seq=1, at=0, message="no")
     state = folded(
         planning("p", "offline"),
@@ -127,7 +127,7 @@ def test_experts_and_rules_count_nothing() -> None:
         started("r", 0, "offline"),
         finished("r", 0, "391"),
     )
-    assert (state.usage.total, state.calls) == (0, 0)
+    assert (state.usage.total, state.calls, state.called_a_model) == (0, 2, False)
 
 
 def test_what_is_called_inside_of_a_step_is_counted_once() -> None:

@@ -34,7 +34,9 @@ ONE = Workflow.of([Step(instruction="Answer.", worker="a")])
 
 
 def run_of(budget, **step):
-    return RunState(run="r", workflow=ONE, budget=budget, steps=(StepState(**step),), started_at=90.0)
+    return RunState(
+        run="r", workflow=ONE, budget=budget, steps=(StepState(calls=1, **step),), started_at=90.0
+    )
 
 
 @pytest.mark.parametrize(

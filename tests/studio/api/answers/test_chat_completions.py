@@ -140,7 +140,7 @@ def test_what_calls_no_model_adds_no_tokens_and_alone_is_counted_by_its_length(
     text = alone.choices[0].message.content or ""
     assert "391" in text
     assert (alone.usage.prompt_tokens, alone.usage.completion_tokens) == (4, -(-len(text) // 4))
-    assert (alone.conductor["counted"], alone.conductor["tokens"], alone.conductor["calls"]) == (True, 0, 0)
+    assert (alone.conductor["counted"], alone.conductor["tokens"], alone.conductor["calls"]) == (True, 0, 1)
 
 
 # -- conversations ---------------------------------------------------------------------------------
