@@ -119,11 +119,12 @@ def _against_reported(shares: Shares) -> str:
 
 def origin_notes(state: StepState) -> tuple[str, ...]:
     """The notes on a step's output that another step was sent."""
+    output = state.output
     return (
         *([] if state.kept_because is None else [str(state.kept_because)]),
         *([state.reuse] if state.reuse else []),
         *kind_notes(state.worker_kind),
-        *([] if state.stand_in is None else [f"from {state.stand_in}"]),
+        *([] if output is None or output.instead_of is None else [f"in place of {output.instead_of}"]),
         *(["cut off"] if state.cut_off else []),
     )
 

@@ -116,7 +116,10 @@ CUT = Output(
         (StepState(worker_kind="offline"), ("offline",)),
         (StepState(worker_kind="model", kept_because="pinned"), ("pinned",)),
         (StepState(worker_kind="model", kept_because="preloaded"), ("preloaded",)),
-        (StepState(worker_kind="model", stand_in="second", output=CUT), ("from second", "cut off")),
+        (
+            StepState(worker_kind="model", output=CUT.model_copy(update={"instead_of": "first"})),
+            ("in place of first", "cut off"),
+        ),
     ],
 )
 def test_where_an_output_comes_from_is_said(state, notes):
