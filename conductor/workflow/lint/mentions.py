@@ -190,3 +190,6 @@ def checks_own_work(subject: Subject) -> Iterator[Finding]:
             sentence = f"Step {step + 1} checks {named(judged)}, and {own.worker} does both."
             fixes = tuple(given_to_others(subject, step, besides={own.worker}))
             yield Finding("checks-own-work", step, "warning", sentence, fixes)
+        elif may := set(own.workers).intersection(*(workflow.steps[read].workers for read in judged)):
+            sentence = f"Step {step + 1} checks {named(judged)}, and {min(may)} does both if a worker fails."
+            yield Finding("checks-own-work", step, "note", sentence)

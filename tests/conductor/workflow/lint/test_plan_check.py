@@ -17,6 +17,7 @@ from conductor.values.output import HandEdit, Output
 from conductor.workflow.lint import RULES, Finding, check
 from conductor.workflow.lint.finding import named
 from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 
 LIMIT = 5
 
@@ -153,6 +154,19 @@ def test_every_fault_is_found_and_each_of_its_fixes_takes_it_away(lines, expecte
     for finding in before:
         assert finding.fixes
         assert_mended(finding, before, max_steps=LIMIT, workers=["a", "b", "c", "d"])
+
+
+@pytest.mark.parametrize(
+    ("rules", "who"),
+    [({1: "a"}, "a"), ({0: "b"}, "b"), ({0: "c", 1: "c"}, "c"), ({0: "c"}, None), ({1: "d"}, None)],
+)
+def test_a_fallback_may_check_its_own_work(rules: dict[int, str], who: str | None) -> None:
+    workflow = workflow_of([("a", SOLVE, ()), ("b", "Verify the result and answer.", (0,))])
+    for step, fallback in rules.items():
+        workflow = workflow.with_on_failure(step, OnFailure(fallback=fallback))
+    findings = [each for each in check(workflow, max_steps=LIMIT) if each.rule == "checks-own-work"]
+    sentence = f"Step 2 checks step 1, and {who} does both if a worker fails."
+    assert [(each.severity, each.sentence) for each in findings] == ([("note", sentence)] if who else [])
 
 
 def assert_mended(finding: Finding, before: Sequence[Finding], **options: object) -> None:
