@@ -1,4 +1,4 @@
-"""Whatever is done with sessions, in whatever order, the store says what a model in memory says."""
+"""Whatever is done with sessions by two stores on one database, both hold what a model in memory holds."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class _Run:
     """What a run is expected to hold."""
 
     session: str
+    owner: int = 0
     status: str = "running"
     answer: str | None = None
     events: list[Event] = field(default_factory=list)
@@ -54,7 +55,7 @@ class _Session:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Drives one store, at the URL that `place` makes; `sessions` are in the order of their last update."""
+    """Drives two stores, at the URL that `place` makes; `sessions` are in the order of their last update."""
 
     ids = Bundle("ids")
     runs = Bundle("runs")
@@ -70,7 +71,17 @@ class StoreMachine(RuleBasedStateMachine):
         self.clock = ticking()
         self.sessions: dict[str, _Session] = {}
         self.states: dict[str, _Run] = {}
-        self.store = self._opened()
+        self.stores = [self._opened(), self._opened()]
+        self.at = 0
+
+    @property
+    def store(self) -> SessionStore:
+        return self.stores[self.at]
+
+    @rule()
+    def turn_to_the_other(self) -> None:
+        """What follows is done through the other store."""
+        self.at = 1 - self.at
 
     def _opened(self) -> SessionStore:
         return SessionStore.open(self.url, clock=self.clock.__next__)
@@ -123,7 +134,7 @@ class StoreMachine(RuleBasedStateMachine):
             self.edit(session, "a")
         run = f"run-{len(self.states)}"
         begin(self.store, session, run)
-        self.states[run] = _Run(session)
+        self.states[run] = _Run(session, self.at)
         self.sessions[session].runs.append(run)
         self.sessions[session].state = "running"
         self._updated(session)
@@ -141,7 +152,7 @@ class StoreMachine(RuleBasedStateMachine):
             with pytest.raises(StorageError, match="the run is over"):
                 keep(self.store, *events)
             return
-        keep(self.store, *events)
+        keep(self.stores[expected.owner], *events)
         expected.events += events
         self.sessions[expected.session].outputs.add((fingerprint, run))
 
@@ -152,7 +163,7 @@ class StoreMachine(RuleBasedStateMachine):
         if expected.status != "running":
             return
         event = finished(run, seq=len(expected.events), outcome=outcome, answer=run)
-        keep(self.store, event)
+        keep(self.stores[expected.owner], event)
         expected.events.append(event)
         expected.status, expected.answer = outcome, run
         if self.sessions[expected.session].runs[-1] == run:
@@ -207,18 +218,20 @@ class StoreMachine(RuleBasedStateMachine):
         """What is expected of a run that was imported under that id."""
         events = [_told_of(event, run) for event in old.events]
         if old.status != "running":
-            return _Run(session, old.status, old.answer, events)
+            return _Run(session, self.at, old.status, old.answer, events)
         end = self.store.runs.events(run)[-1]
         assert isinstance(end, RunFinished)
         assert (end.seq, end.outcome) == (len(events), "interrupted")
-        return _Run(session, "interrupted", end.answer, [*events, end])
+        return _Run(session, self.at, "interrupted", end.answer, [*events, end])
 
     @rule()
     def reopen(self) -> None:
-        """Everything is in the file; what the closed store ran is interrupted."""
+        """Everything is in the file; what the closed store ran is interrupted, what the other runs is not."""
         self.store.close()
-        self.store = self._opened()
-        running = {id: run for id, run in self.states.items() if run.status == "running"}
+        self.stores[self.at] = self._opened()
+        running = {
+            id: run for id, run in self.states.items() if run.status == "running" and run.owner == self.at
+        }
         # A server may free the lock of a connection a moment after its end.
         until(lambda: self._interrupted(running))
         for id, run in running.items():
@@ -235,32 +248,32 @@ class StoreMachine(RuleBasedStateMachine):
     def lists_what_is_expected(self) -> None:
         """Order, states and counts."""
         present = [(id, session) for id, session in self.sessions.items() if not session.deleted]
-        listed = [(summary.id, summary.state) for summary in self.store.sessions.listed(limit=1000)]
-        assert listed == [(id, session.state) for id, session in reversed(present)]
-        assert self.store.sessions.count() == len(present)
+        for store in self.stores:
+            listed = [(summary.id, summary.state) for summary in store.sessions.listed(limit=1000)]
+            assert listed == [(id, session.state) for id, session in reversed(present)]
+            assert store.sessions.count() == len(present)
 
     @invariant()
     def holds_what_is_expected(self) -> None:
         """Revisions, heads, runs, events and outputs."""
-        for id, expected in self.sessions.items():
-            revisions = self.store.revisions.of_session(id)
-            assert [(r.id, r.parent, r.workflow) for r in revisions] == expected.revisions
-            assert [r.number for r in revisions] == list(range(1, len(revisions) + 1))
-            assert self.store.sessions.find(id).head == expected.head
-            assert [run.id for run in self.store.runs.of_session(id)] == expected.runs[::-1]
-            outputs = self.store.runs.outputs(id)
-            assert {(output.fingerprint, output.run) for output in outputs} == expected.outputs
-        for id, run in self.states.items():
-            assert self.store.runs.events(id) == tuple(run.events)
-            assert (self.store.runs.find(id).status, self.store.runs.find(id).answer) == (
-                run.status,
-                run.answer,
-            )
+        for store in self.stores:
+            for id, expected in self.sessions.items():
+                revisions = store.revisions.of_session(id)
+                assert [(r.id, r.parent, r.workflow) for r in revisions] == expected.revisions
+                assert [r.number for r in revisions] == list(range(1, len(revisions) + 1))
+                assert store.sessions.find(id).head == expected.head
+                assert [run.id for run in store.runs.of_session(id)] == expected.runs[::-1]
+                outputs = store.runs.outputs(id)
+                assert {(output.fingerprint, output.run) for output in outputs} == expected.outputs
+            for id, run in self.states.items():
+                assert store.runs.events(id) == tuple(run.events)
+                record = store.runs.find(id)
+                assert (record.status, record.answer) == (run.status, run.answer)
 
     def teardown(self) -> None:
         """Nothing stays open, nothing stays on disk."""
-        if hasattr(self, "store"):
-            self.store.close()
+        for store in getattr(self, "stores", ()):
+            store.close()
         self.place.close()
 
 
@@ -272,27 +285,34 @@ def _told_of(event: Event, run: str) -> Event:
     return event.model_copy(update={"run": run})
 
 
+@contextmanager
+def _file() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield f"sqlite:///{folder}/c.db"
+
+
+def _run(place: Callable[[], AbstractContextManager[str]], number: int) -> None:
+    chosen = cases(number, stateful_step_count=15, suppress_health_check=list(HealthCheck))
+    run_state_machine_as_test(lambda: StoreMachine(place), settings=chosen)
+
+
+@pytest.mark.slow
+def test_two_stores_on_a_file_hold_what_a_model_holds() -> None:
+    _run(_file, 20)
+
+
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_the_store_says_what_a_model_in_memory_says(
+def test_two_stores_hold_it_in_many_cases(
     kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("storage.database.owner_lock.ServerLock.confirm_seconds", 0.0)
 
     @contextmanager
     def place() -> Iterator[str]:
-        if kind == "sqlite":
-            with tempfile.TemporaryDirectory() as folder:
-                yield f"sqlite:///{folder}/c.db"
-        else:
-            server = request.getfixturevalue("postgres")
-            name = request.getfixturevalue("empty_database")
-            yield server.url(name)
-            server.empty(name)
+        server = request.getfixturevalue("postgres")
+        name = request.getfixturevalue("empty_database")
+        yield server.url(name)
+        server.empty(name)
 
-    run_state_machine_as_test(
-        lambda: StoreMachine(place),
-        settings=cases(
-            8 if kind == "sqlite" else 4, stateful_step_count=15, suppress_health_check=list(HealthCheck)
-        ),
-    )
+    _run(_file if kind == "sqlite" else place, 200 if kind == "sqlite" else 4)

@@ -1,0 +1,3 @@
+"""Tests here may ask for a real store: see `store_fixtures`."""
+
+from store_fixtures import *  # noqa: F403 - pytest finds fixtures by their names here
