@@ -176,6 +176,6 @@ def _compare_rounds(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@cases(300)
+@cases(400)
 def test_rounds_go_as_expected(data: st.DataObject) -> None:
     _compare_rounds(data)

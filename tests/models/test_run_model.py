@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from property_cases import cases
 from run_cases import BUDGETS, NAMES, RULES, output_of, plans, pool_of, scripts, workers
@@ -45,13 +45,14 @@ class Both:
         self.states: list[RunState] = []
         self.earlier: list[tuple[Workflow, Mapping[int, SimOutput]]] = []
         self.pins: dict[int, SimOutput] = {}
+        self.earlier_pins: list[dict[int, SimOutput]] = []
         self.scope = RunScope()
 
     def edit(self, data: st.DataObject) -> None:
         """One edit of the workflow, whose steps stay where they are."""
         workflow, number = self.workflow, data.draw(st.integers(0, 999))
         at = number % len(workflow)
-        kinds = ["instruction", "worker", "access", "gate", "rule", "pin", "hand", "unpin"]
+        kinds = ["instruction", "worker", "access", "gate", "rule", "pin", "hand", "unpin", "back"]
         match data.draw(st.sampled_from(kinds)):
             case "instruction":
                 workflow = workflow.with_instruction(at, f"Step {at} version {number}.")
@@ -62,7 +63,9 @@ class Both:
             case "gate":
                 workflow = workflow.with_gate(at, not workflow.steps[at].gate)
             case "rule":
-                rule = data.draw(RULES)
+                rule, own = data.draw(RULES), workflow.steps[at].on_failure
+                if rule is not None and own is not None and number % 2:
+                    rule = own.model_copy(update={"output": rule.output})
                 rule = None if rule is None else rule.of_worker(workflow.steps[at].worker)
                 workflow = workflow.with_on_failure(at, rule)
             case "pin" if at in self.earlier[-1][1]:
@@ -71,6 +74,9 @@ class Both:
             case "hand":
                 self.pins[at] = SimOutput(None, f"By hand {number}.", is_own=False, is_by_hand=True)
                 workflow = workflow.with_pin(at, output_of(self.pins[at], at))
+            case "back":
+                before = number % len(self.earlier)
+                workflow, self.pins = self.earlier[before][0], dict(self.earlier_pins[before])
             case _:
                 self.pins.pop(at, None)
                 workflow = workflow.with_pin(at, None)
@@ -112,6 +118,7 @@ class Both:
             assume(False)
         state, used = in_simulated_time(self._live(bound, pool, budget, cancel_at))
         self.earlier.append((self.workflow, simulation.outputs))
+        self.earlier_pins.append(dict(self.pins))
         self.states.append(state)
         self._compare(simulation, state, used, wire)
 
@@ -175,8 +182,8 @@ def test_a_run_does_what_the_simulation_says(data: st.DataObject) -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=5_000, suppress_health_check=list(HealthCheck), phases=set(Phase) - {Phase.explain})
 @given(data=st.data())
+@cases(5_000, suppress_health_check=list(HealthCheck))
 def test_a_run_does_it_in_thousands_of_cases(data: st.DataObject) -> None:
     _compare_runs(data)
 
