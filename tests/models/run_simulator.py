@@ -355,7 +355,7 @@ class Simulation:
             self._give_up(call)
         call.reported = None
         text = rule.output or ""
-        return SimOutput(call.key, text, rule=rule, is_text=True, is_by_hand=bool(text))
+        return SimOutput(call.key, text, rule=rule, is_text=True, is_by_hand=True)
 
     def _answer(self, call: _Call, worker: str) -> Process:
         """That of the worker, or of its own fallback where it fails and none of its text counts."""

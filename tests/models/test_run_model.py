@@ -138,6 +138,7 @@ class Both:
             live = advance(live, event)
             events.append(EVENT.validate_json(EVENT.dump_json(event)))
         assert repr(fold(events)) == repr(live), "a replay gives another state"
+        assert sum(event.type == "budget_exceeded" for event in events) == (live.crossing is not None)
         called = {at for at, step in enumerate(live.steps) if step.started_at is not None}
         if (
             live.crossing is None
@@ -146,6 +147,7 @@ class Both:
         ):
             spared = {at for at in radius.behind & radius.spared if live.steps[at].reused}
             assert radius.called - radius.spared <= called <= (radius.runs if spared else radius.called)
+            assert live.status != "paused" or radius.behind.issuperset(live.held)
             assert called != radius.called or forecast.calls == len(called)
         return live, meter.used
 
@@ -159,8 +161,12 @@ class Both:
             assert step.reused == (at in simulation.reused)
             assert (step.started_at is not None) == (at in simulation.started)
             assert (step.kept_because is not None) == (at in self.pins and at in simulation.outputs)
-            if at in simulation.started & simulation.outputs.keys():
-                assert step.usage.total == simulation.outputs[at].tokens
+            own = simulation.outputs.get(at)
+            assert (step.output is None) == (own is None)
+            if at in simulation.started and step.output is not None and own is not None:
+                assert (step.usage.total, step.output.hand is not None) == (own.tokens, own.is_by_hand)
+                assert (step.output.stand_in is not None) == (own.rule is not None)
+                assert step.output.instead_of == (None if own.is_own else self.workflow.steps[at].worker)
         answer = None if state.answer_step is None else (state.answer_step, state.answer)
         assert (state.status, answer) == (simulation.outcome, simulation.answer)
         assert (state.crossing and state.crossing.limit) == simulation.crossed

@@ -7,18 +7,16 @@ from typing import Any
 
 import pytest
 from simulated_time import in_simulated_time, now
-from worker_cases import Scripted
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.known_outputs import KnownOutputs
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
 from conductor.errors import WorkerError
-from conductor.runs.events import BudgetExceeded, Event, RunFinished, StepStarted
+from conductor.runs.events import BudgetExceeded, Event, StepStarted
 from conductor.runs.state import RunState, fold
 from conductor.values.budget import Budget
-from conductor.values.messages import Completion, Delta, Request, Retried, Usage
+from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, StreamItem
@@ -28,7 +26,6 @@ from conductor.workflow.on_failure import OnFailure
 
 FAST = SimulatedWorker(name="alpha", answer="one two three")
 CARD = FAST.card
-SLOW = SimulatedWorker(name="slow", latency=60)
 
 
 def tokens_of(text: str) -> int:
@@ -47,29 +44,6 @@ def run(workflow: Workflow, budget: Budget, *workers: SimulatedWorker) -> tuple[
 
     seen = in_simulated_time(events())
     return fold(seen), seen
-
-
-@pytest.mark.parametrize(
-    ("budget", "limit", "done"),
-    [(Budget(calls=2), "calls", 2), (Budget(tokens=60), "tokens", 1)],
-)
-def test_a_crossed_limit_keeps_what_is_finished_and_calls_nobody_else(
-    budget: Budget, limit: str, done: int
-) -> None:
-    state, events = run(workflow_of((), (0,), (1,), (2,)), budget)
-    assert state.status == "over_budget"
-    assert [step.status for step in state.steps] == ["finished"] * done + ["waiting"] * (4 - done)
-    assert state.crossing is not None
-    assert (state.crossing.limit, state.answer) == (limit, None)
-    assert sum(isinstance(event, BudgetExceeded) for event in events) == 1
-    assert state.budget == budget
-
-
-def test_the_one_call_that_is_allowed_is_not_thrown_away() -> None:
-    pool = (SimulatedWorker(name="alpha", answer="one", latency=0.05),)
-    state, _ = run(workflow_of((), (), (0, 1)), Budget(calls=1), *pool)
-    assert [step.status for step in state.steps] == ["finished", "waiting", "waiting"]
-    assert (state.status, state.crossing and state.crossing.refused) == ("over_budget", True)
 
 
 def test_a_call_whose_prompt_cannot_fit_is_not_made() -> None:
@@ -102,51 +76,12 @@ def test_answers_that_come_at_once_share_the_limit() -> None:
     assert 299 <= prompts + sum(tokens_of(step.text) for step in state.steps) <= 303
 
 
-def test_running_steps_are_stopped_when_another_uses_more_than_is_left() -> None:
-    workflow = workflow_of((), (), (0, 1)).with_worker(0, "slow")
-    talker = SimulatedWorker(name="alpha", answer="word " * 400)
-    state, _ = run(workflow, Budget(tokens=300), talker, SLOW)
-    assert [step.status for step in state.steps] == ["cancelled", "finished", "waiting"]
-    assert state.status == "over_budget"
-
-
-def test_the_clock_alone_stops_a_run() -> None:
-    state, events = run(workflow_of((), worker="slow"), Budget(seconds=0.3), SLOW)
-    assert (state.status, state.steps[0].status) == ("over_budget", "cancelled")
-    assert state.crossing is not None
-    assert state.crossing.limit == "seconds"
-    assert isinstance(events[-1], RunFinished)
-
-
 def test_an_answer_that_crosses_the_limit_at_the_end_is_an_answer() -> None:
     talker = SimulatedWorker(name="alpha", answer="word " * 400)
     state, events = run(workflow_of(()), Budget(tokens=200), talker)
     assert (state.status, state.answer) == ("finished", "word " * 400)
     (over,) = (event for event in events if isinstance(event, BudgetExceeded))
     assert not over.stopped
-
-
-def test_a_step_that_the_answer_does_not_need_is_stopped_and_the_answer_stands() -> None:
-    workflow = workflow_of((), ()).with_worker(0, "slow")
-    talker = SimulatedWorker(name="alpha", answer="word " * 400)
-    state, _ = run(workflow, Budget(tokens=300), talker, SLOW)
-    assert (state.status, state.steps[0].status) == ("finished", "cancelled")
-    assert state.crossing is not None
-    assert state.crossing.stopped
-
-
-async def test_reused_steps_cost_nothing() -> None:
-    workflow = workflow_of((), (0,))
-    pool = Pool(workers=(FAST,))
-    first = WorkflowRun(BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="a")
-    finished = fold([event async for event in first.events()])
-    reusable = KnownOutputs.of(finished)
-    meter = Meter(Budget(calls=1, tokens=1))
-    again = WorkflowRun(
-        BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="b", reusable=reusable, meter=meter
-    )
-    state = fold([event async for event in again.events()])
-    assert (state.status, meter.calls, state.crossing) == ("finished", 0, None)
 
 
 async def test_a_budget_that_planning_has_used_up_is_said_to_be_the_reason() -> None:
@@ -158,27 +93,6 @@ async def test_a_budget_that_planning_has_used_up_is_said_to_be_the_reason() -> 
     assert (state.status, state.steps[0].status) == ("over_budget", "waiting")
     assert state.crossing is not None
     assert (state.crossing.limit, state.crossing.used) == ("tokens", 11)
-
-
-@pytest.mark.parametrize("withdrawn", ["", "no"])
-async def test_an_answer_that_was_asked_for_again_is_paid_for_even_where_it_was_empty(withdrawn: str) -> None:
-    first = Usage(prompt_tokens=5, completion_tokens=1, cost=2.0)
-    second = Usage(prompt_tokens=7, completion_tokens=2, cost=3.0)
-    worker = Scripted(
-        [
-            Delta(withdrawn),
-            Retried(attempt=1, message="No.", seconds=0, withdrawn=len(withdrawn), used=first),
-            Completion(text="yes", usage=second),
-        ]
-    )
-    pool, meter = Pool(workers=(worker,)), Meter(Budget(tokens=1000))
-    going = WorkflowRun(
-        BoundWorkflow.of(workflow_of(()), query="why?", pool=pool), pool, run="r", meter=meter
-    )
-    (step,) = fold([event async for event in going.events()]).steps
-    assert step.output is not None
-    assert (step.output.text, step.output.usage) == ("yes", first + second)
-    assert (meter.used.tokens, meter.used.cost) == (15, 5.0)
 
 
 # -- tries and fallbacks are calls, each by the card of the worker that gets it -----------------------

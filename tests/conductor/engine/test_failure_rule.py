@@ -12,9 +12,8 @@ from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
 from conductor.engine.schedule import blast_radius
 from conductor.errors import WorkerError, WorkflowError
-from conductor.runs.events import EVENT, StepStarted
-from conductor.runs.scope import FORCE
-from conductor.runs.state import RunState, advance, fold
+from conductor.runs.events import StepStarted
+from conductor.runs.state import fold
 from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.values.output import StandIn
 from conductor.workers.pool.pool import Pool
@@ -108,16 +107,6 @@ async def test_without_an_answer_left_the_step_fails_with_both_reasons() -> None
     assert [step.status for step in state.steps] == ["failed", "blocked"]
 
 
-async def test_the_text_follows_a_fallback_that_fails() -> None:
-    rule = OnFailure(fallback="gamma", output="red")
-    broken = Scripted([Delta("vio"), WorkerError("Down.")], name="gamma")
-    state = await played(ruled(rule), pool_of(Turns((FAILS,)).worker(), SimulatedWorker(name="beta"), broken))
-    output = state.steps[0].output
-    assert output is not None
-    assert (output.text, output.worker, output.instead_of) == ("red", "alpha", None)
-    assert state.steps[0].text == "red"
-
-
 @pytest.mark.parametrize("worker", [Silent(), Raising(ZeroDivisionError("key sk-123"))])
 async def test_a_rule_holds_for_every_way_to_give_no_answer(worker: Worker) -> None:
     state = await played(ruled(OnFailure(output="red")), pool_of(worker))
@@ -132,16 +121,6 @@ async def test_who_reads_the_text_is_told_that_a_person_wrote_it_and_nothing_of_
         sent = next(event.request for event in events if isinstance(event, StepStarted) and event.step == 1)
         seen = "".join(part.text for part in sent.messages[0].parts)
         assert ('edited="by hand"' in seen, "red" in seen) == (is_seen, is_seen)
-
-
-async def test_live_and_replayed_events_of_a_rule_give_the_same_run() -> None:
-    rule = OnFailure(retries=1, pause=0, fallback="beta")
-    events = await events_of(run_of(ruled(rule), pool_of(Turns((FAILS,)).worker())))
-    live = RunState()
-    for event in events:
-        live = advance(live, event)
-    assert fold(EVENT.validate_json(EVENT.dump_json(event)) for event in events) == live
-    assert live.steps[0].stand_in == "beta"
 
 
 # -- what a rerun does -----------------------------------------------------------------------------
@@ -183,14 +162,6 @@ async def test_a_run_that_needed_its_rule_is_no_run_of_another_rule() -> None:
     first = await played(workflow, pool_of(Raising(GONE)))
     assert not first.is_run_of(workflow.with_on_failure(0, OnFailure(output="blue")))
     assert first.is_run_of(workflow)
-
-
-async def test_a_forced_run_calls_the_worker_again() -> None:
-    alpha = Turns((FAILS, ANSWERS))
-    pool, workflow = pool_of(alpha.worker()), ruled(OnFailure(output="red"))
-    first = await played(workflow, pool)
-    again = await played(workflow, pool, outputs=outputs_of(first), scope=FORCE)
-    assert (again.steps[0].text, alpha.calls) == ("green", 2)
 
 
 async def test_a_stopped_run_applies_no_rule() -> None:

@@ -11,13 +11,11 @@ from worker_cases import played
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.continuation import continuation
 from conductor.engine.known_outputs import KnownOutputs, OutputArchive
 from conductor.engine.schedule import blast_radius
 from conductor.errors import WorkerError
 from conductor.runs.state import RunState
 from conductor.values.messages import Completion, Request, Sampling
-from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
@@ -112,21 +110,6 @@ def ruled(rule: OnFailure | None) -> Workflow:
     return workflow_of(()).with_on_failure(0, rule)
 
 
-@pytest.mark.parametrize("of", ["the step", "the pool"])
-async def test_a_rerun_calls_the_steps_own_worker_after_a_fallback(of: str) -> None:
-    alpha, beta = Answering(answers=[None]), Answering("beta")
-    worker = alpha if of == "the step" else FallbackWorker(alpha, beta)
-    pool = Pool(workers=(worker, beta))
-    workflow = ruled(OnFailure(fallback="beta") if of == "the step" else None)
-    first = await ran(workflow, pool)
-    assert (texts(first), first.outputs[0].instead_of) == (["beta 1"], "alpha")
-    bound = BoundWorkflow.of(workflow, query="why?", pool=pool)
-    assert blast_radius(workflow, bound, KnownOutputs.of(first)).runs == {0}
-    second = await ran(workflow, pool, first)
-    assert (texts(second), len(alpha.requests), len(beta.requests)) == (["alpha 2"], 2, 1)
-    assert texts(await ran(workflow, pool, second, first)) == ["alpha 2"]
-
-
 @pytest.mark.parametrize(
     ("change", "is_kept"),
     [
@@ -193,20 +176,6 @@ async def test_an_equal_step_never_takes_what_stood_in() -> None:
     assert texts(own) == ["beta 2"], "its own call, which is not in place of another worker"
 
 
-async def test_a_run_that_waited_at_a_gate_goes_on_with_what_stood_in() -> None:
-    alpha, beta = Answering(answers=[None]), Answering("beta")
-    pool = Pool(workers=(alpha, beta))
-    step = Step(instruction="Do it.", worker="alpha", on_failure=OnFailure(fallback="beta"))
-    last = Step(instruction="Say it.", worker="beta", access=(0,), gate=True)
-    workflow = Workflow.of([step, last])
-    paused = await ran(workflow, pool)
-    assert paused.status == "paused"
-    scope = continuation(paused, workflow)
-    reusable = KnownOutputs.of(paused)
-    done = await played(workflow, pool, outputs=reusable, scope=scope, run="on")
-    assert (done.steps[0].reused, texts(done), len(alpha.requests)) == (True, ["beta 1", "beta 2"], 1)
-
-
 async def test_the_request_of_a_fallback_is_shown_as_it_was_sent() -> None:
     alpha = Answering(answers=[None], defaults=Sampling(temperature=0.2))
     beta = Answering("beta", defaults=Sampling(temperature=0.9))
@@ -231,14 +200,6 @@ async def test_an_archive_gives_each_output_to_one_step_and_says_that_it_is_anot
     equal = "reused from an equal step"
     assert [step.reuse for step in third.steps] == [equal, None, equal]
     assert third.steps[2].reuse_origin == f"{equal}, step 2 of run {first.run[:8]}"
-
-
-async def test_the_newest_of_several_own_outputs_counts() -> None:
-    alpha = Answering()
-    pool, workflow = Pool(workers=(alpha,)), workflow_of(())
-    first = await ran(workflow, pool)
-    second = await played(workflow, pool, run="again")
-    assert texts(await ran(workflow, pool, second, first)) == texts(second) == ["alpha 2"]
 
 
 async def test_an_output_of_an_earlier_version_is_not_taken_over_and_the_forecast_says_so() -> None:

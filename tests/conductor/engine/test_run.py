@@ -27,7 +27,6 @@ from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
 from conductor.errors import WorkerError, WorkflowError
 from conductor.runs.events import (
-    EVENT,
     Event,
     RunFinished,
     RunStarted,
@@ -42,7 +41,7 @@ from conductor.runs.events import (
 )
 from conductor.runs.scope import RunScope
 from conductor.runs.state import RunState, advance, fold
-from conductor.values.messages import Delta, RequestStyle, Thought, Usage
+from conductor.values.messages import Delta, RequestStyle, Thought
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.stream import GRACE_SECONDS
@@ -91,12 +90,6 @@ def _states(events: list[Event]) -> list[RunState]:
     return states
 
 
-def test_what_a_withdrawn_answer_took_is_unknown() -> None:
-    state = in_simulated_time(played(workflow_of(()), Pool(workers=(Breaking([Delta("green")]),))))
-    (output,) = state.outputs.values()
-    assert (output.text, output.usage, state.usage) == ("blue", Usage(), Usage())
-
-
 @pytest.mark.parametrize(
     ("first", "workflow", "again"),
     [
@@ -129,33 +122,6 @@ def test_an_answer_that_is_sent_on_is_not_asked_for_again(
         )
 
 
-async def test_a_step_starts_the_moment_the_last_step_it_reads_is_done() -> None:
-    # Two chains (1, 3) and (2, 4) of opposite rhythm that join in 5: waves would hold 3 back for 2.
-    workflow = workflow_of((), (), (0,), (1,), (2, 3))
-    gated = Gated()
-    running = asyncio.create_task(played(workflow, Pool(workers=(gated,))))
-    await settled(gated, "task 1", "task 2")
-    gated.gates["task 1"].set()
-    await settled(gated, "task 1", "task 2", "task 3")
-    gated.gates["task 3"].set()
-    await settled(gated, "task 1", "task 2", "task 3")
-    gated.gates["task 2"].set()
-    await settled(gated, "task 1", "task 2", "task 3", "task 4")
-    for number in (4, 5):
-        gated.gates[f"task {number}"].set()
-    state = await asyncio.wait_for(running, 60)
-    assert (state.status, state.answer) == ("finished", "done: task 5")
-
-
-def test_independent_steps_take_the_time_of_one() -> None:
-    async def duration() -> float:
-        state = await played(workflow_of((), (), (), (), (0, 1, 2, 3)), pool_of(latency=10))
-        assert (state.status, state.seconds is None) == ("finished", False)
-        return now()
-
-    assert in_simulated_time(duration()) == pytest.approx(20)
-
-
 async def test_events_are_numbered_without_gaps_and_never_go_back_in_time() -> None:
     start = time.time()
     events = await events_of(run_of(DIAMOND, pool_of(tokens=5, tokens_per_second=2000)))
@@ -165,19 +131,6 @@ async def test_events_are_numbered_without_gaps_and_never_go_back_in_time() -> N
     assert isinstance(events[0], RunStarted)
     assert isinstance(events[-1], RunFinished)
     assert {event.run for event in events} == {"r"}
-
-
-@pytest.mark.slow
-async def test_live_and_replay_are_the_same_fold() -> None:
-    live = RunState()
-    events: list[Event] = []
-    run = run_of(DIAMOND, pool_of(fail_on="task 2", tokens_per_second=2000), parent="before")
-    async for event in run.events():
-        events.append(event)
-        live = advance(live, event)
-    assert fold(events) == live
-    assert fold(EVENT.validate_json(EVENT.dump_json(event)) for event in events) == live
-    assert (live.parent, live.query, live.workflow) == ("before", "why?", DIAMOND)
 
 
 def parts(events: list[Event]) -> tuple[list[str], str]:
@@ -315,14 +268,6 @@ async def test_the_answer_is_the_last_response_that_says_something(
     assert statuses(state) == ["finished" if text.strip() else "empty" for text in expected]
 
 
-async def test_an_empty_response_is_not_passed_on() -> None:
-    worker = SimulatedWorker(name="alpha", answer=lambda request: "" if "1" in request.instruction else "b")
-    await played(workflow_of((), (), (0, 1)), Pool(workers=(worker,)))
-    last = worker.requests[-1]
-    assert [seen.step for seen in last.seen] == [1]
-    assert "task 1" not in last.messages[0].content
-
-
 # -- cancellation ------------------------------------------------------------------------------------
 
 
@@ -339,19 +284,6 @@ async def test_a_cancelled_run_keeps_what_is_done() -> None:
     assert statuses(state) == ["finished", "cancelled", "cancelled", "waiting"]
     assert (state.status, state.answer) == ("cancelled", None)
     assert [event.step for event in events if isinstance(event, StepCancelled)] == [1, 2]
-
-
-async def test_stopping_reaches_the_later_steps_of_a_chain() -> None:
-    gated = Gated()
-    run = run_of(workflow_of((), (0,), (1,), (2,)), Pool(workers=(gated,)))
-    ending = asyncio.create_task(events_of(run))
-    for number in (1, 2):
-        gated.gates[f"task {number}"].set()
-    await settled(gated, "task 1", "task 2", "task 3")
-    run.cancel()
-    state = fold(await asyncio.wait_for(ending, 60))
-    assert statuses(state) == ["finished", "finished", "cancelled", "waiting"]
-    assert state.status == "cancelled"
 
 
 async def test_closing_the_events_ends_the_later_steps_of_a_chain() -> None:

@@ -16,7 +16,7 @@ from workflow_cases import WORKERS, Edit, edits, workflow_of, workflows
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.known_outputs import NOTHING_KNOWN, EarlierRun, KnownOutputs, OutputArchive
-from conductor.engine.schedule import BlastRadius, Schedule, blast_radius, changed_pins
+from conductor.engine.schedule import BlastRadius, blast_radius, changed_pins
 from conductor.errors import WorkflowError
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
@@ -183,23 +183,3 @@ def test_nothing_is_reused_before_the_first_run(pool: Pool) -> None:
 def test_a_workflow_is_set_to_workers_that_the_pool_has(pool: Pool) -> None:
     with pytest.raises(WorkflowError, match="'delta'"):
         set_to(workflow_of((), worker="delta"), pool)
-
-
-@cases(60)
-@given(workflow=workflows(), data=st.data())
-def test_in_any_order_of_ends_a_step_is_ready_once_and_never_early(
-    workflow: Workflow, data: st.DataObject
-) -> None:
-    schedule = Schedule(workflow)
-    ready = schedule.initial()
-    seen: list[int] = list(ready)
-    done: set[int] = set()
-    while ready:
-        step = data.draw(st.sampled_from(ready))
-        ready.remove(step)
-        done.add(step)
-        fresh = schedule.done(step)
-        assert all(done.issuperset(workflow.steps[i].access) for i in fresh)
-        ready += fresh
-        seen += fresh
-    assert sorted(seen) == list(range(len(workflow)))

@@ -33,7 +33,6 @@ from conductor.runs.events import (
     Event,
     PlanningDelta,
     PlanningFailed,
-    PlanRejected,
     RunFinished,
     RunStarted,
     StepDelta,
@@ -77,12 +76,6 @@ def _answers(events: list[Event]) -> list[str | None]:
     return [event.answer for event in events if isinstance(event, RunFinished)]
 
 
-async def test_one_round_is_one_plan_and_one_run() -> None:
-    conductor = ScriptedConductor([ONE])
-    assert _answers(await events_of(conductor)) == ["a says"]
-    assert len(conductor.requests) == 1
-
-
 async def test_the_next_round_sees_the_plan_and_the_responses() -> None:
     conductor = ScriptedConductor([ONE, BETTER, KEEP])
     events = await events_of(conductor, rounds=3)
@@ -111,31 +104,6 @@ async def test_all_shows_the_round_before_as_well() -> None:
         (1, 0, "solve it", "a says")
     ]
     assert [(seen.round, seen.response) for seen in b.requests[0].seen] == [(None, "a says")]
-
-
-async def test_an_invalid_plan_is_asked_for_again_with_all_that_was_rejected() -> None:
-    conductor = ScriptedConductor([BROKEN, BROKEN, ONE])
-    events = await events_of(conductor, attempts=3)
-    assert [len(request.rejected) for request in conductor.requests] == [0, 1, 2]
-    assert sum(isinstance(event, PlanRejected) for event in events) == 2
-    assert _answers(events) == ["a says"]
-
-
-async def test_attempts_are_limited_and_an_invalid_plan_never_runs() -> None:
-    conductor = ScriptedConductor([BROKEN])
-    events = await events_of(conductor, attempts=2)
-    assert len(conductor.requests) == 2
-    assert isinstance(events[-1], PlanRejected)
-    assert _answers(events) == []
-
-
-async def test_a_round_that_fails_is_the_last() -> None:
-    failing = Pool(workers=(SimulatedWorker(name="a", fail_calls=frozenset({0})),))
-    conductor = ScriptedConductor([ONE])
-    events = await events_of(conductor, failing, rounds=3)
-    assert len(conductor.requests) == 1
-    assert isinstance(events[-1], RunFinished)
-    assert events[-1].outcome == "failed"
 
 
 async def test_planning_counts_in_the_budget_of_all_rounds() -> None:
