@@ -96,49 +96,52 @@ class StoreMachine(RuleBasedStateMachine):
         self.sessions[session] = _Session()
         return session
 
-    @rule(session=ids, name=st.sampled_from("abc"))
-    def edit(self, session: str, name: str) -> None:
-        """A revision under the head."""
+    @rule(session=ids, names=st.text("abc", min_size=1, max_size=3))
+    def edit(self, session: str, names: str) -> None:
+        """Revisions under the head."""
         expected = self.sessions[session]
-        revision = self.store.revisions.add(session, chain(name), origin="human")
-        expected.revisions.append((revision.id, expected.head, chain(name)))
-        expected.head = revision.id
+        for name in names:
+            revision = self.store.revisions.add(session, chain(name), origin="human")
+            expected.revisions.append((revision.id, expected.head, chain(name)))
+            expected.head = revision.id
         expected.state = "planned" if expected.state == "new" else expected.state
         self._updated(session)
 
-    @rule(session=ids, back=st.booleans())
-    def walk(self, session: str, back: bool) -> None:
-        """Undo or redo, which neighbours foretells."""
-        expected = self.sessions[session]
-        parents = [parent for id, parent, _ in expected.revisions if id == expected.head]
-        target = (parents or [None])[0] if back else expected.undone.get(expected.head)
-        foretold = self.store.revisions.neighbours(session)[0 if back else 1]
-        moved = self.store.revisions.undo(session) if back else self.store.revisions.redo(session)
-        assert moved == foretold
-        assert (moved and moved.id) == target
-        if target:
-            if back:
-                expected.undone[target] = expected.head
-            expected.head = target
-            self._updated(session)
+    @rule(session=ids, path=st.lists(st.booleans(), min_size=1, max_size=4))
+    def walk(self, session: str, path: list[bool]) -> None:
+        """Undo (True) or redo, which neighbours foretells, by turns through either store."""
+        for back in path:
+            self.at = 1 - self.at
+            expected = self.sessions[session]
+            parents = [parent for id, parent, _ in expected.revisions if id == expected.head]
+            target = (parents or [None])[0] if back else expected.undone.get(expected.head)
+            foretold = self.store.revisions.neighbours(session)[0 if back else 1]
+            moved = self.store.revisions.undo(session) if back else self.store.revisions.redo(session)
+            assert moved == foretold
+            assert (moved and moved.id) == target
+            if target:
+                if back:
+                    expected.undone[target] = expected.head
+                expected.head = target
+                self._updated(session)
 
     @rule(target=runs, session=ids)
     def start(self, session: str) -> str:
-        """A run of the head, refused while the session runs."""
+        """A run of the head; while it is under way, either store refuses another."""
         runs = self.sessions[session].runs
-        if runs and self.states[runs[-1]].status == "running":
+        if not runs or self.states[runs[-1]].status != "running":
+            if self.sessions[session].head is None:
+                self.edit(session, "a")
+            run = f"run-{len(self.states)}"
+            begin(self.store, session, run)
+            self.states[run] = _Run(session, self.at)
+            self.sessions[session].runs.append(run)
+            self.sessions[session].state = "running"
+            self._updated(session)
+        for store in self.stores:
             with pytest.raises(StorageError, match="running already"):
-                begin(self.store, session, "another")
-            return runs[-1]
-        if self.sessions[session].head is None:
-            self.edit(session, "a")
-        run = f"run-{len(self.states)}"
-        begin(self.store, session, run)
-        self.states[run] = _Run(session, self.at)
-        self.sessions[session].runs.append(run)
-        self.sessions[session].state = "running"
-        self._updated(session)
-        return run
+                begin(store, session, "another")
+        return runs[-1]
 
     @rule(run=runs, count=st.integers(1, 5), text=st.text(max_size=3), times=st.sampled_from([1, 200]))
     def append(self, run: str, count: int, text: str, times: int) -> None:
