@@ -318,4 +318,4 @@ def test_two_stores_hold_it_in_many_cases(
         yield server.url(name)
         server.empty(name)
 
-    _run(_file if kind == "sqlite" else place, 200 if kind == "sqlite" else 4)
+    _run(_file if kind == "sqlite" else place, 60 if kind == "sqlite" else 4)
