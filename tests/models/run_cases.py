@@ -53,7 +53,11 @@ class Played:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         at, attempt = int(request.instruction.split()[1]), 0
-        seen = tuple((each.step, each.response, each.by_hand) for each in request.seen if each.round is None)
+        seen = tuple(
+            (each.step, each.worker, each.response, each.by_hand)
+            for each in request.seen
+            if each.round is None
+        )
         while True:
             attempt += 1
             await self.traffic.enter(concurrency=self.own.at_once, per_minute=self.own.per_minute)
@@ -101,7 +105,7 @@ def pool_of(workers: Mapping[str, SimWorker], script: Script, sent: list[int], w
 def output_of(own: SimOutput, at: int) -> Output:
     """What a person wrote, or the words that a prompt is measured with."""
     hand = HandEdit(at=1.0) if own.is_by_hand else None
-    return PINNED.model_copy(update={"text": own.text, "hand": hand, "step": at})
+    return PINNED.model_copy(update={"text": own.text, "worker": own.by, "hand": hand, "step": at})
 
 
 KINDS = ["answers", "empty", "declines", "fails", "fails", "breaks", "ends", "repeats", "repeats", "wastes"]

@@ -21,14 +21,6 @@ from conductor.workflow.on_failure import OnFailure
 LEAST_ANSWER = 16
 """Tokens of an answer for which there must be room before a call."""
 
-# Faults of the product, each to be set to False with its repair.
-WITHDRAWN_IS_RESERVED_AGAIN = True
-"""While a withdrawn text is counted, its prompt counts twice; a limit that this crosses stops all calls."""
-RULE_TEXT_IS_COUNTED = True
-"""The text of a rule for failures counts as an answer to the prompt, which nobody gave."""
-FALLBACK_STAYS = True
-"""Where a worker and its fallback fail, and a rule calls the worker again, its answer is the fallback's."""
-
 TryKind = Literal["answers", "empty", "declines", "fails", "breaks", "ends", "repeats", "wastes"]
 """What a worker does with a request. It fails by its own error, by a fault of its program, or without an end;
 it repeats the request by itself, or wastes a whole answer, which is paid for, and then repeats it."""
@@ -87,10 +79,11 @@ class SimWorker:
 
 @dataclass(frozen=True)
 class SimOutput:
-    """`key` is what the step was sent. `rule` is the one that gave it, by its fallback or its text."""
+    """`key` is what the step was sent, `by` who answered. `rule` gave it by its fallback or its text."""
 
     key: object
     text: str
+    by: str
     is_own: bool = True
     rule: OnFailure | None = None
     is_text: bool = False
@@ -115,7 +108,7 @@ class Sent:
     step: int
     worker: str
     instruction: str
-    seen: tuple[tuple[int, str, bool], ...]
+    seen: tuple[tuple[int, str, str, bool], ...]
 
 
 Earlier = Sequence[tuple[Workflow, Mapping[int, SimOutput]]]
@@ -294,12 +287,13 @@ class Simulation:
 
     def _key(self, at: int) -> object:
         own, steps = self.plan.steps[at], self.plan.steps
+        # With the worker of a step that it reads: that is known of a request before it is made.
         reads = [(read, steps[read].worker, steps[read].instruction, self._seen(read)) for read in own.access]
         return (own.instruction, own.worker, at == len(steps) - 1, *reads)
 
-    def _seen(self, read: int) -> tuple[str, bool] | None:
+    def _seen(self, read: int) -> tuple[str, str, bool] | None:
         output = self.outputs[read]
-        return None if output.is_empty else (output.text, output.is_by_hand)
+        return None if output.is_empty else (output.by, output.text, output.is_by_hand)
 
     def _takeover(self, at: int, key: object) -> SimOutput | None:
         """An earlier answer to just this request; what stood in where the rule keeps it, or after a gate."""
@@ -331,18 +325,24 @@ class Simulation:
             self._launch(ready)
 
     def _by_rule(self, call: _Call, rule: OnFailure | None) -> Process:
+        """The worker as often as the rule calls it, its fallbacks, the rule's with its own, a text."""
         own = self.plan.steps[call.step].worker
         for left in range(0 if rule is None else rule.retries, -1, -1):
             try:
-                return (yield from self._answer(call, own))
+                return (yield from self._requests(call, own))
             except _NoAnswerError as failure:
-                stands_in = rule is not None and (rule.fallback is not None or rule.output is not None)
-                if "no room" in failure.args or self._makes_no_calls or not (left or stands_in):
+                (kind,) = failure.args
+                if kind == "no room" or self._makes_no_calls:
                     raise
-            assert rule is not None
-            if left:
-                self._again(call, call.by if FALLBACK_STAYS else own)
+            if left and rule is not None:
+                self._again(call, own)
                 yield rule.pause
+        try:
+            return (yield from self._fall_back(call, own, kind))
+        except _NoAnswerError as failure:
+            stands_in = rule is not None and (rule.fallback is not None or rule.output is not None)
+            if failure.args == ("no room",) or self._makes_no_calls or not stands_in:
+                raise
         assert rule is not None
         self._give_up(call)
         if rule.fallback is not None:
@@ -350,21 +350,28 @@ class Simulation:
             try:
                 return replace((yield from self._answer(call, rule.fallback)), rule=rule)
             except _NoAnswerError as failure:
-                if "no room" in failure.args or rule.output is None or self._makes_no_calls:
+                if failure.args == ("no room",) or rule.output is None or self._makes_no_calls:
                     raise
             self._give_up(call)
         call.reported = None
         text = rule.output or ""
-        return SimOutput(call.key, text, rule=rule, is_text=True, is_by_hand=True)
+        return SimOutput(call.key, text, by=own, rule=rule, is_text=True, is_by_hand=True)
 
     def _answer(self, call: _Call, worker: str) -> Process:
-        """That of the worker, or of its own fallback where it fails and none of its text counts."""
-        other = self.workers[worker].fallback
+        """That of the worker, or of its fallbacks in the pool."""
         try:
             return (yield from self._requests(call, worker))
         except _NoAnswerError as failure:
-            if failure.args != ("fails",) or call.text or other is None:
+            (kind,) = failure.args
+            if kind == "no room":
                 raise
+        return (yield from self._fall_back(call, worker, kind))
+
+    def _fall_back(self, call: _Call, worker: str, kind: str) -> Process:
+        """That of the worker's fallback in the pool; none where a text counts or a program broke."""
+        other = self.workers[worker].fallback
+        if kind == "breaks" or call.text or other is None:
+            raise _NoAnswerError(kind)
         self._again(call, other)
         return (yield from self._answer(call, other))
 
@@ -385,16 +392,16 @@ class Simulation:
             yield turn.pauses[-1]
             queue.busy -= 1
             self._look(queue)
-            by = call.by if FALLBACK_STAYS else worker
             if turn.kind in ("answers", "empty", "declines"):
                 call.reported = None if turn.tokens is None else sum(turn.tokens)
                 is_known = call.reported is not None and not call.is_unknown
                 tokens = call.wasted + (call.reported or 0) if is_known else None
                 refused = turn.kind == "declines"
-                return SimOutput(call.key, turn.text, by == own.worker, is_refused=refused, tokens=tokens)
+                is_own = worker == own.worker
+                return SimOutput(call.key, turn.text, worker, is_own, is_refused=refused, tokens=tokens)
             if turn.kind not in ("repeats", "wastes"):
                 raise _NoAnswerError(turn.kind)
-            self._again(call, by, wasted=sum(turn.tokens or ()) if turn.kind == "wastes" else 0)
+            self._again(call, worker, wasted=sum(turn.tokens or ()) if turn.kind == "wastes" else 0)
             yield 1.5
 
     # -- the budget ------------------------------------------------------------------------------
@@ -443,7 +450,7 @@ class Simulation:
         """Another request in the place of one that gave no answer, or a wasted one of so many tokens."""
         text = call.text
         self._withdraw(call, wasted)
-        call.prompt, call.reported = None, None
+        call.reported = None
         if not self._admit(call, worker):
             call.text = text
             raise _NoAnswerError("no room")
@@ -460,10 +467,8 @@ class Simulation:
         call.wasted += wasted
         call.is_unknown = call.is_unknown or (bool(call.text) and not wasted)
         amount, by = (wasted, call.sent_to) if wasted else ((prompt or 0) + broken if broken else 0, call.by)
-        call.text, call.received = "", 0
-        call.prompt = prompt if WITHDRAWN_IS_RESERVED_AGAIN and amount else None
+        call.text, call.received, call.prompt = "", 0, None
         self._count(amount, by)
-        call.prompt = prompt if RULE_TEXT_IS_COUNTED else None
 
     def _check(self) -> None:
         """Stop the calls under way where more is used than a limit allows."""

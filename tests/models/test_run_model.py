@@ -72,7 +72,9 @@ class Both:
                 self.pins[at] = self.earlier[-1][1][at]
                 workflow = workflow.with_pin(at, self.states[-1].outputs[at])
             case "hand":
-                self.pins[at] = SimOutput(None, f"By hand {number}.", is_own=False, is_by_hand=True)
+                self.pins[at] = SimOutput(
+                    None, f"By hand {number}.", by="hand", is_own=False, is_by_hand=True
+                )
                 workflow = workflow.with_pin(at, output_of(self.pins[at], at))
             case "back":
                 before = number % len(self.earlier)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from simulated_time import in_simulated_time, now
+from worker_cases import Scripted
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
@@ -16,7 +17,7 @@ from conductor.errors import WorkerError
 from conductor.runs.events import BudgetExceeded, Event, StepStarted
 from conductor.runs.state import RunState, fold
 from conductor.values.budget import Budget
-from conductor.values.messages import Completion, Delta, Request, Usage
+from conductor.values.messages import Completion, Delta, Request, Retried, Usage
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, StreamItem

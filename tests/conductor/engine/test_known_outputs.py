@@ -16,6 +16,7 @@ from conductor.engine.schedule import blast_radius
 from conductor.errors import WorkerError
 from conductor.runs.state import RunState
 from conductor.values.messages import Completion, Request, Sampling
+from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
