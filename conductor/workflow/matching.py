@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from conductor.workflow.model import Step, Workflow
@@ -33,8 +33,6 @@ _PLACE = 10_000
 _READS = 10_000
 _READERS = 10_000
 _ALONE = 25_000
-# More than all else: of several equal steps one is the step that it was.
-_LINEAGE = 200_000
 _LEAST = 45_000
 
 
@@ -65,15 +63,16 @@ def matching(old: Workflow, new: Workflow) -> Matching:
         return sure
     old_words, new_words = (list(map(_words, workflow.steps)) for workflow in (old, new))
     shared = {(i, j): _shared(old_words[i], new_words[j]) for i in left_old for j in left_new}
+    same = {(i, j) for i, j in shared if _same_lineage(old, new, i, j)}
     # Place, worker and neighbours make no step of one with another instruction, unless it was edited there.
     # What edits made of other steps has other numbers, whatever words it shares with them.
     least = _WORDS if any(step.lineage is not None for step in new.steps) else _WORDS // 2
     alike = {
         (i, j): _likeness(old, new, i, j) + words
         for (i, j), words in shared.items()
-        if words >= least or _same_lineage(old, new, i, j)
+        if words >= least or (i, j) in same
     }
-    likely = sure | _likest_pairs(alike)
+    likely = sure | _likest_pairs(alike, same)
     alone = _alone(likely, len(old), len(new))
 
     def around(i: int, j: int) -> int:
@@ -82,16 +81,14 @@ def matching(old: Workflow, new: Workflow) -> Matching:
         readers = _common(old.readers[i], new.readers[j], likely)
         return int(_READS * reads + _READERS * readers) + _ALONE * ((i, j) in alone)
 
-    return sure | _likest_pairs({(i, j): points + around(i, j) for (i, j), points in alike.items()})
+    return sure | _likest_pairs({(i, j): points + around(i, j) for (i, j), points in alike.items()}, same)
 
 
-def _likest_pairs(points: Mapping[tuple[int, int], int]) -> Matching:
-    """Each step at most once, the pairs of the most points first."""
+def _likest_pairs(points: Mapping[tuple[int, int], int], same: Collection[tuple[int, int]]) -> Matching:
+    """Each step at most once, the pairs of the most points first, those of the `same` number before all."""
     pairs: Matching = {}
-    for (i, j), worth in sorted(points.items(), key=lambda pair: -pair[1]):
-        if worth < _LEAST:
-            break
-        if i not in pairs and j not in pairs.values():
+    for (i, j), worth in sorted(points.items(), key=lambda pair: (pair[0] not in same, -pair[1])):
+        if worth >= _LEAST and i not in pairs and j not in pairs.values():
             pairs[i] = j
     return pairs
 
@@ -117,8 +114,7 @@ def _likeness(old: Workflow, new: Workflow, i: int, j: int) -> int:
     same_worker = _SAME_WORKER * (one.worker == other.worker)
     if one.instruction != other.instruction:
         return same_worker + _place(i, len(old), j, len(new))
-    same_lineage = _LINEAGE * _same_lineage(old, new, i, j)
-    return same_worker + _SAME_INSTRUCTION + same_lineage + _place(i, len(old), j, len(new))
+    return same_worker + _SAME_INSTRUCTION + _place(i, len(old), j, len(new))
 
 
 def _same_lineage(old: Workflow, new: Workflow, i: int, j: int) -> bool:

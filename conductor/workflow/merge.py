@@ -112,8 +112,10 @@ class _Merge:
         """Every clash that is known before the steps are put in order."""
         for at, node in enumerate(self.base.order):
             if node in self.mine.place and node in self.theirs.place:
-                yield from (Clash(field, at) for field in _FIELDS if self._both_changed(node, field))
-                if (rule := self._field(node, "on_failure")) and rule.fallback == self._field(node, "worker"):
+                both = [field for field in _FIELDS if self._both_changed(node, field)]
+                yield from (Clash(field, at) for field in both)
+                rule, worker = self._field(node, "on_failure"), self._field(node, "worker")
+                if not {"worker", "on_failure"} & {*both} and rule and rule.fallback == worker:
                     yield Clash("fallback", at)
             elif node in self.mine.place and self._changed(self.mine, node):
                 yield Clash("they_removed", at)

@@ -1,0 +1,70 @@
+"""Edits make of a workflow what they make of a list of marked steps, and their inverses restore it."""
+
+from __future__ import annotations
+
+import marked_steps as model
+from hypothesis import given
+from marked_steps import SETTERS, Change, Marked, Plan
+from property_cases import cases
+
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
+
+
+def test_the_model_has_every_field_of_a_step() -> None:
+    names = {"access": "reads", "sampling": "temperature", "lineage": "mark"}
+    assert {names.get(name, name) for name in Step.model_fields} == {*Marked.__dataclass_fields__}
+    assert {*OnFailure.model_fields} == {*model.Rule._fields}
+
+
+@model.short_and_long(300, 6000)
+def test_edits_make_of_a_workflow_what_they_make_of_marked_steps(number: int) -> None:
+    @cases(number)
+    @given(plan=model.plans(), edits=model.ANY)
+    def check(plan: Plan, edits: list[Change]) -> None:
+        before = model.workflow_of(plan)
+        owners = dict(enumerate(plan))
+        for _, workflow, now in model.steps_of_edits(before, edits):
+            assert Workflow.model_validate_json(workflow.model_dump_json()) == workflow
+            assert len({*workflow.lineage}) == len(now)
+            for step, its_number in zip(now, workflow.lineage, strict=True):
+                owner = owners.get(its_number, step)
+                # A removed step may come again, as what it was.
+                again = owner.mark not in model.marks(now) and owner.instruction == step.instruction
+                assert again or owner.mark == step.mark, f"{step} counts as {owner}"
+                owners[its_number] = step
+        assert model.plan_of(before) == plan, "an edit changed the workflow that it was made of"
+
+    check()
+
+
+@model.short_and_long(200, 4000)
+def test_the_inverse_of_an_edit_restores_the_workflow(number: int) -> None:
+    @cases(number)
+    @given(plan=model.plans(), edits=model.changes(100, 8, (*SETTERS, *model.MOVES)))
+    def check(plan: Plan, edits: list[Change]) -> None:
+        before = model.workflow_of(plan)
+        for edit, workflow, _ in model.steps_of_edits(before, edits):
+            assert _inverted(edit, before, workflow) == before
+            before = workflow
+
+    check()
+
+
+def _inverted(edit: Change, before: Workflow, after: Workflow) -> Workflow:
+    """The workflow after the edit and its inverse."""
+    at, to = edit.places(len(before))
+    match edit.kind:
+        case "add" | "duplicate":
+            return after.remove_step(at + (edit.kind == "duplicate"))
+        case "move":
+            return after.move_step(to, at)
+        case "remove":
+            after = after.add_step(before.steps[at].model_copy(update={"access": ()}), at=at)
+            for place in (at, *before.readers[at]):
+                after = after.with_access(place, before.steps[place].access)
+            return after
+        case field:
+            name, setter = SETTERS[field]
+            after = setter(after, at, getattr(before.steps[at], name))
+            return after.with_on_failure(at, before.steps[at].on_failure)
