@@ -125,7 +125,7 @@ SETTERS: Mapping[str, tuple[str, Callable[..., Workflow]]] = {
 }
 """Of each field that an edit sets: its name in the product, and the edit."""
 
-MOVES = ("add", "duplicate", "remove", "move")
+MOVES = ("add", "duplicate", "remove", "move", "instead")
 KINDS = (*SETTERS, *MOVES, "remove several", "workers", "replaced", "less access", "idle", "batch")
 
 Edit = Callable[[Workflow], Workflow]
@@ -164,6 +164,12 @@ class Change:
                 return lambda w: w.add_step(step_of(new, names), at), longer if legal else None
             case "remove":
                 return lambda w: w.remove_step(at), _without(plan, {own.mark}) if is_step else None
+            case "instead":
+                new = replace(self._new(names[: names.index(own.mark)]), worker=own.worker)
+                rest = _without(plan, {own.mark}) if is_step and len(plan) > 1 else None
+                put = step_of(new, [mark for mark in names if mark != own.mark])
+                after = (*rest[:at], new, *rest[at:]) if rest else None
+                return lambda w: w.remove_step(at).add_step(put, at), after
             case "remove several":
                 return lambda w: w.remove_steps([*map(names.index, several)]), _without(plan, several)
             case "move":
@@ -210,7 +216,7 @@ class Change:
             "pin": f"pin {self.fresh}" if self.mask % 4 else None,
             "on_failure": Rule(self.mask % 3, 1.0 + self.mask % 2, *rule),
         }
-        return values.get(self.kind, bool(self.mask % 2))
+        return values[self.kind] if self.kind in values else getattr(step, self.kind) != (self.mask % 4 > 0)
 
     def _reads(self, earlier: Sequence[int]) -> frozenset[int]:
         return frozenset(mark for at, mark in enumerate(earlier) if self.mask >> at & 1)
@@ -291,17 +297,16 @@ def choices(kinds: Sequence[str] = KINDS) -> st.SearchStrategy[tuple[str, int, i
     return st.tuples(st.sampled_from(kinds), st.integers(-2, 20), st.integers(-2, 20), st.integers(0, 255))
 
 
-def changes(fresh: int, most: int, kinds: Sequence[str] = KINDS) -> st.SearchStrategy[list[Change]]:
-    """Edits, one after another; the marks that they bring count up from `fresh`."""
-    return st.lists(choices(kinds), max_size=most).map(
+def changes(fresh: int, sizes: range, kinds: Sequence[str] = KINDS) -> st.SearchStrategy[list[Change]]:
+    """So many edits, one after another; the marks that they bring count up from `fresh`."""
+    return st.lists(choices(kinds), min_size=sizes.start, max_size=sizes.stop).map(
         lambda edits: [Change(*edit, fresh=fresh + at) for at, edit in enumerate(edits)]
     )
 
 
-ANY = changes(100, 8)
-BEFORE = changes(200, 3)
-_OF_SIDE = [kind for kind in KINDS if kind != "duplicate"]
-MINE, THEIRS = changes(300, 4, _OF_SIDE), changes(400, 4, _OF_SIDE)
+ANY, BEFORE = changes(100, range(8)), changes(200, range(3))
+_OF_SIDE = [kind for kind in (*SETTERS, *KINDS) if kind != "duplicate"]
+MINE, THEIRS = changes(300, range(2, 5), _OF_SIDE), changes(400, range(2, 5), _OF_SIDE)
 """Edits after which a step is known: the copy of a step that is edited afterwards passes for it."""
 
 

@@ -158,13 +158,6 @@ def test_rows_begin_with_what_was_removed_in_front() -> None:
     assert plan_diff(chain(TASKS[0]), other).rows == ((0, None), (None, 0))
 
 
-@given(workflows())
-def test_a_workflow_does_not_differ_from_itself(workflow: Workflow) -> None:
-    diff = plan_diff(workflow, workflow)
-    assert diff.empty
-    assert diff.rows == tuple((at, at) for at in range(len(workflow)))
-
-
 @given(st.integers(1, 12), st.integers(0, 4095), st.integers(1, 3))
 def test_nor_does_one_whose_steps_are_alike(count: int, mask: int, kinds: int) -> None:
     steps = [

@@ -6,14 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from property_cases import cases
-from workflow_cases import workflow_of, workflows
+from workflow_cases import workflow_of
 
 from conductor.errors import FormatError
-from conductor.text.json_text import portable
-from conductor.values.messages import Sampling
 from conductor.workflow.file import MAX_BYTES, read_plan, write_plan
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
 
@@ -32,22 +27,6 @@ def second(access: Any) -> str:
 def pinned(**fields: Any) -> str:
     pin = {"fingerprint": "", "text": "t", "worker": "w", "worker_kind": "model", "run": "r", "step": 0}
     return text_of(steps=[{**STEP, "pin": {**pin, "seconds": 1.0, **fields}}])
-
-
-@pytest.mark.slow
-@cases(50)
-@given(
-    workflow=workflows(), query=st.none() | st.text().map(portable), temperature=st.none() | st.floats(0, 2)
-)
-def test_an_export_reads_back_as_it_was(
-    workflow: Workflow, query: str | None, temperature: float | None
-) -> None:
-    workflow = workflow.with_sampling(0, Sampling(temperature=temperature))
-    workflow = workflow.with_sight_of_previous(workflow.final, temperature is None)
-    text = write_plan(workflow, query=query, origin="conductor", workers=("alpha", "beta"), label="offline")
-    read = read_plan(text.encode())
-    assert (read.workflow, read.query, read.origin) == (workflow, query, "conductor")
-    assert (read.pool.workers, read.pool.label) == (("alpha", "beta"), "offline")
 
 
 @pytest.mark.parametrize("instruction", ['say "hi"\n</x>', "مرحبا", "a\u2028b", "\ud800", "x" * 100_000])

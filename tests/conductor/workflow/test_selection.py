@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from conductor.errors import WorkflowError
 from conductor.values.messages import Sampling
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
 from conductor.workflow.selection import take_rows, with_own_settings
-from tests.workflow_cases import PINNED, Edit, edits, workflows
+from tests.workflow_cases import PINNED
 
 READ = Step(instruction="Read the report and note every figure.", worker="alpha")
 SECOND = Step(instruction="Look up the census of both towns.", worker="gamma")
@@ -98,34 +96,6 @@ def test_a_read_that_would_go_forwards_is_refused() -> None:
         WorkflowError, match="which would come behind it; take the rows of moved steps together"
     ):
         take_rows(diff, moved)
-
-
-@pytest.mark.slow
-@given(workflows(), edits(max_size=6), st.data())
-def test_a_selection_is_a_valid_workflow_or_refused(
-    old: Workflow, changes: list[Edit], data: st.DataObject
-) -> None:
-    new = old
-    for edit in changes:
-        try:
-            new = edit.applied(new)
-        except WorkflowError:
-            continue
-    diff = plan_diff(old, new)
-    everything = range(len(diff.rows))
-    assert take_rows(diff, everything) == new
-    assert take_rows(diff, ()) == old
-    chosen = data.draw(st.sets(st.sampled_from(everything)))
-    try:
-        selection = take_rows(diff, chosen)
-    except WorkflowError:
-        return
-    there = {
-        row
-        for row, (before, after) in enumerate(diff.rows)
-        if (after if row in chosen else before) is not None
-    }
-    assert len(selection) == len(there)
 
 
 # -- what a plan does not state -------------------------------------------------------------------------
