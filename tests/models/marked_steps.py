@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import pytest
 from hypothesis import strategies as st
+from workflow_cases import PINNED, WORKERS
 
 from conductor.errors import WorkflowError
 from conductor.values.messages import Sampling
@@ -20,29 +20,19 @@ from conductor.workflow import edits as product
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 
-WORKERS = ("alpha", "beta", "gamma")
 MOST_STEPS = 7
 
 
 def short_and_long(short: int, long: int) -> pytest.MarkDecorator:
     """The test with a `number` of cases, and once more with many in the thorough suite."""
-    numbers = [pytest.param(short, id="short"), pytest.param(long, id="long", marks=pytest.mark.thorough)]
-    return pytest.mark.parametrize("number", numbers)
-
-
-class Rule(NamedTuple):
-    """A rule for failures."""
-
-    retries: int = 0
-    pause: float = 1.0
-    fallback: str | None = None
-    output: str | None = None
-    keep: bool = False
+    few = pytest.param(short, id="short", marks=pytest.mark.slow)
+    many = pytest.param(long, id="long", marks=pytest.mark.thorough)
+    return pytest.mark.parametrize("number", [few, many])
 
 
 @dataclass(frozen=True)
 class Marked:
-    """A step; `reads` has the marks of those that it reads."""
+    """A step; `reads` has the marks of those that it reads, all else is as in the product's."""
 
     mark: int
     instruction: str
@@ -50,19 +40,17 @@ class Marked:
     reads: frozenset[int] = frozenset()
     sees_previous: bool = False
     sees_files: bool = True
-    temperature: float | None = None
+    sampling: Sampling = Sampling()
     prompt_style: str | None = None
-    pin: str | None = None
+    pin: Output | None = None
     gate: bool = False
-    on_failure: Rule | None = None
+    on_failure: OnFailure | None = None
 
 
 Plan = tuple[Marked, ...]
 
-ALIKE = ("instruction", "worker", "sees_previous", "sees_files", "prompt_style", "gate")
-"""The fields that are the same in the model and in the product."""
-
-FIELDS = (*ALIKE, "temperature", "pin", "on_failure")
+FIELDS = ("worker", "instruction", "sees_previous", "sees_files", "sampling", "prompt_style", "pin", "gate",
+          "on_failure")  # fmt: skip
 """All but the mark and the reads."""
 
 
@@ -78,14 +66,9 @@ def text_of(topic: int, version: int) -> str:
 
 def step_of(step: Marked, names: Sequence[int]) -> Step:
     """The product's step in a plan of these marks."""
-    pin = {"text": step.pin, "fingerprint": "", "worker": "w", "worker_kind": "simulated", "seconds": 0.0}
-    return Step(
-        **{name: getattr(step, name) for name in ALIKE},
-        access=tuple(sorted(map(names.index, step.reads))),
-        sampling=Sampling(temperature=step.temperature, seed=step.mark),
-        pin=None if step.pin is None else Output(**pin, run="r", step=0),
-        on_failure=step.on_failure and OnFailure(**step.on_failure._asdict()),
-    )
+    values = {name: getattr(step, name) for name in FIELDS}
+    values["sampling"] = step.sampling.model_copy(update={"seed": step.mark})
+    return Step(**values, access=tuple(sorted(map(names.index, step.reads))))
 
 
 def workflow_of(plan: Plan) -> Workflow:
@@ -97,33 +80,28 @@ def plan_of(workflow: Workflow) -> Plan:
     """The model's plan. Raises `AssertionError` where two steps have one mark."""
     names = [step.sampling.seed for step in workflow.steps]
     assert len({*names}) == len(names), "a step is there twice"
-    return tuple(
-        Marked(
-            **{name: getattr(step, name) for name in ALIKE},
-            mark=mark,
-            reads=frozenset(names[read] for read in step.access),
-            temperature=step.sampling.temperature,
-            pin=step.pin and step.pin.text,
-            on_failure=step.on_failure and Rule(*(getattr(step.on_failure, name) for name in Rule._fields)),
-        )
-        for mark, step in zip(names, workflow.steps, strict=True)
-    )
+    plan = []
+    for mark, step in zip(names, workflow.steps, strict=True):
+        values = {name: getattr(step, name) for name in FIELDS}
+        values["sampling"] = step.sampling.model_copy(update={"seed": None})
+        plan.append(Marked(mark=mark, reads=frozenset(names[read] for read in step.access), **values))
+    return tuple(plan)
 
 
 # -- edits -----------------------------------------------------------------------------------------------
 
-SETTERS: Mapping[str, tuple[str, Callable[..., Workflow]]] = {
-    "worker": ("worker", Workflow.with_worker),
-    "instruction": ("instruction", Workflow.with_instruction),
-    "reads": ("access", Workflow.with_access),
-    "sees_previous": ("sees_previous", Workflow.with_sight_of_previous),
-    "sees_files": ("sees_files", Workflow.with_sight_of_files),
-    "temperature": ("sampling", Workflow.with_sampling),
-    "pin": ("pin", Workflow.with_pin),
-    "gate": ("gate", Workflow.with_gate),
-    "on_failure": ("on_failure", Workflow.with_on_failure),
+SETTERS: Mapping[str, Callable[..., Workflow]] = {
+    "worker": Workflow.with_worker,
+    "instruction": Workflow.with_instruction,
+    "access": Workflow.with_access,
+    "sees_previous": Workflow.with_sight_of_previous,
+    "sees_files": Workflow.with_sight_of_files,
+    "sampling": Workflow.with_sampling,
+    "pin": Workflow.with_pin,
+    "gate": Workflow.with_gate,
+    "on_failure": Workflow.with_on_failure,
 }
-"""Of each field that an edit sets: its name in the product, and the edit."""
+"""The edit that sets each of a step's fields."""
 
 MOVES = ("add", "duplicate", "remove", "move", "instead")
 KINDS = (*SETTERS, *MOVES, "remove several", "workers", "replaced", "less access", "idle", "batch")
@@ -158,7 +136,11 @@ class Change:
         several = [mark for place, mark in enumerate(names) if self.mask >> place & 1]
         match self.kind:
             case "add" | "duplicate":
-                new, at = (self._new(names[:at]), at) if self.kind == "add" else (self._copy(own), at + 1)
+                new, at = (
+                    (self._new(names[:at]), at)
+                    if self.kind == "add"
+                    else (replace(own, mark=self.fresh), at + 1)
+                )
                 legal = 0 <= at <= len(plan) and new.reads <= {*names[:at]}
                 longer = (*plan[:at], new, *plan[at:])
                 return lambda w: w.add_step(step_of(new, names), at), longer if legal else None
@@ -196,46 +178,50 @@ class Change:
                 blind = _set(plan, -1, reads=frozenset())
                 after = _without(_set(blind, to, worker=worker), {own.mark}) if are_steps else None
                 return lambda w: product.edited(w, edits), after
-            case _:
-                value = self._value(own, names[: names.index(own.mark)])
-                name, setter = SETTERS[self.kind]
-                written = getattr(step_of(replace(own, **{self.kind: value}), names), name)
-                legal = is_step and own.mark not in (value if self.kind == "reads" else ())
-                after = _set(plan, at, **{self.kind: value}) if legal else None
-                return lambda w: setter(w, at, written), after
+            case field:
+                # Now and then a step is to read itself.
+                earlier = names[: names.index(own.mark) + (self.mask > 250)]
+                name = "reads" if field == "access" else field
+                value = self._reads(earlier) if field == "access" else self._value(own)
+                written = getattr(step_of(replace(own, **{name: value}), names), field)
+                legal = is_step and (field != "access" or own.mark not in value)
+                return lambda w: SETTERS[field](w, at, written), _set(
+                    plan, at, **{name: value}
+                ) if legal else None
 
-    def _value(self, step: Marked, earlier: Sequence[int]) -> object:
-        """What a field of the step is set to; now and then it is to read itself."""
-        rule = ((None, *WORKERS)[self.second % 4], (None, "", "text")[self.first % 3], self.mask > 127)
-        topic = int(step.instruction.split()[1][1:])
-        values = {
-            "worker": WORKERS[self.mask % 3],
-            "instruction": text_of(topic, self.fresh),
-            "reads": self._reads([*earlier, step.mark] if self.mask > 250 else earlier),
-            "temperature": (None, 0.0, 0.5, 1.0)[self.mask % 4],
-            "pin": f"pin {self.fresh}" if self.mask % 4 else None,
-            "on_failure": Rule(self.mask % 3, 1.0 + self.mask % 2, *rule),
-        }
-        return values[self.kind] if self.kind in values else getattr(step, self.kind) != (self.mask % 4 > 0)
+    def _value(self, step: Marked) -> object:
+        """What a field of the step is set to."""
+        match self.kind:
+            case "worker":
+                return WORKERS[self.mask % 3]
+            case "instruction":
+                return text_of(int(step.instruction.split()[1][1:]), self.fresh)
+            case "sampling":
+                return Sampling(temperature=(None, 0.0, 0.5, 1.0)[self.mask % 4])
+            case "pin":
+                return PINNED.model_copy(update={"text": f"pin {self.fresh}"}) if self.mask % 4 else None
+            case "on_failure":
+                fallback, output = (None, *WORKERS)[self.second % 4], (None, "", "text")[self.first % 3]
+                return OnFailure(
+                    retries=self.mask % 3, fallback=fallback, output=output, keep=self.mask > 127
+                )
+            case field:
+                return getattr(step, field) != (self.mask % 4 > 0)
 
     def _reads(self, earlier: Sequence[int]) -> frozenset[int]:
         return frozenset(mark for at, mark in enumerate(earlier) if self.mask >> at & 1)
 
     def _new(self, earlier: Sequence[int]) -> Marked:
-        text, rule = text_of(self.fresh, self.fresh), Rule(retries=1) if self.mask & 4 else None
+        text, rule = text_of(self.fresh, self.fresh), OnFailure(retries=1) if self.mask & 4 else None
         new = Marked(self.fresh, text, WORKERS[self.mask % 3], self._reads(earlier))
         return replace(new, gate=bool(self.mask & 2), on_failure=rule)
-
-    def _copy(self, step: Marked) -> Marked:
-        return replace(step, mark=self.fresh)
 
 
 def _set(plan: Plan, at: int, **values: object) -> Plan | None:
     """The plan with fields of one step set: its worker is its fallback no longer, and cannot become it."""
     steps = list(plan)
     steps[at] = replace(steps[at], **values)
-    rule = values.get("on_failure")
-    if isinstance(rule, Rule) and rule.fallback == steps[at].worker:
+    if "on_failure" in values and steps[at].on_failure.fallback == steps[at].worker:
         return None
     steps[at] = _by_workers(steps[at], {})
     return tuple(steps)
@@ -246,8 +232,8 @@ def _by_workers(step: Marked, instead: Mapping[str, str]) -> Marked:
     worker, rule = instead.get(step.worker, step.worker), step.on_failure
     if rule is not None:
         fallback = instead.get(rule.fallback, rule.fallback)
-        rule = rule._replace(fallback=None if fallback == worker else fallback)
-        rule = None if rule == Rule(pause=rule.pause) else rule
+        rule = rule.model_copy(update={"fallback": None if fallback == worker else fallback})
+        rule = None if rule == OnFailure(pause=rule.pause) else rule
     return replace(step, worker=worker, on_failure=rule)
 
 
@@ -284,10 +270,13 @@ def plans(draw: st.DrawFn) -> Plan:
     for at, mask in enumerate(draw(st.lists(st.integers(0, 255), min_size=1, max_size=MOST_STEPS))):
         step = Marked(at, text_of(at, 0), WORKERS[mask % 3], frozenset(i for i in range(at) if mask >> i & 1))
         if mask & 8:
-            step = replace(step, gate=True, prompt_style="moa", sees_previous=True, temperature=0.7)
+            sampling = Sampling(temperature=0.7)
+            step = replace(step, gate=True, prompt_style="moa", sees_previous=True, sampling=sampling)
         if mask & 16:
-            rule = Rule(mask % 2, 2.0, WORKERS[(mask + 1) % 3], "instead", keep=True)
-            step = replace(step, pin=f"pin of {at}", sees_files=False, on_failure=rule)
+            rule = OnFailure(
+                retries=mask % 2, pause=2.0, fallback=WORKERS[(mask + 1) % 3], output="", keep=True
+            )
+            step = replace(step, pin=PINNED, sees_files=False, on_failure=rule)
         steps.append(step)
     return tuple(steps)
 

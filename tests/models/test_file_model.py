@@ -43,9 +43,8 @@ def _check_diff(diff: PlanDiff) -> None:
         before, after = old[pair.old], new[pair.new]
         assert before.mark == after.mark
         differs = {name for name in FIELDS if getattr(before, name) != getattr(after, name)}
-        differs |= {"reads"} if before.reads != after.reads else set()
-        names = {"sampling": "temperature", "access": "reads"}
-        assert {names.get(name, name) for name in pair.changes} - {"moved"} == differs
+        differs |= {"access"} if before.reads != after.reads else set()
+        assert {*pair.changes} - {"moved"} == differs
         assert {old[at].mark for at in pair.lost} == before.reads - after.reads
         assert {new[at].mark for at in pair.gained} == after.reads - before.reads
     stayed = [pair.old for pair in diff.pairs if "moved" not in pair.changes]

@@ -60,7 +60,7 @@ class Sides:
         for at, (mark, step) in enumerate(self.base.items()):
             if mark in self.common:
                 both = {name for name in FIELDS if len(self._changes(mark, name)) > 1}
-                named |= {("sampling" if name == "temperature" else name, at) for name in both}
+                named |= {(name, at) for name in both}
                 new = self._step(mark)
                 own_fallback = new.on_failure is not None and new.on_failure.fallback == new.worker
                 named |= {("fallback", at)} if own_fallback and not both & {"worker", "on_failure"} else set()

@@ -165,7 +165,7 @@ def _numbered(file: bytes) -> str:
     return re.sub(r'"[0-9a-f]{16}"', lambda id: ids.setdefault(id[0], str(len(ids))), text)
 
 
-@model.short_and_long(100, 2000)
+@model.short_and_long(100, 500)
 def test_two_tabs_undo_and_redo_as_stacks_do_and_lose_nothing(
     number: int, tmp_path: Path, empty_store: Path
 ) -> None:

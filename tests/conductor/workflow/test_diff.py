@@ -127,6 +127,11 @@ HARD: dict[str, tuple[Workflow, Workflow, list[str]]] = {
         Workflow.of([*[Step(instruction="Solve it.", worker=name) for name in "bc"], NEW_STEP]),
         ["- 1"],
     ),
+    "the latter of two alike edited, the former removed": (
+        unchained("Solve it.", "Solve it.", *TASKS[:1]),
+        unchained("Solve it.", "Solve it.", *TASKS[:1]).with_instruction(1, "Solve it twice.").remove_step(0),
+        ["- 1", "2>1 instruction"],
+    ),
     "workers exchanged": (
         Workflow.of([Step(instruction=TASKS[0], worker="a"), Step(instruction=TASKS[1], worker="b")]),
         Workflow.of([Step(instruction=TASKS[0], worker="b"), Step(instruction=TASKS[1], worker="a")]),

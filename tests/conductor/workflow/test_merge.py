@@ -6,6 +6,7 @@ import pytest
 
 from conductor.workflow.merge import Clash, Kind, rebase
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 
 FIND, SOLVE, CHECK, TELL = (
     "Find every number in the question.",
@@ -57,6 +58,13 @@ def test_two_final_steps_and_two_orders_are_not_merged(
     merged = rebase(base, mine, theirs)
     assert merged.workflow is None
     assert merged.clashes == (Clash(kind),)
+
+
+def test_where_both_changed_a_rule_its_fallback_is_no_conflict_of_one_side() -> None:
+    mine = BASE.with_on_failure(0, OnFailure(fallback="gamma"))
+    theirs = BASE.with_worker(0, "gamma").with_on_failure(0, OnFailure(retries=1))
+    for sides in ((mine, theirs), (theirs, mine)):
+        assert rebase(BASE, *sides).clashes == (Clash("on_failure", 0),)
 
 
 def test_more_steps_than_a_workflow_may_have_are_no_workflow() -> None:
