@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from secrets import randbits
 from typing import TYPE_CHECKING, Literal, Self
-from zlib import crc32
 
 from pydantic import Field
 
@@ -279,14 +279,8 @@ class Workflow(Value):
                 f"A step cannot be inserted at place {place + 1} of a workflow with {len(self.steps)} steps."
             )
         order: list[int | None] = [*range(place), None, *range(place, len(self.steps))]
-        return self._reordered(order, new=step.model_copy(update={"lineage": self._new_number(step)}))
-
-    def _new_number(self, step: Step) -> int:
-        """A number that no step has, nor a removed one with another instruction."""
-        number = MAX_STEPS + crc32(step.instruction.encode())
-        while number in self.lineage:
-            number += 1
-        return number
+        # By chance, since nothing here remembers the numbers of removed steps.
+        return self._reordered(order, new=step.model_copy(update={"lineage": MAX_STEPS + randbits(52)}))
 
     def remove_step(self, step: int) -> Workflow:
         """Remove `step` and every access to it; later steps are renumbered.

@@ -67,6 +67,12 @@ def test_where_both_changed_a_rule_its_fallback_is_no_conflict_of_one_side() -> 
         assert rebase(BASE, *sides).clashes == (Clash("on_failure", 0),)
 
 
+def test_a_step_that_began_with_the_words_of_a_removed_one_is_another_step() -> None:
+    base = BASE.add_step(NEW, 2).with_instruction(2, "Delete every old file.").with_access(3, [1, 2])
+    mine = base.remove_step(2).add_step(NEW, 2).with_instruction(2, OTHER.instruction).with_access(3, [1, 2])
+    assert rebase(base, mine, base.with_worker(2, "alpha")).clashes == (Clash("you_removed", 2),)
+
+
 def test_more_steps_than_a_workflow_may_have_are_no_workflow() -> None:
     base = Workflow.of(Step(instruction=f"task {at}", worker="alpha") for at in range(MAX_STEPS - 1))
     merged = rebase(base, base.add_step(NEW, 2), base.add_step(OTHER, 1))
