@@ -205,7 +205,10 @@ class _Merge:
     def _step(self, node: _Node) -> Step:
         if node[0] != "base":
             return self._home(node).step(node)
-        return self.base.step(node).model_copy(update={name: self._field(node, name) for name in _FIELDS})
+        fields = {name: self._field(node, name) for name in _FIELDS}
+        return self.base.step(node).model_copy(
+            update=fields | {"lineage": self.base.workflow.lineage[node[1]]}
+        )
 
     def _field(self, node: _Node, name: Kind) -> Any:
         """What an edit made it; where both edits changed it, either."""

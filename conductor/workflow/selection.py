@@ -64,7 +64,8 @@ def _step(diff: PlanDiff, row: int, place: dict[int, int], *, of_new: bool) -> S
     step = (diff.new if of_new else diff.old).steps[at]
     row_of = {(after if of_new else before): other for other, (before, after) in enumerate(diff.rows)}
     access = [_read(diff, row, row_of[read], place, of_new=of_new) for read in step.access]
-    return step.model_copy(update={"access": tuple(access)})
+    lineage = step.lineage if old is None else diff.old.lineage[old]
+    return step.model_copy(update={"access": tuple(access), "lineage": lineage})
 
 
 def _read(diff: PlanDiff, row: int, read: int, place: dict[int, int], *, of_new: bool) -> int:

@@ -88,6 +88,11 @@ def plan_of(workflow: Workflow) -> Plan:
     return tuple(plan)
 
 
+def numbers_of(workflow: Workflow) -> dict[int | None, int]:
+    """The product's own number of each mark."""
+    return {step.sampling.seed: number for step, number in zip(workflow.steps, workflow.lineage, strict=True)}
+
+
 # -- edits -----------------------------------------------------------------------------------------------
 
 SETTERS: Mapping[str, Callable[..., Workflow]] = {

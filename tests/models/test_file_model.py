@@ -9,7 +9,7 @@ from shutil import copyfile
 import marked_steps as model
 from hypothesis import given
 from hypothesis import strategies as st
-from marked_steps import FIELDS, Change, Plan, marks, plan_of
+from marked_steps import FIELDS, Change, Plan, marks, numbers_of, plan_of
 from property_cases import cases
 
 from conductor.errors import WorkflowError
@@ -69,6 +69,8 @@ def _check_selection(diff: PlanDiff, rows: set[int]) -> None:
         assert not target or not whole or any("moved" in pair.changes for pair in diff.pairs)
     else:
         assert {step.mark: step for step in plan_of(selection)} == target
+        numbers = numbers_of(diff.old) | numbers_of(diff.new)
+        assert numbers_of(selection).items() <= numbers.items(), "a step is another one"
 
 
 @model.short_and_long(100, 2000)

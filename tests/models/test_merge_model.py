@@ -8,7 +8,7 @@ from itertools import combinations
 
 import marked_steps as model
 from hypothesis import given
-from marked_steps import FIELDS, Change, Marked, Plan, marks, plan_of
+from marked_steps import FIELDS, Change, Marked, Plan, marks, numbers_of, plan_of
 from property_cases import cases
 
 from conductor.workflow.merge import Rebased, rebase
@@ -36,6 +36,8 @@ def test_a_merge_has_what_each_side_changed_or_names_the_conflict(number: int) -
             assert _named(merged) - OF_ORDER == sides.conflicts()
             if merged.workflow is not None:
                 sides.check(plan_of(merged.workflow))
+                numbers = numbers_of(base) | numbers_of(one) | numbers_of(other)
+                assert numbers_of(merged.workflow).items() <= numbers.items(), "a step is another one"
             elif not sides.conflicts():
                 assert not sides.one_is_in_order(), "a side that moved no step and added no read is refused"
 
