@@ -30,11 +30,10 @@ TABS, QUESTIONS = st.sampled_from([0, 1]), count()
 
 @dataclass
 class Tab:
-    """What a tab shows, what it made, and its edits that met another tab's, each with what was edited."""
+    """The revision that a tab shows, and those that it made."""
 
     view: str
     own: set[str] = field(default_factory=set)
-    aside: list[tuple[str, Plan]] = field(default_factory=list)
 
 
 class Tabs(RuleBasedStateMachine):
@@ -57,13 +56,13 @@ class Tabs(RuleBasedStateMachine):
         """The tab is drawn again."""
         self.tabs[at].view = self.back[-1]
 
-    @rule(at=TABS, choice=model.choices())
-    def edit(self, at: int, choice: tuple[str, int, int, int]) -> None:
-        """An edit of what the tab shows."""
+    @rule(at=TABS, choice=model.choices(), leads=st.booleans())
+    def edit(self, at: int, choice: tuple[str, int, int, int], leads: bool) -> None:
+        """An edit of what the tab shows; after a conflict it is a branch, and the head if it `leads`."""
         tab = self.tabs[at]
         _, target = Change(*choice, fresh=next(self.fresh)).of(self.revisions[tab.view][1])
         if target is not None:
-            self._commit(tab, target)
+            self._commit(tab, target, leads=leads)
 
     @rule(at=TABS, which=st.integers(0, 9))
     def restore(self, at: int, which: int) -> None:
@@ -71,7 +70,7 @@ class Tabs(RuleBasedStateMachine):
         id = list(self.revisions)[which % len(self.revisions)]
         self._commit(self.tabs[at], self.revisions[id][1], restores=id)
 
-    def _commit(self, tab: Tab, plan: Plan, *, restores: str | None = None) -> None:
+    def _commit(self, tab: Tab, plan: Plan, *, leads: bool = False, restores: str | None = None) -> None:
         head = self.back[-1]
         end, revision = self.bench.editing.edit_over_own(
             self.session,
@@ -84,7 +83,17 @@ class Tabs(RuleBasedStateMachine):
         assert end is EditEnd.APPLIED or head != tab.view
         assert end is EditEnd.CONFLICT or head in (tab.view, *tab.own)
         if end is EditEnd.CONFLICT:
-            tab.aside.append((tab.view, plan))
+            branch = self.bench.editing.keep_branch(
+                self.session,
+                workflow_of(plan),
+                note="",
+                edited=self.store.find(tab.view),
+                instead_of=head if leads else None,
+            )
+            self.revisions[branch.id] = (tab.view, plan)
+            if leads:
+                self._lead(tab, branch, self._way(tab.view))
+            tab.view = self.back[-1]
         elif revision.id not in self.revisions:
             assert plan_of(revision.workflow) == plan or not (head == tab.view or restores)
             self._lead(tab, revision, self.back)
@@ -94,23 +103,6 @@ class Tabs(RuleBasedStateMachine):
         self.revisions[revision.id] = (under[-1], plan_of(revision.workflow))
         self.back, self.forward, tab.view = [*under, revision.id], [], revision.id
         tab.own.add(revision.id)
-
-    @rule(at=TABS, leads=st.booleans())
-    def keep_branch(self, at: int, leads: bool) -> None:
-        """An edit that met another tab's is a branch of what was edited, and the head if it `leads`."""
-        tab = self.tabs[at]
-        if tab.aside:
-            edited, plan = tab.aside.pop()
-            branch = self.bench.editing.keep_branch(
-                self.session,
-                workflow_of(plan),
-                note="",
-                edited=self.store.find(edited),
-                instead_of=self.back[-1] if leads else None,
-            )
-            self.revisions[branch.id] = (edited, plan)
-            if leads:
-                self._lead(tab, branch, self._way(edited))
 
     def _way(self, id: str | None) -> list[str]:
         return [] if id is None else [*self._way(self.revisions[id][0]), id]
@@ -122,6 +114,7 @@ class Tabs(RuleBasedStateMachine):
         if tab.view != self.back[-1]:
             with pytest.raises(EditConflict):
                 step(self.session, expected=tab.view)
+            tab.view = self.back[-1]
             return
         step(self.session, expected=tab.view)
         if back and len(self.back) > 1:
