@@ -32,8 +32,8 @@ class ObservedAuthenticator(TokenAuthenticator):
         super().__init__(tokens, machine=lambda: machine)
         self.paid = Semaphore(0)
 
-    async def record_usage(self, principal: Principal, usage: Usage) -> None:
-        await super().record_usage(principal, usage)
+    async def record_usage(self, principal: Principal, usage: Usage, known: Usage | None = None) -> None:
+        await super().record_usage(principal, usage, known)
         self.paid.release()
 
 

@@ -474,4 +474,5 @@ class ResponseRun:
             bench.store.housekeeping.remove_session(self.session)
 
     async def _record_usage(self) -> None:
-        await self.runs.auth.record_usage(self.principal, self.answer.state.usage)
+        used = self.answer.state
+        await self.runs.auth.record_usage(self.principal, used.usage, used.known_usage)

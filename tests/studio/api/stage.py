@@ -39,7 +39,12 @@ class AnyoneAs:
     async def authenticate(self, bearer: str | None, client: str | None) -> Principal:  # noqa: ARG002
         return self.principal
 
-    async def record_usage(self, principal: Principal, usage: Usage) -> None:  # noqa: ARG002
+    async def record_usage(
+        self,
+        principal: Principal,  # noqa: ARG002
+        usage: Usage,
+        known: Usage | None = None,  # noqa: ARG002
+    ) -> None:
         self.used.append(usage)
 
 

@@ -6,14 +6,18 @@ import json
 import logging
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import openai
 import pytest
 from api_server import ServedApi, serving_api
+from waiting import until
+from worker_cases import Scripted
 
-from conductor.values.messages import Usage
+from conductor.errors import WorkerError
+from conductor.values.messages import Completion, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
@@ -209,6 +213,45 @@ def test_a_budget_that_is_used_up_is_not_asked_for_again(served: ServedApi) -> N
         asking.chat.completions.create(model="worker:alpha", messages=QUESTION)
     assert refused.value.code == "insufficient_quota"
     assert len(requests) == 1
+
+
+REPORTED = Usage(prompt_tokens=900, completion_tokens=100, cost=0.5)
+SECOND: dict[str, Completion | WorkerError] = {
+    "reports no usage": Completion("two"),
+    "reports half of it": Completion("two", usage=Usage(prompt_tokens=7)),
+    "has no price": Completion("two", usage=Usage(prompt_tokens=7, completion_tokens=3)),
+    "fails": WorkerError("Down."),
+}
+
+
+@pytest.mark.parametrize("second", SECOND.values(), ids=SECOND)
+def test_what_is_known_of_a_request_counts_for_its_token_whatever_else_was_called(
+    empty_store: Path, tmp_path: Path, second: Completion | WorkerError
+) -> None:
+    shutil.copyfile(empty_store, tmp_path / "conductor.db")
+    pool = Pool(workers=(Scripted([Completion("one", usage=REPORTED)]), Scripted([second], "beta")))
+    steps = [
+        Step(instruction="First.", worker="alpha"),
+        Step(instruction="Then.", worker="beta", access=(0,)),
+    ]
+    workflow = json.loads(write_plan(Workflow.of(steps), query="q", origin="human", workers=(), label=None))
+    with serving_api(tmp_path / "conductor.db", pool) as served:
+        tokens = served.bench.store.tokens
+        token, text = tokens.create("lab", TokenLimits(tokens=1_500))
+        with client(served, text) as asking:
+            for request in range(3):
+                with suppress(openai.APIError) if request < 2 else pytest.raises(openai.RateLimitError):
+                    asking.chat.completions.create(
+                        model="conductor",
+                        messages=QUESTION,
+                        extra_body={"conductor": {"workflow": workflow}},
+                    )
+                until(lambda request=request: tokens.spent(token.id).requests == min(2, request + 1))
+        spent = tokens.spent(token.id)
+        assert spent.tokens >= 2_000
+        assert spent.cost == 1.0
+        # The second request was stopped at the limit before its second step.
+        assert spent.unknown_costs == 1
 
 
 def test_no_token_stands_in_the_store_a_log_or_an_answer(
