@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 from hypothesis import strategies as st
 from run_simulator import Script, Sent, SimOutput, SimWorker
@@ -52,14 +53,13 @@ class Played:
         )
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
-        at, attempt = int(request.instruction.split()[1]), 0
+        at = int(request.instruction.split()[1])
         seen = tuple(
             (each.step, each.worker, each.response, each.by_hand)
             for each in request.seen
             if each.round is None
         )
-        while True:
-            attempt += 1
+        for attempt in count(1):
             await self.traffic.enter(concurrency=self.own.at_once, per_minute=self.own.per_minute)
             try:
                 turn = self.script.turn(at, self.name, self.sent[at])
