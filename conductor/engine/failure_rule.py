@@ -68,7 +68,7 @@ async def answered(
         return
     if rule.output is None or stopped():
         raise answering.error
-    if answering.characters:
+    if answering.characters or answering.used is not None:
         yield _withdrawn(answering, attempt=attempts)
     yield StandIn(reason=answering.failure, fallback=rule.fallback, text=True)
     yield Completion(rule.output, usage=Usage())
@@ -81,5 +81,6 @@ def _withdrawn(answering: Answering, *, attempt: int, seconds: float = 0.0, agai
         message=answering.failure or "",
         seconds=seconds,
         withdrawn=answering.characters,
+        used=answering.used,
         again=again,
     )

@@ -99,6 +99,12 @@ class _Call:
         """Count a piece of what comes, for the request that is under way."""
         self.room.receive(text)
 
+    def count(self, used: Usage | None) -> None:
+        """Count what the request under way took, which gave no answer that counts; None: by estimate."""
+        if used is not None:
+            self.used += used
+            self.room.settle(used)
+
     def stop(self) -> None:
         """Cancel its task, where it has one by now."""
         if self.task is not None:
@@ -372,6 +378,7 @@ class WorkflowRun:
                 # This run was not stopped: something inside the worker was cancelled.
                 self._step_failed(call, f"{worker.card.name} broke off its answer; run the step again.")
         except WorkerError as error:
+            call.count(error.used)
             # A stopped inner workflow ends with an error, which counts as stopped too.
             if self._cancelled or self._crossed_inside(call):
                 self._step_cancelled(call)
@@ -427,21 +434,21 @@ class WorkflowRun:
             case StandIn():
                 call.stand_in = item
             case Retried():
-                if item.used is not None:
-                    call.used += item.used
-                    call.room.settle(item.used)
+                call.count(item.used)
                 if item.again:
                     self._reserve(call, call.answering, call.request, after=item.message)
                 else:
                     call.room.release()
                 self._record.emit(StepRetried, step=call.step, **item.model_dump(exclude={"used"}))
             case FellBack():
+                call.count(item.used)
                 # A worker may call one that the pool does not have; its price is not known.
                 unknown = {"name": item.worker, "kind": item.worker_kind, "price": None, "nested": False}
                 other = self.pool.cards.get(item.worker) or call.answering.model_copy(update=unknown)
                 self._reserve(call, other, item.request, after=item.message)
                 call.answering, call.request = other, item.request
-                self._record.emit(StepFellBack, step=call.step, **dict(item))
+                own = {name: value for name, value in item if name != "used"}
+                self._record.emit(StepFellBack, step=call.step, **own)
             case Inner():
                 self._record.emit(StepInner, step=call.step, event=item.event)
 

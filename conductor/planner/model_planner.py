@@ -154,7 +154,7 @@ class ModelConductor:
             async for item in items:
                 # A planner is offered no tools, so it calls none.
                 if not isinstance(item, CallDelta):
-                    yield self.card.priced(item) if isinstance(item, Completion) else item
+                    yield self.card.priced(item)
 
     # -- constraints -------------------------------------------------------------------------------
 

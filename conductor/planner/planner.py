@@ -167,9 +167,11 @@ async def _ask(
     computed = next((item.workflow for item in notes if isinstance(item, Planned)), None)
     other = next((item for item in notes if isinstance(item, HandedOver)), None)
     report = _report(request, conductor, completion, prompt=prompt, computed=computed, other=other)
-    withdrawn = any(isinstance(item, Retried) and item.withdrawn for item in notes)
-    # The endpoint does not report what a withdrawn answer used.
-    usage = Usage() if withdrawn else completion.usage
+    retries = [item for item in notes if isinstance(item, Retried)]
+    # The endpoint does not report what an answer used that broke off.
+    unknown = any(retry.withdrawn and retry.used is None for retry in retries)
+    used = [retry.used for retry in retries if retry.used is not None]
+    usage = Usage() if unknown else sum(used, completion.usage)
     spent: dict[str, Any] = {"report": report, "usage": usage, "seconds": time.perf_counter() - started}
     if not report.ok:
         record.emit(PlanRejected, **spent)

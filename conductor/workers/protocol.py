@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Collection, Mapping
 from dataclasses import replace
-from typing import Annotated, Literal, Protocol, runtime_checkable
+from typing import Annotated, Literal, Protocol, TypeVar, runtime_checkable
 
 from conductor.drawing.marks import Colour
 from conductor.runs.events import Event
@@ -31,6 +31,7 @@ PromptStyle = Annotated[Literal["ours", "research"], ONCE_PAPER]
 """How a request is laid out: ours, or as in the research code, for checkpoints trained on that."""
 
 _MILLION = 1_000_000
+T = TypeVar("T")
 
 
 class Price(Value):
@@ -119,12 +120,17 @@ class WorkerCard(Value):
             return "\x1f".join(deciding)
         return "\x1f".join((*deciding, self.endpoint or "", self.parameters))
 
-    def priced(self, completion: Completion) -> Completion:
-        """The completion with what it cost, where the price is known."""
-        if self.price is None:
-            return completion
-        usage = completion.usage.model_copy(update={"cost": self.price.of(completion.usage)})
-        return replace(completion, usage=usage)
+    def priced(self, item: T) -> T:
+        """The item of a stream; one that reports a usage with what that cost, where the price is known."""
+        if isinstance(item, Completion):
+            return replace(item, usage=self.cost_of(item.usage))
+        if isinstance(item, Retried) and item.used is not None:
+            return item.model_copy(update={"used": self.cost_of(item.used)})
+        return item
+
+    def cost_of(self, usage: Usage) -> Usage:
+        """The usage with what it cost, where the price is known."""
+        return usage if self.price is None else usage.model_copy(update={"cost": self.price.of(usage)})
 
 
 def line_of(worker: str, cards: Mapping[str, WorkerCard]) -> tuple[str, ...]:
@@ -142,13 +148,14 @@ def line_of(worker: str, cards: Mapping[str, WorkerCard]) -> tuple[str, ...]:
 
 class FellBack(Value):
     """From here on `worker` answers in the place of the called one, for the reason in `message`; `request` is
-    what it is sent.
+    what it is sent. `used` is what the called one took all the same, None if that is unknown.
     """
 
     worker: str
     worker_kind: WorkerKind
     message: str
     request: Request
+    used: Usage | None = None
 
 
 class Inner(Value):

@@ -96,6 +96,7 @@ class ChatClient:
                 return
             except EndpointFailure as failure:
                 failure.name_request(exchange.request_id)
+                failure.used = reply.used
                 if sampling.tools is not None and failure.refuses("tool"):
                     failure.advice = "give the final step a worker whose endpoint takes tools"
                 if sampling.logprobs is not None and failure.refuses("logprobs"):
@@ -111,6 +112,7 @@ class ChatClient:
                 else:
                     message = f"{failure.reason}; asked again {learned}."
                     retried = Retried(attempt=call.attempt, message=message, seconds=0)
+                retried = retried.model_copy(update={"used": failure.used})
             finally:
                 call.leave()
             yield retried

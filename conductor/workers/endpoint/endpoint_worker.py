@@ -10,7 +10,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from functools import partial
 
-from conductor.values.messages import Completion, Message, Request, Sampling
+from conductor.errors import WorkerError
+from conductor.values.messages import Message, Request, Sampling
 from conductor.workers.endpoint.client import ChatClient, ChatItem
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.formed_answer import formed
@@ -89,6 +90,10 @@ class OpenAIWorker:
     async def _answer(
         self, sampling: Sampling, messages: Sequence[Message]
     ) -> AsyncGenerator[ChatItem, None]:
-        async with aclosing(self.client.stream(messages, sampling=sampling)) as items:
-            async for item in items:
-                yield self.card.priced(item) if isinstance(item, Completion) else item
+        try:
+            async with aclosing(self.client.stream(messages, sampling=sampling)) as items:
+                async for item in items:
+                    yield self.card.priced(item)
+        except WorkerError as error:
+            error.used = None if error.used is None else self.card.cost_of(error.used)
+            raise

@@ -17,6 +17,7 @@ import httpx
 
 from conductor.errors import NO_CONNECTION, TIMED_OUT, PoolError, WorkerError
 from conductor.text.json_text import portable
+from conductor.values.messages import Usage
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.reply.error_forms import error_message, is_outage, report_in, report_of
 from conductor.workers.endpoint.transport.route import DIRECT, Route
@@ -43,7 +44,7 @@ class EndpointFailure(WorkerError):
     `reason` and `advice` make the sentence. `status` is the HTTP status where there was one, `server_message`
     the server's own message, `transient` whether another attempt may help, after `retry_after` seconds where
     the server requires that. `cut_short` is true where the connection ended before the answer did. For
-    `outage` see `WorkerError`.
+    `outage` and `used` see `WorkerError`.
     """
 
     reason: str
@@ -55,6 +56,7 @@ class EndpointFailure(WorkerError):
     retry_after: float | None = None
     cut_short: bool = False
     outage: str | None = None
+    used: Usage | None = None
 
     def __str__(self) -> str:
         return f"{self.reason}; {self.advice}."

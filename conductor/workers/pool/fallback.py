@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from dataclasses import replace
 
 from conductor.errors import UnfitWorkerError, WorkerError, outage_of
-from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought
+from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought, Usage
 from conductor.workers.protocol import CallsOthers, FellBack, Inner, StreamItem, Worker, WorkerCard
 from conductor.workers.stream import Opened, called, fault, unended
 
@@ -51,15 +51,17 @@ class Answering:
     """An answer from its first call to its last: of a worker, again, or of those in its place.
 
     `request_for` returns what a worker is sent. Of the last call: `failure` is why it gave no answer, None if
-    it gave one, `outage` the outage that is to blame; `unfit`: it can give none to such a request.
-    `characters` is how many came that count, `attempts` how often its endpoint was called before the last
-    time. `settled`: no fallback of the pool answers, as some of this answer counts, or its program broke.
+    it gave one, `outage` the outage that is to blame, `used` what it took all the same; `unfit`: it can give
+    none to such a request. `characters` is how many came that count, `attempts` how often its endpoint was
+    called before the last time. `settled`: no fallback of the pool answers, as some of this answer counts, or
+    its program broke.
     """
 
     def __init__(self, request_for: Callable[[Worker], Request]) -> None:
         self._request_for = request_for
         self.failure: str | None = None
         self.outage: str | None = None
+        self.used: Usage | None = None
         self.unfit = False
         self.settled = False
         self.characters = 0
@@ -67,7 +69,7 @@ class Answering:
 
     async def call(self, worker: Worker) -> AsyncGenerator[StreamItem, None]:
         """The items of one call, to its completion. Raises nothing of the worker's."""
-        self.failure, self.outage, self.unfit, self.settled = None, None, False, False
+        self.failure, self.outage, self.used, self.unfit, self.settled = None, None, None, False, False
         self.characters, self.attempts = 0, 0
         name = worker.card.name
         try:
@@ -79,7 +81,7 @@ class Answering:
                         return
             self.failure = str(unended(name))
         except WorkerError as error:
-            self.failure, self.outage = str(error), error.outage
+            self.failure, self.outage, self.used = str(error), error.outage, error.used
             self.unfit = isinstance(error, UnfitWorkerError)
         except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only
             self.failure, self.outage, self.settled = str(fault(name, error)), outage_of(error), True
@@ -95,7 +97,9 @@ class Answering:
                 # Not called, so nothing fell back on it.
                 self.failure = f"{failure} Its fallback {refusal}."
                 continue
-            yield FellBack(worker=card.name, worker_kind=card.kind, message=failure, request=request)
+            yield FellBack(
+                worker=card.name, worker_kind=card.kind, message=failure, request=request, used=self.used
+            )
             async for item in self.call(worker):
                 yield item
             if self.failure is not None:
@@ -104,13 +108,15 @@ class Answering:
                 self.outage = outage or self.outage
 
     def withdraw(self) -> None:
-        """Nothing that came counts."""
+        """Nothing that came counts as text; what it took was counted with that."""
+        if self.characters:
+            self.used = None
         self.characters, self.settled = 0, False
 
     @property
     def error(self) -> WorkerError:
         """Why there is no answer."""
-        return WorkerError(self.failure or "", outage=self.outage)
+        return WorkerError(self.failure or "", outage=self.outage, used=self.used)
 
     def _count(self, item: StreamItem) -> None:
         if isinstance(item, Retried):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from conductor.text.thoughts import TextPiece, ThoughtReader
 from conductor.values.message_parts.tools import ToolOffer
-from conductor.values.messages import CallDelta, Completion, Delta, FinishReason, Thought
+from conductor.values.messages import CallDelta, Completion, Delta, FinishReason, Thought, Usage
 from conductor.workers.endpoint.reply.call_pieces import CallPieces, CleanText
 from conductor.workers.endpoint.reply.call_texts import CallTexts
 from conductor.workers.endpoint.reply.finish_reasons import reason_of
@@ -140,6 +140,13 @@ class Reply:
             return rest
         self._tokens.take(None, answers=self._reader.answering is not False)
         return self._tokens.beside(rest)
+
+    @property
+    def used(self) -> Usage | None:
+        """What its endpoint reported before a word came; None if that is nothing, or is not all."""
+        if self.sent_characters or not self.tokens.is_known:
+            return None
+        return self.tokens.usage(wrote=False)
 
     def completion(self, request_id: str | None) -> Completion:
         """The whole; `request_id` is the provider's own name of the call."""

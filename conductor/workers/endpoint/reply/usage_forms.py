@@ -44,6 +44,11 @@ class TokensSoFar:
                 number_came = True
         return number_came
 
+    @property
+    def is_known(self) -> bool:
+        """Whether any number came."""
+        return bool(self._most)
+
     def usage(self, *, wrote: bool) -> Usage:
         """The tokens; `wrote`: whether the answer has any text, which takes at least one.
 
