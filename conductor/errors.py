@@ -1,18 +1,12 @@
 """Every error this project raises on purpose, in one tree with the root `ConductorError`.
 
 A message names the thing, what is wrong and what to do; `step` is 0-based and None if
-the error concerns no single step. This module knows no other module of the project but the type of a usage.
+the error concerns no single step. This module knows no other module of the project.
 """
-
-from __future__ import annotations
 
 import errno
 from socket import gaierror
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    # Its module raises these errors.
-    from conductor.values.messages import Usage
+from typing import Any
 
 NO_CONNECTION, TIMED_OUT = "no connection", "timed out"
 """Outages without a status of HTTP."""
@@ -72,13 +66,13 @@ class WorkerError(ConductorError):
 
     `outage` names in a word or two why its server gave none ("503", "no connection"), so that the same
     request may have an answer later; None if the request, the answer or the worker's program is at fault.
-    `used` is what the last call took all the same, None if that is unknown.
+    `used` is the `Usage` that the last call had all the same, None if that is unknown.
     """
 
     outage: str | None
-    used: Usage | None
+    used: Any
 
-    def __init__(self, message: str, *, outage: str | None = None, used: Usage | None = None) -> None:
+    def __init__(self, message: str, *, outage: str | None = None, used: Any = None) -> None:
         super().__init__(message)
         self.outage = outage
         self.used = used
