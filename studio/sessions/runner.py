@@ -271,7 +271,9 @@ class SessionRunner:
             place,
             other_outputs or OutputArchive(),
         )
-        return Job(request, self.runtime, meter or Meter(request.settings.budget), activity, recorder)
+        meter = meter or Meter(request.settings.budget)
+        activity.count_by(meter)
+        return Job(request, self.runtime, meter, activity, recorder)
 
     def _begin(self, job: Job, events: AsyncGenerator[Event, None], listen: Listener | None = None) -> None:
         """Begin a job in its session, which is claimed."""

@@ -14,6 +14,7 @@ from conductor.errors import ConductorError
 from conductor.runs.request import RequestState, RunRequest
 from conductor.runs.scope import RunScope
 from conductor.values.budget import Budget, Crossing, Limit
+from conductor.values.messages import NOTHING_USED
 from storage.records import RequestSession, Revision
 from studio.api.answers.failure import over_budget
 from studio.api.answers.response_run import Rerun, ResponseRun
@@ -98,12 +99,12 @@ class Choices:
 
     def _left(self, budget: Budget) -> Budget:
         """What the runs so far leave of the budget. Raises `ApiError` where that is nothing."""
-        usage, state = self.state.known_usage, self.state
+        usage = sum((run.used for run in self.runs), NOTHING_USED)
         used: dict[Limit, float] = {
             "tokens": usage.total or 0,
             "cost": usage.cost or 0.0,
             "seconds": self.runs[0].seconds,
-            "calls": state.calls,
+            "calls": self.state.calls,
         }
         left: dict[str, float] = {
             name: allowed - used[name] for name in used if (allowed := getattr(budget, name)) is not None

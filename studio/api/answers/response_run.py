@@ -24,6 +24,7 @@ from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.conversation import MAX_CONVERSATION, MAX_QUERY
+from conductor.values.messages import Usage
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
 from storage.records import RequestSession, Revision
@@ -358,6 +359,13 @@ class ResponseRun:
         return time.monotonic() - self._started
 
     @property
+    def used(self) -> Usage:
+        """As its session's activity; at least what its answer is known to have used."""
+        counted, known = self._activity.used, self.answer.state.known_usage
+        tokens, cost = max(counted.total or 0, known.total or 0), max(counted.cost or 0.0, known.cost or 0.0)
+        return Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost)
+
+    @property
     def url(self) -> str | None:
         """Where the session is in the app; only one that is stored has a link."""
         return f"{self.app}/?session={self.session}" if self.app is not None and self.stored else None
@@ -474,5 +482,4 @@ class ResponseRun:
             bench.store.housekeeping.remove_session(self.session)
 
     async def _record_usage(self) -> None:
-        used = self.answer.state
-        await self.runs.auth.record_usage(self.principal, used.usage, used.known_usage)
+        await self.runs.auth.record_usage(self.principal, self.answer.state.usage, self.used)

@@ -17,7 +17,7 @@ from waiting import until
 from worker_cases import Scripted
 
 from conductor.errors import WorkerError
-from conductor.values.messages import Completion, Usage
+from conductor.values.messages import Completion, Delta, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
@@ -252,6 +252,28 @@ def test_what_is_known_of_a_request_counts_for_its_token_whatever_else_was_calle
         assert spent.cost == 1.0
         # The second request was stopped at the limit before its second step.
         assert spent.unknown_costs == 1
+
+
+def test_what_an_endpoint_does_not_report_is_charged_by_estimate(empty_store: Path, tmp_path: Path) -> None:
+    shutil.copyfile(empty_store, tmp_path / "conductor.db")
+    words = "word " * 400
+    pool = Pool(workers=(Scripted([Delta(words), Completion(words)]),))
+    with serving_api(tmp_path / "conductor.db", pool) as served:
+        tokens = served.bench.store.tokens
+        token, text = tokens.create("lab", TokenLimits(tokens=1_000))
+        with client(served, text) as asking:
+            for request in (1, 2):
+                with suppress(openai.APIError):
+                    asking.chat.completions.create(model="worker:alpha", messages=QUESTION)
+                until(lambda request=request: tokens.spent(token.id).requests == request)
+                assert tokens.spent(token.id).tokens >= request * 400
+            # Each further answer takes of what the ones before have left.
+            with pytest.raises(openai.APIError):
+                asking.chat.completions.create(
+                    model="worker:alpha", messages=QUESTION, n=4, extra_body={"conductor": {}}
+                )
+        until(lambda: tokens.spent(token.id).requests > 2)
+        assert 1_000 <= tokens.spent(token.id).tokens < 1_500
 
 
 def test_no_token_stands_in_the_store_a_log_or_an_answer(

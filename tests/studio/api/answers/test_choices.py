@@ -15,6 +15,7 @@ from performers import Paced
 from stage import Stage
 
 from conductor.values.messages import Completion, Delta, Request
+from conductor.workers.protocol import Price, WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from studio.access.auth import Principal
 
@@ -113,6 +114,30 @@ def test_the_budget_is_that_of_all_answers(stage: Stage, client: OpenAI, *, stre
         )
     assert refused.value.code == "budget_exceeded"
     assert len(writer.requests) == 1
+
+
+@pytest.mark.parametrize("budget", [{"tokens": 700}, {"cost": 0.0007}])
+def test_an_answer_without_a_report_takes_of_the_budget_by_estimate(
+    stage: Stage, client: OpenAI, budget: dict[str, float]
+) -> None:
+    requests: list[Request] = []
+    price = Price(prompt=1.0, completion=1.0)
+
+    class Silent:
+        card = WorkerCard(name="writer", kind="model", strengths="writes", model="m", price=price)
+
+        async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
+            requests.append(request)
+            yield Delta("word " * 400)
+            yield Completion("word " * 400)
+
+    stage.plays(Silent())
+    with pytest.raises(openai.APIError) as refused:
+        client.chat.completions.create(
+            model="worker:writer", messages=QUESTION, n=4, extra_body={"conductor": {"budget": budget}}
+        )
+    assert refused.value.code == "budget_exceeded"
+    assert len(requests) == 2
 
 
 def test_a_worker_alone_answers_several_times(stage: Stage, client: OpenAI) -> None:
