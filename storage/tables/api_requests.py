@@ -82,13 +82,13 @@ def note_use(connection: Connection, id: str, *, now: float) -> None:
 # -- what is spent ---------------------------------------------------------------------------------
 
 
-def note_spent(connection: Connection, now: float, id: str, usage: Usage, known: Usage | None = None) -> None:
-    """Store what a request of it has used; where that is not all known, what is."""
-    known = known or usage
+def note_spent(connection: Connection, now: float, id: str, usage: Usage, least: Usage | None = None) -> None:
+    """Store what a request of it has used, or at `least` that if its `usage` is not all known."""
+    least = least or usage
     used = {
         "requests": 1,
-        "tokens": known.total or 0,
-        "cost": known.cost or 0.0,
+        "tokens": least.total or 0,
+        "cost": least.cost or 0.0,
         "unknown_tokens": int(usage.total is None),
         "unknown_costs": int(usage.cost is None),
     }

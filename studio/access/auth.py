@@ -115,14 +115,14 @@ class TokenAuthenticator:
             raise _no_token(is_sent=bearer is not None)
         return token
 
-    async def record_usage(self, principal: Principal, usage: Usage, known: Usage | None = None) -> None:
-        """Record what a request used in the end, also where it was stopped: what is `known`, and whether
-        that is all.
+    async def record_usage(self, principal: Principal, usage: Usage, least: Usage | None = None) -> None:
+        """Record what a request used in the end, also where it was stopped, or at `least` that if its `usage`
+        is not all known.
         """
-        token, known = principal.token, known or usage
+        token, least = principal.token, least or usage
         if token is not None:
-            self._limits.spend(token, known.total or 0)
-            await asyncio.to_thread(lambda: self._tokens().note_spent(token, usage, known))
+            self._limits.spend(token, least.total or 0)
+            await asyncio.to_thread(lambda: self._tokens().note_spent(token, usage, least))
 
     async def _admitted(self, token: Token) -> Principal:
         limits = token.limits

@@ -361,8 +361,8 @@ class ResponseRun:
     @property
     def used(self) -> Usage:
         """As its session's activity; at least what its answer is known to have used."""
-        counted, known = self._activity.used, self.answer.state.known_usage
-        tokens, cost = max(counted.total or 0, known.total or 0), max(counted.cost or 0.0, known.cost or 0.0)
+        meter, least = self._activity.used, self.answer.state.known_usage
+        tokens, cost = max(meter.total or 0, least.total or 0), max(meter.cost or 0.0, least.cost or 0.0)
         return Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost)
 
     @property

@@ -43,7 +43,7 @@ class AnyoneAs:
         self,
         principal: Principal,  # noqa: ARG002
         usage: Usage,
-        known: Usage | None = None,  # noqa: ARG002
+        least: Usage | None = None,  # noqa: ARG002
     ) -> None:
         self.used.append(usage)
 

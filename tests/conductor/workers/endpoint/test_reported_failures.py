@@ -22,11 +22,11 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price
 from conductor.workflow.on_failure import OnFailure
 
-COUNTED = event({"choices": [], "usage": {"prompt_tokens": 1754, "completion_tokens": 0}})
+REPORT = event({"choices": [], "usage": {"prompt_tokens": 1754, "completion_tokens": 0}})
 FILTERED = event({"choices": [], "usage": {"prompt_tokens": 1754, "completion_tokens": 9}})
 FAILED: dict[str, tuple[bytes, int]] = {
-    "cut": (COUNTED, 1754),
-    "an error": (COUNTED + event({"error": {"message": "Overloaded.", "code": 503}}), 1754),
+    "cut": (REPORT, 1754),
+    "an error": (REPORT + event({"error": {"message": "Overloaded.", "code": 503}}), 1754),
     "filtered": (chunk("content_filter") + FILTERED + DONE, 1763),
 }
 # An endpoint that filters an answer is not called again.
