@@ -55,7 +55,7 @@ behind = @cd $(1) && for packages in lib/python3*/site-packages; do \
 RESOLVE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet --upgrade
 
 .PHONY: setup app run learn unit unit-app unit-library test test-thorough test-environments \
-	test-real test-vllm test-learn test-inspect test-trackers test-clients test-ray test-installed \
+	test-real test-vllm test-learn test-inspect test-trackers test-clients test-ray test-installed test-trees \
 	changed docs check lint lint-js types bench screenshots faults lock
 
 # What the tests need, too.
@@ -199,6 +199,12 @@ $(SITE_INSTALLED): FORCE | $(INSTALLED)
 
 # What needs an environment or a model of its own, one after the other; the longest first.
 test-environments: test-vllm test-learn test-real test-clients test-inspect test-trackers test-installed docs test-ray
+
+# `make run` and `make test` in minimal trees of Debian 12 and 13 with their own Python, as an ordinary user without git:
+# 2.5 GB of disk for a while, half an hour. Needs root and debootstrap; elsewhere the reason is printed.
+test-trees:
+	.ci/newcomer bookworm
+	.ci/newcomer trixie
 
 lint: setup
 	$(BIN)/python -m ruff check .
