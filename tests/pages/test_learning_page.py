@@ -99,6 +99,12 @@ def test_a_run_that_failed_names_why_and_can_be_resumed(app, learn, monkeypatch)
     page = app("learning")
     page.button(key="train").click().run()
     until(lambda: "It ended with code 1." in texts(page) or texts(page.run()) is None)
+    with monkeypatch.context() as ends_while_it_is_drawn:
+        ends_while_it_is_drawn.setattr(trainings.Trainings, "begun_here", lambda *_: True)
+        text = texts(page.run())
+        assert "Training · it begins" in text.replace("*", "")
+        assert "It ended" not in text
+    page.run()
     page.button(key="training-resume").click().run()
     assert not page.exception
 

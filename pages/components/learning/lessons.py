@@ -78,8 +78,7 @@ def _outcome(shared: Services) -> None:
             st.markdown(":material/progress_activity: The corrections are being learnt.")
 
         watched()
-    failure = None if path is None else shared.trainings.failure(path)
-    if failure is not None:
+    elif path is not None and (failure := shared.trainings.failure(path)) is not None:
         st.error(plain(failure, limit=600), icon=":material/error:")
     for folder, learnt in corrected_below(shared.trainings.folder)[:_MOST_TRAININGS]:
         name = folder.parent.name

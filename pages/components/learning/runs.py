@@ -67,8 +67,8 @@ def progress(shared: Services, run: TrainingRun, *, threads: int) -> None:
                     f"{icon} **{words.capitalize()}** · {plain(_progress_words(run))}", width="stretch"
                 )
                 _buttons(shared, run, threads=threads)
-            failure = shared.trainings.failure(run.path)
-            if failure is not None and state != "collapsed":
+            # Of a run that ends after it was read the next drawing names it, beside the button that goes on.
+            if state == "interrupted" and (failure := shared.trainings.failure(run.path)) is not None:
                 st.caption(plain(failure, limit=600))
     for step, alarm in run.alarms:
         text = f"Step {step}: {alarm.what}. To cure it, {alarm.cure}."
