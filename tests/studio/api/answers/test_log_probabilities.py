@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 from typing import Any
 
 import httpx
@@ -17,6 +18,7 @@ from openai import OpenAI
 from session_files import exported, imported
 from stage import Stage, model
 from tool_cases import BOTH, TOOL
+from waiting import until_async
 
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import Completion, Delta, Request, Retried
@@ -65,19 +67,44 @@ def test_a_whole_answer_has_those_of_each_token(stage: Stage, client: OpenAI, fa
     assert answer.conductor["without_effect"] == []
 
 
-@pytest.mark.parametrize("pace", [None, pytest.param(40.0, marks=pytest.mark.slow)])
 def test_the_pieces_of_a_stream_have_those_of_their_text(
-    stage: Stage, client: OpenAI, fake_openai: Served, monkeypatch: pytest.MonkeyPatch, pace: float | None
+    stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
-    monkeypatch.setattr(fake_openai.fake, "tokens_per_second", pace)
     plays(stage, fake_openai, "It is so.", "It is so.")
     whole = ask(client, top_logprobs=1).choices[0].logprobs.content
     chunks = list(ask(client, top_logprobs=1, stream=True))
     with_text = [chunk.choices[0] for chunk in chunks if chunk.choices[0].delta.content]
-    assert len(with_text) > 1 or pace is None
     assert all(spelled(choice.logprobs.content) == choice.delta.content for choice in with_text)
     assert [token for choice in with_text for token in choice.logprobs.content] == whole
     assert [chunk.choices[0].logprobs for chunk in (chunks[0], chunks[-1])] == [None, None]
+
+
+@dataclass
+class Gated:
+    """A model of two tokens, the second of which comes once the first has been `received`."""
+
+    received: Event = field(default_factory=Event)
+    card: WorkerCard = WorkerCard(
+        name="alpha", kind="model", strengths="waits", model="alpha", takes_logprobs=True
+    )
+
+    async def stream(self, _: Request) -> AsyncIterator[Delta | Completion]:
+        tokens = (TokenLogprob("So", -0.5), TokenLogprob(".", -0.25))
+        for token in tokens:
+            yield Delta(token.token, (token,))
+            await until_async(self.received.is_set)
+        yield Completion("So.", logprobs=tokens)
+
+
+def test_a_piece_that_is_sent_before_the_next_token_has_its_own(stage: Stage, client: OpenAI) -> None:
+    worker = Gated()
+    stage.plays(worker)
+    pieces = []
+    for chunk in ask(client, stream=True):
+        if text := chunk.choices[0].delta.content:
+            pieces.append((text, spelled(chunk.choices[0].logprobs.content)))
+            worker.received.set()
+    assert pieces == [("So", "So"), (".", ".")]
 
 
 def test_the_clients_own_helper_joins_those_of_a_stream(
@@ -257,20 +284,25 @@ def test_a_response_has_those_of_its_text(
     assert client.responses.retrieve(response.id) == response
 
 
-@pytest.mark.slow
 def test_the_events_of_a_response_have_those_of_their_text_for_all_who_follow(
-    stage: Stage, client: OpenAI, fake_openai: Served, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, client: OpenAI
 ) -> None:
-    monkeypatch.setattr(fake_openai.fake, "tokens_per_second", 40.0)
-    plays(stage, fake_openai, "It is so.")
-    body = {"model": "worker:alpha", "input": "Why?", "include": LOGPROBS, "top_logprobs": 1, "stream": True}
-    sent = httpx.post(f"{stage.base_url}/responses", json=body, timeout=60)
-    lines = [line for line in sent.text.splitlines() if line.startswith("data: ")]
+    worker = Gated()
+    stage.plays(worker)
+    body = {"model": "worker:alpha", "input": "Why?", "include": LOGPROBS, "stream": True}
+    lines = []
+    with httpx.stream("POST", f"{stage.base_url}/responses", json=body, timeout=60) as sent:
+        for line in sent.iter_lines():
+            if line.startswith("data: "):
+                lines.append(line)
+            if "output_text.delta" in line:
+                worker.received.set()
     events = [json.loads(line.removeprefix("data: ")) for line in lines]
     pieces = [event for event in events if event["type"] == "response.output_text.delta"]
-    assert len(pieces) > 1
-    for piece in pieces:
-        assert "".join(token["token"] for token in piece["logprobs"]) == piece["delta"]
+    assert [(piece["delta"], "".join(token["token"] for token in piece["logprobs"])) for piece in pieces] == [
+        ("So", "So"),
+        (".", "."),
+    ]
     (done,) = [event for event in events if event["type"] == "response.output_text.done"]
     whole = events[-1]["response"]["output"][0]["content"][0]["logprobs"]
     assert done["logprobs"] == whole == [token for piece in pieces for token in piece["logprobs"]]
