@@ -53,7 +53,8 @@ def _first_moment(text: str) -> float:
 
 def _last_moment(text: str) -> float:
     """As `_first_moment`; of a whole day its last one."""
-    return _first_moment(text if len(text) > len("2026-11-01") else f"{text}T23:59:59.9999")
+    first = _first_moment(text)
+    return first if len(text) > len("2026-11-01") else _first_moment(f"{text}T23:59:59.9999")
 
 
 def _range(text: str) -> tuple[int | None, int | None]:

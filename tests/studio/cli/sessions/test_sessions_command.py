@@ -158,6 +158,7 @@ def test_an_empty_store_names_how_a_session_is_made(line: Line) -> None:
             "The last day is before the first; exchange the two.",
         ),
         (["list", "--since", "yesterday"], "'yesterday' is no day; write it as 2026-11-01"),
+        (["list", "--until", "today"], "'today' is no day; write it as 2026-11-01"),
         (
             ["list", "--state", "odd"],
             "'--state': 'odd' is not one of new, planned",
