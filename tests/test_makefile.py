@@ -39,6 +39,9 @@ pytestmark = [
 
 OTHERS = "clients docs inspect installed learn ray trackers vllm"
 ENVIRONMENTS = [".venv", *(f".venv-{name}" for name in OTHERS.split())]
+TARGETS = [f"{name}/.installed" for name in ENVIRONMENTS]
+"""The Makefile's targets that are these."""
+
 BASE = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]
 VERSION = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 
@@ -188,7 +191,7 @@ def project(tmp_path: Path) -> Project:
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """All environments, whole."""
     project = new_project(tmp_path_factory.mktemp("made"))
-    project.make("setup", "environments")
+    project.make(*TARGETS)
     return project
 
 
@@ -260,7 +263,7 @@ def test_an_environment_is_made_again_after_any_interruption(
 def test_so_is_every_other(whole: Project) -> None:
     for name, damage in zip(ENVIRONMENTS, cycle(DAMAGES), strict=False):
         damage(whole.folder / name)
-    whole.make("environments")
+    whole.make(*TARGETS)
     assert sorted(name for name, _, _ in whole.journal()) == ENVIRONMENTS
     for name in "clients docs inspect learn ray trackers vllm".split():
         assert whole.has(f".venv-{name}", name)
@@ -268,7 +271,7 @@ def test_so_is_every_other(whole: Project) -> None:
 
 def test_what_is_whole_is_left_alone_also_where_the_folder_was_moved(whole: Project) -> None:
     """But for the wheel's environment, whose scripts have the old path."""
-    whole.make("setup", "environments")
+    whole.make(*TARGETS)
     assert [name for name, _, _ in whole.journal()] == [".venv-installed"]
     # What these read from .venv they find in the new place.
     assert whole.has(".venv-learn", "streamlit", "learn")
