@@ -65,7 +65,7 @@ def end(process: subprocess.Popen[str], stop: signal.Signals = signal.SIGKILL) -
         if process.returncode is None or not _exists(process.pid):
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        process.wait(SECONDS)
         _report("ended", process.pid)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
@@ -76,7 +76,7 @@ def end(process: subprocess.Popen[str], stop: signal.Signals = signal.SIGKILL) -
 def _dismiss(watcher: subprocess.Popen[str]) -> None:
     assert watcher.stdin is not None
     watcher.stdin.close()
-    watcher.wait()
+    watcher.wait(SECONDS)
 
 
 def lives(process: int) -> bool:

@@ -108,5 +108,5 @@ def failing_endpoint() -> Iterator[FailingEndpoint]:
         yield endpoint
     finally:
         server.shutdown()
-        thread.join()
+        thread.join(60)
         server.server_close()

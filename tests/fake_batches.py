@@ -190,4 +190,4 @@ def serving_batches(fake: FakeBatches) -> Iterator[FakeBatches]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        thread.join(60)

@@ -85,4 +85,4 @@ def serving_hub(hub: FakeHub) -> Iterator[FakeHub]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        thread.join(60)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from child_process import child
+from waiting import SECONDS
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import Pool
@@ -51,7 +52,7 @@ def run(url: str, worker: str) -> None:
         bench.store.revisions.add(session, workflow, origin="human")
         live = bench.running.start(session)
         print(session, live.run, sep="\n", flush=True)
-        live.done.wait()
+        live.done.wait(SECONDS)
         title = bench.store.sessions.find(session).title
         print(live.state.status, live.unsaved, title, sep="\n", flush=True)
         sys.stdin.read()

@@ -288,7 +288,7 @@ def test_a_set_up_that_is_stopped_midway_is_finished_by_the_next(
         sign = project.folder / (".venv/bin/python" if step == "venv" else "journal")
         until(sign.exists)
         os.killpg(make.pid, which)
-        make.wait()
+        make.wait(60)
     hangs.unlink()
     assert not (project.folder / ".venv" / ".installed").exists()
     assert "made again" in project.make("setup")
@@ -304,7 +304,7 @@ def test_a_second_make_waits_for_the_first_and_installs_nothing(project: Project
         with second.open("w") as log, child(["make", "setup"], stdout=log, **options) as other:
             until(lambda: "Another make installs into .venv" in second.read_text())
             hangs.unlink()
-            assert (first.wait(), other.wait()) == (0, 0)
+            assert (first.wait(60), other.wait(60)) == (0, 0)
     assert len(project.journal()) == 1
 
 
@@ -316,11 +316,11 @@ def test_a_pip_that_outlives_its_make_is_waited_for(project: Project) -> None:
         until((project.folder / "journal").exists)
         first.kill()
         os.kill(int((project.folder / "shell").read_text()), signal.SIGKILL)
-        first.wait()
+        first.wait(60)
         with second.open("w") as log, child(["make", "setup"], stdout=log, **options) as other:
             until(lambda: "Another make installs into .venv" in second.read_text())
             hangs.unlink()
-            assert other.wait() == 0
+            assert other.wait(60) == 0
     assert len(project.journal()) == 2
 
 

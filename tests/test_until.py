@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import re
 from itertools import count
 
 import pytest
@@ -86,3 +87,49 @@ def sleeping_loops(source: str) -> list[int]:
 )
 def test_a_loop_that_waits_is_known_however_it_is_written(source: str, lines: list[int]):
     assert sleeping_loops(source) == lines
+
+
+ENDLESS = {
+    "conductor/vllm/test_vllm_server.py": "joins by the product's own command, which ends with its server",
+    "faults/victim.py": "ends with the process of the test",
+}
+"""Files with a wait that has no limit, and how it ends."""
+
+
+WAIT = r"\.(?:wait|join)\(\)"
+
+
+@pytest.mark.slow
+def test_every_other_wait_has_a_limit():
+    names = {name for name, source in sources().items() if re.search(WAIT, source) and endless_waits(source)}
+    assert names <= ENDLESS.keys(), "give it a limit; pytest's ends no thread, and no process but its own"
+
+
+def endless_waits(source: str) -> list[int]:
+    """The lines on which a thread, process or flag is waited for without a limit.
+
+    What is awaited ends with its task, and a new event, which nobody can set, is there to hang.
+    """
+    nodes = list(ast.walk(ast.parse(source)))
+    within = {id(node.value) for node in nodes if isinstance(node, ast.Await)}
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    within |= {
+        id(each) for call in calls if ast.unparse(call.func).endswith("wait_for") for each in call.args
+    }
+    written = ((call.lineno, ast.unparse(call)) for call in calls if id(call) not in within)
+    return [line for line, call in written if re.search(f"{WAIT}$", call) and "Event()" not in call]
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("thread.join()", [1]),
+        ("assert 1\nassert process.wait() == 0", [2]),
+        ("flag.wait(60)\nthread.join(timeout=60)", []),
+        ("async def main():\n    await flag.wait()\n    await wait_for(flag.wait(), 60)", []),
+        ("print(process.wait())", [1]),
+        ("threading.Event().wait()", []),
+    ],
+)
+def test_a_wait_without_a_limit_is_known(source: str, lines: list[int]):
+    assert endless_waits(source) == lines

@@ -125,7 +125,7 @@ class AppServer:
                 yield
             finally:
                 release.cancel()
-                release.join()
+                release.join(60)
                 connection.rollback()
 
     def plant(self, *steps: Step, query: str = "What is 17 * 23?") -> str:

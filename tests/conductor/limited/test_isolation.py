@@ -279,7 +279,7 @@ def test_no_folder_outlives_the_program_that_started_it(tmp_path: Path, number: 
     with child([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(folder)}) as process:
         until(lambda: list(folder.iterdir()) != [])
         process.send_signal(number)
-        process.wait()
+        process.wait(60)
         until(lambda: list(folder.iterdir()) == [])
 
 

@@ -87,7 +87,7 @@ def test_a_node_that_is_killed_in_the_middle_of_a_step_changes_no_reward_and_no_
         killing = Thread(target=kill)
         killing.start()
         outcome = rewarded(read, judge)
-        killing.join()
+        killing.join(60)
         assert outcome == (rewards, logged)
         assert (judge.calls, judge.steps - judge.calls) == (logged["calls"], logged["calls_saved"])
         # The call that was under way there is the only one that was made again.
@@ -149,6 +149,6 @@ def test_a_head_that_is_lost_ends_the_step_with_the_reason(
             killing.start()
             with pytest.raises(ClusterError, match="head of the Ray cluster does not answer"):
                 rewarded(configured_pool(pool), judge)
-            killing.join()
+            killing.join(60)
     finally:
         cluster.shut_down()

@@ -20,7 +20,7 @@ def test_what_queued_up_is_committed_in_bounded_transactions_in_its_order(tmp_pa
 
         def hold(_: Connection) -> None:
             entered.set()
-            released.wait()
+            assert released.wait(60)
 
         def add(connection: Connection) -> int:
             """How many of these writes are in the same transaction or an earlier one."""
@@ -34,7 +34,7 @@ def test_what_queued_up_is_committed_in_bounded_transactions_in_its_order(tmp_pa
                 durable.append(int(connection.scalar(text("SELECT count(*) FROM made")) or 0))
 
         held = transactions.writer.submit(hold)
-        entered.wait()
+        assert entered.wait(60)
         writes = [transactions.writer.submit(add) for _ in range(2 * MOST + 1)]
         for write in writes:
             write.add_done_callback(note)

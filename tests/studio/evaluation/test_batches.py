@@ -148,7 +148,7 @@ def test_a_batch_that_is_under_way_is_gone_on_with(
     thread = Thread(target=stopped)
     thread.start()
     progress, table = evaluating.run(id, stop)
-    thread.join()
+    thread.join(60)
     assert progress.failure == "It was stopped."
     assert table.rows[0].answers == 0
     fake.release.set()

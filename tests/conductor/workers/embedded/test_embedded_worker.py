@@ -138,5 +138,5 @@ def test_the_process_ends_with_a_program_that_is_killed(embedded_file: Path) -> 
         assert parent.stdout is not None
         served = int(parent.stdout.readline())
         parent.kill()
-        parent.wait()
+        parent.wait(60)
         until(lambda: not lives(served), what="the process ended")
