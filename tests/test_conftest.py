@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.disk import small_disk
+
 ROOT = Path(__file__).parent.parent
 
 FILE = """
@@ -85,3 +87,21 @@ def test_what_hangs_fails_and_is_named_and_each_reason_to_skip_is_printed(tmp_pa
     ]
     assert "3 skipped" in done.stdout
     assert "    2 there is no Node here\n    1 there is no browser here\n" in done.stdout
+
+
+@pytest.mark.slow
+def test_all_small_disks_that_cannot_be_mounted_are_skipped_for_one_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    mount = tmp_path / "mount"
+    mount.write_text(
+        '#!/bin/sh\necho "mount: $6: must be superuser to use mount.\n dmesg(1) has more." >&2\nexit 32\n'
+    )
+    mount.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    reasons = []
+    for name in ("one", "two"):
+        with pytest.raises(pytest.skip.Exception) as skipped, small_disk(tmp_path / name):
+            pass
+        reasons.append(str(skipped.value))
+    assert reasons == ["A small disk cannot be mounted here: must be superuser to use mount."] * 2

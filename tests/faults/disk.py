@@ -100,7 +100,9 @@ def small_disk(folder: Path) -> Iterator[SmallDisk]:
     except FileNotFoundError:
         pytest.skip("There is no mount command here for a small disk.")
     if mounted.returncode:
-        pytest.skip(f"A small disk cannot be mounted here: {mounted.stderr.strip()}")
+        # Without the folder, which is another one each time: one line for all.
+        reason = mounted.stderr.partition("\n")[0].rpartition(": ")[2]
+        pytest.skip(f"A small disk cannot be mounted here: {reason}")
     try:
         yield SmallDisk(folder)
     finally:
