@@ -83,9 +83,9 @@ class Breaking(Named):
         withdrawn = sum(len(item.text) for item in self.first)
         yield Retried(attempt=1, message="alpha broke off.", seconds=1, withdrawn=withdrawn)
         self.calls += 1
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.1)
         yield Delta("bl")
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.1)
         yield Completion(text="blue", usage=self.usage)
 
 
