@@ -105,3 +105,12 @@ def test_all_small_disks_that_cannot_be_mounted_are_skipped_for_one_reason(
             pass
         reasons.append(str(skipped.value))
     assert reasons == ["A small disk cannot be mounted here: must be superuser to use mount."] * 2
+
+
+def test_no_test_imports_from_a_conftest():
+    """Several have that name: which one is imported depends on the order of the files."""
+    folder = Path(__file__).parent
+    sources = (file for file in folder.rglob("*.py") if "integration" not in file.parts)
+    assert [
+        file.name for file in sources if "\nfrom conftest import" in file.read_text(encoding="utf-8")
+    ] == []

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from app_server import AppServer
+from browser_settings import BROWSERS, BUILT_IN_POOL, PASSWORD, PATIENCE, QUIET, Visit, paced
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -23,69 +24,8 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
-from scripted_endpoint import QUICK_WORKERS, ScriptedEndpoint, pool_file, scripted_worker, serving
+from scripted_endpoint import ScriptedEndpoint, pool_file, scripted_worker, serving
 from workbench_page import THREE, WorkbenchPage
-
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""Names Chromium is installed under; the first one loads a page with two thirds of the work of the others."""
-
-QUIET = """--no-sandbox --disable-gpu --no-first-run
-    --disable-background-networking --disable-component-update --disable-sync""".split()
-
-PACED_POOL = f"""
-[[worker]]
-name = "planner-7b"
-kind = "simulated"
-latency = 0.2
-tokens = 30
-tokens_per_second = 40
-seed = 1
-
-{QUICK_WORKERS}
-[[worker]]
-name = "steady-13b"
-kind = "simulated"
-tokens = 60
-tokens_per_second = 12
-seed = 4
-
-[[worker]]
-name = "endless-70b"
-kind = "simulated"
-tokens = 12000
-tokens_per_second = 20
-seed = 5
-
-[[worker]]
-name = "broken-1b"
-kind = "simulated"
-tokens = 12
-fail_on = "e"
-
-[[worker]]
-name = '''<b id="worker">*worker*</b>'''
-kind = "simulated"
-answer = '''<img src="/answer.png" onerror="alert(1)"> <script>alert(2)</script> **bold** [link](http://example.org)'''
-"""
-"""In turn: quick with a stream, two at once, five seconds, ten minutes, one that fails, a hostile one."""
-
-BUILT_IN_POOL = """
-[[worker]]
-name = "smol"
-kind = "simulated"
-tokens = 12
-
-[[worker]]
-name = "calculator"
-kind = "calculator"
-"""
-
-PASSWORD = "correct horse battery"
-
-PATIENCE = 180_000
-"""Milliseconds for whatever a test waits for. Only a test that fails waits so long; a busy machine may."""
-
-Visit = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
@@ -166,12 +106,6 @@ def own_app(chromium: str, tmp_path: Path) -> Iterator[AppServer]:
 def desk(visit: Visit, paced_app: AppServer) -> WorkbenchPage:
     """The workbench with a workflow of three steps that has not run."""
     return WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*THREE, query='Which one?')}"))
-
-
-def paced(folder: Path, more: str = "") -> dict[str, str]:
-    """The settings that name a pool file of simulated workers and `more`, written to `folder`."""
-    (folder / "pool.toml").write_text(PACED_POOL + more, encoding="utf-8")
-    return {"CONDUCTOR_POOL": str(folder / "pool.toml")}
 
 
 @pytest.fixture(scope="module")

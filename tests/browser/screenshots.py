@@ -21,7 +21,7 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(2, str(Path(__file__).resolve().parents[2]))
 
 from app_server import ROOT, AppServer
-from conftest import BROWSERS, QUIET
+from browser_settings import BROWSERS, QUIET
 from moving_picture import MovingPicture
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 from recorded_page import FILE, recorded_page

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from app_server import AppServer
-from conftest import PASSWORD
+from browser_settings import PASSWORD
 from fake_openai import FakeOpenAI, Served, serving
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage

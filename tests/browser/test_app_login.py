@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import PASSWORD
+from browser_settings import PASSWORD
 from contrast import assert_readable
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from app_server import AppServer
-from conftest import paced
+from browser_settings import paced
 from playwright.sync_api import expect
 from postgres_server import serving
 from workbench_page import WorkbenchPage

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from app_server import AppServer
+from browser_settings import BUILT_IN_POOL
 from conductor_cases import plan_text
-from conftest import BUILT_IN_POOL
 from playwright.sync_api import Page, expect
 from scripted_endpoint import QUICK_WORKERS, ScriptedEndpoint, at_once, held
 from test_app_flow import forgive_one_message_for_two_widgets

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from app_server import AppServer
-from conftest import Visit
+from browser_settings import Visit
 from contrast import assert_readable
 from hostile_markdown import LASTS, RUNS
 from playwright.sync_api import Browser, BrowserContext, Page, expect
