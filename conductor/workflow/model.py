@@ -177,8 +177,13 @@ class Workflow(Value):
         return "general"
 
     def workers(self) -> tuple[str, ...]:
-        """Names of the workers that a run may call, also as fallbacks, in order of first use."""
+        """Names of the workers that a run may call, also as `fallbacks`, in order of first use."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.workers))
+
+    @property
+    def fallbacks(self) -> frozenset[str]:
+        """Names of those of the `workers` that are called only in the place of another."""
+        return frozenset(self.workers()) - {step.worker for step in self.steps}
 
     def check_workers(self, names: Collection[str]) -> None:
         """Raise `WorkflowError` for the first step whose worker or fallback is not in `names`."""

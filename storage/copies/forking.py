@@ -13,7 +13,7 @@ from sqlalchemy import Connection, literal, select
 
 from conductor.runs.events import RunStarted
 from storage import fragments
-from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, OUTPUTS, REVISIONS, RUNS
+from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, OUTPUTS, REVISION_WORKERS, REVISIONS, RUNS
 from storage.records import Session
 from storage.tables import revisions, runs, sessions
 from storage.tables.revisions import check_belongs
@@ -81,6 +81,15 @@ def _revision(
         "redo": None,
     }
     connection.execute(REVISIONS.insert(), row)
+    # The trigger adds the steps' own workers, without their fallbacks.
+    named = {
+        copy: select(REVISION_WORKERS.c.worker).where(REVISION_WORKERS.c.revision == copy)
+        for copy in (revision, row["id"])
+    }
+    fallbacks = connection.scalars(named[revision].except_(named[row["id"]])).all()
+    if fallbacks:
+        rows = [{"revision": row["id"], "worker": name} for name in fallbacks]
+        connection.execute(REVISION_WORKERS.insert(), rows)
     return row["id"], looks_back
 
 

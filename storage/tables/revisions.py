@@ -17,7 +17,7 @@ from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
 from storage import fragments
 from storage.database.compiled_statement import Insertion
-from storage.database.schema import CORRECTIONS, REVISIONS, SESSIONS, WORKFLOW
+from storage.database.schema import CORRECTIONS, REVISION_WORKERS, REVISIONS, SESSIONS, WORKFLOW
 from storage.records import Plan, Revision, RevisionSummary, Session
 from storage.tables import plans, sessions
 from storage.tables.rows import Rows, new_id, next_number, record
@@ -111,6 +111,10 @@ def insert(
     }
     _INSERT.execute(connection, row | columns)
     shared.keep(connection, session=session)
+    if workflow.fallbacks:
+        # The trigger adds the steps' own workers.
+        rows = [{"revision": columns["id"], "worker": name} for name in sorted(workflow.fallbacks)]
+        connection.execute(REVISION_WORKERS.insert(), rows)
 
 
 def add_planned(

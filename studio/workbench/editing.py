@@ -178,8 +178,9 @@ class Editing:
         """Raise `WorkflowError` that names all workers that the pool does not have."""
         unknown = [name for name in workflow.workers() if name not in self._bench.pool.cards]
         if unknown:
+            needs = [f"{name} (as a fallback)" if name in workflow.fallbacks else name for name in unknown]
             raise WorkflowError(
-                f"The file's workflow needs {named(unknown)}, which this pool does not have. Add what is "
+                f"The file's workflow needs {named(needs)}, which this pool does not have. Add what is "
                 "missing to the pool, or write names of this pool's into the file: "
                 f"{named(self._bench.pool.names)}.",
                 step=next(at for at, step in enumerate(workflow.steps) if unknown[0] in step.workers),

@@ -133,7 +133,7 @@ class Change:
         return at, to
 
     def of(self, plan: Plan) -> tuple[Edit, Plan | None]:
-        """The product's edit, and the model's plan after it; None where it is to be refused."""
+        """The product's edit, and the model's plan after it, or None if it is to be refused."""
         names = marks(plan)
         at, to = self.places(len(plan))
         own, is_step, are_steps = plan[at % len(plan)], 0 <= at < len(plan), 0 <= at < len(plan) > to >= 0

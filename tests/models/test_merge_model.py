@@ -120,7 +120,7 @@ class Sides:
 
 
 def _before(order: list[int], one: int, other: int) -> bool | None:
-    """Whether one comes before the other; None where a step is missing."""
+    """Whether one comes before the other, or None if a step is missing."""
     return order.index(one) < order.index(other) if {one, other} <= {*order} else None
 
 

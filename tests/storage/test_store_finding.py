@@ -16,6 +16,7 @@ from conductor.errors import StorageError
 from conductor.runs.events import RunOutcome
 from conductor.values.messages import Usage
 from conductor.workflow.model import Step, Workflow
+from conductor.workflow.on_failure import OnFailure
 from storage import MAX_TAG, SessionFilter, SessionStore
 from storage.database.database import Database
 from storage.session_entries import NoteEntry
@@ -181,6 +182,27 @@ def test_workers_to_choose_from_are_those_of_current_workflows(store: SessionSto
     assert store.sessions.known_workers() == ("and", "now")
     store.revisions.undo(session)
     assert store.sessions.known_workers() == ("once",)
+
+
+def test_a_session_is_found_by_a_fallback_also_as_a_fork(store: SessionStore) -> None:
+    def ruled(fallback: str) -> Workflow:
+        steps = [Step(instruction="do", worker="own"), Step(instruction="say", worker="other", access=(0,))]
+        return Workflow.of(steps).with_on_failure(0, OnFailure(fallback=fallback))
+
+    session = store.sessions.create("q").id
+    store.revisions.add(session, ruled("other"), origin="human")
+    assert store.sessions.known_workers() == ("other", "own")
+    revision = store.revisions.add(session, ruled("dear"), origin="human")
+    assert store.sessions.known_workers() == ("dear", "other", "own")
+    fork = store.sessions.fork(session, revision.id)
+    assert {each.id for each in store.sessions.listed(SessionFilter(workers=("dear",)))} == {
+        session,
+        fork.id,
+    }
+    store.sessions.delete(session)
+    assert store.sessions.known_workers() == ("dear", "other", "own")
+    store.revisions.add(fork.id, ruled("other"), origin="human")
+    assert store.sessions.known_workers() == ("other", "own")
 
 
 def test_tags_are_short_lines_that_come_and_go(store: SessionStore) -> None:

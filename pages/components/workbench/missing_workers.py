@@ -31,7 +31,8 @@ def missing_workers(bench: Workbench, tab: TabState, view: SessionView) -> None:
         # As many different ones as there are, in the order of the pool; a calculator answers few questions.
         able = [at for at, name in enumerate(names) if bench.pool.cards[name].kind != "offline"]
         for name, worker in zip(missing, cycle(able or range(len(names))), strict=False):
-            st.selectbox(f"In place of {plain(name)}", names, index=worker, key=keys[name])
+            role = ", a fallback" if name in view.head.workflow.fallbacks else ""
+            st.selectbox(f"In place of {plain(name)}{role}", names, index=worker, key=keys[name])
         action(
             f"Change {quantity(len(missing), 'worker')}",
             "check",
