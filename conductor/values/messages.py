@@ -100,13 +100,18 @@ Mixture-of-Agents, the question as it is, and what the step sees as a numbered l
 class Usage(Value):
     """Tokens of one call and what they cost in US dollars. None means unknown, which is not zero.
 
-    `cached_tokens` are those of the prompt that the provider read from its cache.
+    `cached_tokens` are those of the prompt that the provider read from its cache. `least_cost` is set where
+    `cost` is an upper bound, because the price of cached tokens is unknown. `reported_total` and
+    `reported_cost` are the endpoint's own sum of the tokens and its own dollars, which `cost` then is.
     """
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
     cached_tokens: int | None = Field(default=None, exclude_if=_is_none)
+    least_cost: float | None = Field(default=None, exclude_if=_is_none)
+    reported_total: int | None = Field(default=None, exclude_if=_is_none)
+    reported_cost: float | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def total(self) -> int | None:
