@@ -66,7 +66,8 @@ class WorkerError(ConductorError):
 
     `outage` names in a word or two why its server gave none ("503", "no connection"), so that the same
     request may have an answer later; None if the request, the answer or the worker's program is at fault.
-    `used` is the `Usage` that the last call had all the same, None if that is unknown.
+    `used` is the `Usage` that the last request had all the same, None if that is unknown; `NOTHING_USED` if
+    none was sent.
     """
 
     outage: str | None

@@ -54,9 +54,9 @@ class Token(Value):
 
 
 class Spent(Value):
-    """What a token's requests have used together, as far as it is known.
+    """What a token's `requests` have used together, by estimate what no endpoint reports.
 
-    `unknown_tokens` and `unknown_costs` count the requests that are in no such sum.
+    `unknown_tokens` and `unknown_costs` count the calls of workers that reported none, or have no price.
     """
 
     requests: int = 0
@@ -115,10 +115,10 @@ def is_secret_of(digest: str, secret: str) -> bool:
     return hmac.compare_digest(digest, digest_of(secret))
 
 
-def begin_of(period: Period, *, now: float) -> str:
-    """The first day of the period that `now` (Unix seconds) is in, as 2026-11-01; "" before all days."""
-    day = day_of(now)
-    return {"day": day, "month": f"{day[:7]}-01", "total": ""}[period]
+def begin_of(period: Period, *, now: float) -> float:
+    """When the period began that `now` is in; both in Unix seconds."""
+    day = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return {"day": day.timestamp(), "month": day.replace(day=1).timestamp(), "total": 0.0}[period]
 
 
 def end_of(period: Period, *, now: float) -> float | None:

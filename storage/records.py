@@ -11,7 +11,7 @@ from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Value
 from conductor.values.presets import Settings
-from conductor.values.total import Total
+from conductor.values.total import NOTHING, Sum, Total
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Topology
 from storage.session_entries import (
@@ -118,7 +118,10 @@ class SessionSummary(Value):
     @property
     def used(self) -> Total:
         """Its tokens as a total."""
-        return Total(tokens=self.tokens, tokens_at_least=self.tokens_at_least)
+        if self.tokens is None:
+            return NOTHING
+        bounds = Sum(least=self.tokens, most=None if self.tokens_at_least else self.tokens)
+        return Total(prompt=bounds, calls=1)
 
 
 class Plan(PlanEntry):
@@ -180,8 +183,10 @@ class RunRecord(RunEntry):
     """The one that it belongs to."""
     owner: str
     """The open store that runs it."""
-    tokens: int | None = None
-    """What its ended calls took, None if a call did not report it or the run was interrupted."""
+    token: str | None = None
+    """The id of the bearer token with which it was begun, or None."""
+    person: str | None = None
+    """The name of the person who began it, None if unknown."""
 
 
 class ExperimentRecord(ExperimentEntry):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
-from conductor.values.messages import Completion, Request, Retried, Usage
+from conductor.values.messages import NOTHING_USED, Completion, Request, Retried, Usage
 from conductor.values.output import StandIn
 from conductor.workers.pool.fallback import Answering, chain
 from conductor.workers.pool.pool import Pool
@@ -68,7 +68,7 @@ async def answered(
         return
     if rule.output is None or stopped():
         raise answering.error
-    if answering.characters or answering.used is not None:
+    if answering.characters or answering.used not in (None, NOTHING_USED):
         yield _withdrawn(answering, attempt=attempts)
     yield StandIn(reason=answering.failure, fallback=rule.fallback, text=True)
     yield Completion(rule.output, usage=Usage())

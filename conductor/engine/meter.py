@@ -1,4 +1,4 @@
-"""Counts what a run and everything inside it spends, before a call by estimate and after it by its usage.
+"""Counts what a run and everything inside it spends, before a call by estimate and after it by its charge.
 
 One meter serves a whole tree of runs and planning calls. Knows budgets, cards and usage; knows no run.
 
@@ -16,96 +16,120 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from conductor.values.budget import Budget, Crossing, Limit, Used
-from conductor.values.messages import Usage
+from conductor.values.charge import Charge, Purpose
+from conductor.values.messages import NOTHING_USED, Usage
 from conductor.workers.endpoint.tokens import TokenCount
 from conductor.workers.protocol import WorkerCard
+
+Prompt = Callable[[], Iterable[str]]
+"""Returns the texts that a request has its worker read."""
 
 LEAST_COMPLETION = 16
 """Tokens of an answer that must fit in addition to the prompt, or the call is refused."""
 
 
 class Reservation:
-    """What one admitted call takes of a meter's budget. Made by `Meter.admit`; ended once.
+    """One request to a worker, from its admission by a meter to its end. Made by `Meter.admit`; ended once.
 
-    This one reserves nothing, where nothing is estimated: only the call's usage counts, at its end.
+    This one reserves nothing, where nothing is estimated: only the request's usage counts, at its end.
     """
 
-    __slots__ = ("_meter",)
+    __slots__ = ("_card", "_meter", "_pieces", "_prompt", "_purpose", "ended")
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: Meter, card: WorkerCard, prompt: Prompt, purpose: Purpose) -> None:
         self._meter = meter
+        self._card = card
+        self._prompt = prompt
+        self._purpose = purpose
+        self._pieces: list[str] = []
+        self.ended = False
 
     def receive(self, text: str) -> None:
         """Count another piece of the answer, which may cross a limit."""
+        self._pieces.append(text)
 
-    def settle(self, usage: Usage, *, answer: str = "") -> None:  # noqa: ARG002 - an estimate needs the answer
-        """The call has ended with this usage; what of it is unknown is counted as estimated.
+    def end(self, usage: Usage | None = None, *, answer: str = "", stopped: bool = False) -> Charge | None:
+        """The request has ended, and took this; None if nothing of that is known. `answer` is its whole text,
+        for one that did not come in pieces.
 
-        `answer` is its whole text, for one that did not come in pieces.
+        What it took, and by estimate what is not known; None where it has ended before, where no request was
+        sent (then it took `NOTHING_USED`), and of a worker that computes or makes requests of its own.
         """
-        tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-        self._meter.count(tokens=tokens, cost=usage.cost or 0.0, estimated=False)
+        if self.ended:
+            return None
+        self.ended = True
+        if usage == NOTHING_USED or self._card.kind == "offline" or self._card.nested:
+            self._count(None)
+            return None
+        usage, pieces = self._card.cost_of(usage or Usage()), self._pieces or [answer]
+        charge = Charge(
+            worker=self._card.name,
+            kind=self._card.kind,
+            purpose=self._purpose,
+            usage=usage,
+            wrote=any(pieces),
+            stopped=stopped,
+        )
+        if charge.counts and usage.total is None:
+            charge = charge.model_copy(update={"estimate": self._estimate_of(usage, pieces)})
+        self._count(charge)
+        return charge
 
-    def release(self) -> None:
-        """The call has ended without its usage; prompt and answer count where any of the answer had come."""
+    def _estimate_of(self, usage: Usage, answer: Iterable[str]) -> Usage:
+        """The tokens by the texts, of what is unknown, and what all cost, where there is a price."""
+        prompt, completion = usage.prompt_tokens, usage.completion_tokens
+        tokens = Usage(
+            prompt_tokens=_tokens(self._card, self._prompt()) if prompt is None else prompt,
+            completion_tokens=_tokens(self._card, answer) if completion is None else completion,
+        )
+        return self._card.cost_of(tokens)
+
+    def _count(self, charge: Charge | None) -> None:
+        if charge is not None:
+            self._meter.count(charge)
 
 
 class _Estimate(Reservation):
-    """The reservation of a call whose prompt and answer are counted by estimate while it is under way."""
+    """The reservation of a request whose prompt and answer are counted by estimate while it is under way."""
 
-    __slots__ = ("_answer", "_card", "_spends", "prompt")
+    __slots__ = ("_answer", "_answer_tokens", "prompt_tokens")
 
-    def __init__(self, meter: Meter, card: WorkerCard, prompt: Iterable[str]) -> None:
-        super().__init__(meter)
-        self._card = card
-        self._spends = card.kind != "offline"
-        self._answer = TokenCount(card)
-        prompt_tokens = TokenCount(card)
-        for text in prompt:
-            prompt_tokens.add(text)
-        self.prompt = prompt_tokens.total
+    def __init__(self, meter: Meter, card: WorkerCard, prompt: Prompt, purpose: Purpose) -> None:
+        super().__init__(meter, card, prompt, purpose)
+        self._answer_tokens = TokenCount(card)
+        self.prompt_tokens = _tokens(card, prompt())
 
     @property
     def _completion(self) -> int:
         """Tokens that are reserved for the answer."""
-        return max(self._answer.total, LEAST_COMPLETION) if self._spends else 0
+        return max(self._answer_tokens.total, LEAST_COMPLETION) if self._card.kind != "offline" else 0
 
     @property
     def tokens(self) -> int:
         """All tokens that are reserved."""
-        return self.prompt + self._completion
+        return self.prompt_tokens + self._completion
 
     @property
     def cost(self) -> float:
         """US dollars of the reserved tokens; 0 where the worker has no price."""
-        return self._cost(self.prompt, self._completion) or 0.0
+        used = Usage(prompt_tokens=self.prompt_tokens, completion_tokens=self._completion)
+        return self._card.cost_of(used).cost or 0.0
 
     def receive(self, text: str) -> None:
-        self._answer.add(text)
+        super().receive(text)
+        self._answer_tokens.add(text)
         self._meter.check()
 
-    def settle(self, usage: Usage, *, answer: str = "") -> None:
-        if not self._answer.total:
-            self._answer.add(answer)
-        prompt, completion = usage.prompt_tokens, usage.completion_tokens
-        unknown = self._spends and (prompt is None or completion is None)
-        tokens = (
-            self.prompt if prompt is None else prompt,
-            self._answer.total if completion is None else completion,
-        )
-        cost = usage.cost if usage.cost is not None else self._cost(*tokens)
-        self._meter.end(self, tokens=sum(tokens), cost=cost or 0.0, estimated=unknown)
+    def _count(self, charge: Charge | None) -> None:
+        self._meter.close(self)
+        super()._count(charge)
 
-    def release(self) -> None:
-        if self._answer.total:
-            self.settle(Usage())
-        else:
-            self._meter.end(self, tokens=0, cost=0.0, estimated=False)
 
-    def _cost(self, prompt: int, completion: int) -> float | None:
-        if self._card.price is None:
-            return None
-        return self._card.price.of(Usage(prompt_tokens=prompt, completion_tokens=completion))
+def _tokens(card: WorkerCard, texts: Iterable[str]) -> int:
+    count = TokenCount(card)
+    for text in texts:
+        count.add(text)
+    return count.total
 
 
 class Meter:
@@ -147,26 +171,26 @@ class Meter:
         allowed = self.budget.seconds
         return None if allowed is None else allowed - self.used.seconds
 
-    def admit(self, card: WorkerCard | None = None, prompt: Iterable[str] = ()) -> Reservation | None:
-        """Count a call to the worker of `card` that is about to be made, and reserve what it takes.
+    def admit(self, card: WorkerCard, prompt: Prompt, *, purpose: Purpose) -> Reservation | None:
+        """Count a request to the worker of `card` that is about to be made, and reserve what it takes.
 
-        None, and a crossing, where the budget has no room for it. `prompt` are the texts of its messages;
-        without a card nothing is reserved.
+        None, and a crossing, where the budget has no room for it. `prompt` returns the texts of its messages.
         """
         if self.crossing is not None:
             return None
-        if not self._limited:
+        if not self.estimates:
+            self.crossing = self._refusal(None) if self._limited else None
+            if self.crossing is not None:
+                return None
             self.calls += 1
-            return Reservation(self)
-        estimate = self._estimate(card, prompt)
+            return Reservation(self, card, prompt, purpose)
+        estimate = _Estimate(self, card, prompt, purpose)
         self.crossing = self._refusal(estimate)
         if self.crossing is not None:
             return None
         self.calls += 1
-        return self._opened(estimate)
-
-    def _estimate(self, card: WorkerCard | None, prompt: Iterable[str]) -> _Estimate | None:
-        return _Estimate(self, card, prompt) if self.estimates and card is not None else None
+        self._open.add(estimate)
+        return estimate
 
     def _refusal(self, call: _Estimate | None) -> Crossing | None:
         """The limit that leaves no room for `call`."""
@@ -177,29 +201,23 @@ class Meter:
                 return self._crossing(limit, used, allowed, needed=needed or None, refused=True)
         return None
 
-    def _opened(self, estimate: _Estimate | None) -> Reservation:
-        if estimate is None:
-            return Reservation(self)
-        self._open.add(estimate)
-        return estimate
+    def count_earlier(self, used: Used, *, estimated: bool = False) -> None:
+        """Count requests that were made before this meter; `estimated`: a part of it is no report."""
+        self._start -= used.seconds
+        self.calls += used.calls
+        self._add(used.tokens, used.cost, estimated=estimated)
 
-    def count_earlier(
-        self, card: WorkerCard, prompt: Iterable[str], *, answer: str, usage: Usage, seconds: float
-    ) -> None:
-        """Count a call that was made before this meter."""
-        self.calls += 1
-        self._start -= seconds
-        self._opened(self._estimate(card, prompt)).settle(usage, answer=answer)
+    def close(self, call: _Estimate) -> None:
+        """Reserve no more for it."""
+        self._open.discard(call)
 
-    def end(self, call: _Estimate, *, tokens: int, cost: float, estimated: bool) -> None:
-        """Count what a call took in place of what it reserved; nothing where it has ended before."""
-        if call not in self._open:
-            return
-        self._open.remove(call)
-        self.count(tokens=tokens, cost=cost, estimated=estimated)
+    def count(self, charge: Charge) -> None:
+        """Count what a request took."""
+        charged = charge.charged
+        estimated = charge.counts and charge.usage.total is None
+        self._add(charged.total or 0, charged.cost or 0.0, estimated=estimated)
 
-    def count(self, *, tokens: int, cost: float, estimated: bool) -> None:
-        """Count usage that was not reserved."""
+    def _add(self, tokens: int, cost: float, *, estimated: bool) -> None:
         self._tokens += tokens
         self._cost += cost
         self._estimated = self._estimated or estimated
@@ -230,3 +248,39 @@ class Meter:
             ("calls", used.calls, budget.calls),
         ]
         return [(limit, spent, allowed) for limit, spent, allowed in limits if allowed is not None]
+
+
+class Requests:
+    """The requests that one call makes, one after another, each admitted by the meter.
+
+    `refused`: the budget has no room for the next one.
+    """
+
+    def __init__(self, meter: Meter, card: WorkerCard, prompt: Prompt, *, purpose: Purpose) -> None:
+        self._meter = meter
+        self._card = card
+        self._prompt = prompt
+        self._purpose = purpose
+        self._now = meter.admit(card, prompt, purpose=purpose)
+
+    @property
+    def refused(self) -> bool:
+        return self._now is None
+
+    def receive(self, text: str) -> None:
+        """Count a piece of the answer to the request under way."""
+        if self._now is not None:
+            self._now.receive(text)
+
+    def again(self, used: Usage | None, *, card: WorkerCard | None = None) -> Charge | None:
+        """The request under way has ended, and another follows, to the worker of `card` if that is another;
+        see `Reservation.end`.
+        """
+        charge = self.end(used)
+        self._card = card or self._card
+        self._now = self._meter.admit(self._card, self._prompt, purpose=self._purpose)
+        return charge
+
+    def end(self, used: Usage | None = None, *, answer: str = "", stopped: bool = False) -> Charge | None:
+        """The request under way has ended; see `Reservation.end`."""
+        return None if self._now is None else self._now.end(used, answer=answer, stopped=stopped)

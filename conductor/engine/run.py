@@ -44,6 +44,7 @@ from conductor.runs.events import (
 )
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Crossing
+from conductor.values.charge import Charge, Purpose, total_of
 from conductor.values.messages import (
     NOTHING_USED,
     CallDelta,
@@ -74,11 +75,10 @@ CallEvent = TypeVar("CallEvent", StepStarted, StepPaused)
 class _Call:
     """A call of a step's worker, from its start to its end.
 
-    `answering` is the worker that answers at present: the step's own or its fallback. `room` is the call's
-    reservation of the budget. `spoken`: a piece of the answer came. `withdrawn`: pieces of the answer or of
-    its reasoning no longer count, and what they cost is not known. `used` is the cost of whole answers that
-    were withdrawn. `stand_in` is set where the step's rule for failures gives the answer. `has_started`:
-    its task has had a turn.
+    `answering` is the worker that answers at present: the step's own or its fallback. `room` is the request
+    under way, which is sent at `sent_at` at the earliest; `charge` is that of one that has ended, until an
+    event has it, and `charges` are all so far. `spoken`: a piece of the answer came. `stand_in` is set where
+    the step's rule for failures gives the answer. `has_started`: its task has had a turn.
     """
 
     step: int
@@ -89,29 +89,36 @@ class _Call:
     answering: WorkerCard
     room: Reservation
     spoken: bool = False
-    withdrawn: bool = False
-    used: Usage = NOTHING_USED
+    charges: tuple[Charge, ...] = ()
     stand_in: StandIn | None = None
     task: asyncio.Task[None] | None = None
     has_started: bool = False
+    charge: Charge | None = None
+    sent_at: float = 0.0
 
     def receive(self, text: str) -> None:
         """Count a piece of what comes, for the request that is under way."""
         self.room.receive(text)
 
-    def count(self, used: Usage | None) -> None:
-        """Count what the request under way took, which gave no answer that counts; None: by estimate."""
-        if used is not None:
-            self.used += used
-            self.room.settle(used)
+    def end_request(self, usage: Usage | None = None, *, answer: str = "", stopped: bool = False) -> None:
+        """The request under way has ended; see `Reservation.end`."""
+        charge = self.room.end(usage, answer=answer, stopped=stopped)
+        if charge is not None:
+            self.charge = charge
+            self.charges += (charge,)
+
+    def take_charge(self) -> Charge | None:
+        """The charge of the request that has ended, for the event that has it."""
+        charge, self.charge = self.charge, None
+        return charge
 
     def stop(self) -> None:
         """Cancel its task, where it has one by now."""
         if self.task is not None:
             self.task.cancel()
         if not self.has_started:
-            # A task that is cancelled before its first turn never has one.
-            self.room.release()
+            # A task that is cancelled before its first turn never has one, and sends nothing.
+            self.end_request(NOTHING_USED)
 
 
 class WorkflowRun:
@@ -300,7 +307,7 @@ class WorkflowRun:
                 waiting.extend(self._schedule.done(step))
             elif step in self._gates:
                 self._hold(step, worker.card, address=address, request=request)
-            elif (room := self._room(worker.card, request)) is not None:
+            elif (room := self._room(worker.card, request, "step")) is not None:
                 call = self._start(step, worker, address=address, request=request, room=room)
                 if task is not None and continued is None:
                     call.task, continued = task, call
@@ -314,25 +321,25 @@ class WorkflowRun:
         self._held.add(step)
         self._emit_call(StepPaused, step, card, address=address, request=request)
 
-    def _room(self, card: WorkerCard, request: Request) -> Reservation | None:
-        """What a call takes of the budget; None, and the run is over its budget, where that has no room."""
+    def _room(self, card: WorkerCard, request: Request, purpose: Purpose) -> Reservation | None:
+        """The room of a request in the budget; None, and the run is over its budget, if there is none."""
         # A Conductor's calls are counted where it makes them.
         meter = Meter(NO_BUDGET) if card.nested else self._meter
-        prompt = request.written if meter.estimates else ()
-        room = meter.admit(card, prompt)
+        room = meter.admit(card, lambda: request.written, purpose=purpose)
         if room is None and meter.crossing is not None:
             self._over_budget(meter.crossing)
         return room
 
-    def _reserve(self, call: _Call, card: WorkerCard, request: Request, *, after: str) -> None:
-        """Take the room of another request in place of the one that failed: each is a call, by the card of
+    def _reserve(
+        self, call: _Call, card: WorkerCard, request: Request, purpose: Purpose, *, after: str
+    ) -> None:
+        """Take the room of another request in place of the one that ended: each is a call, by the card of
         the worker that gets it. Raises `WorkerError` where the budget has no room for it.
         """
-        call.room.release()
-        room = self._room(card, request)
+        room = self._room(card, request, purpose)
         if room is None:
             raise WorkerError(f"{after} The budget has no room for another call, of {card.name}.")
-        call.room = room
+        call.room, call.sent_at = room, self._record.now()
 
     def _start(
         self, step: int, worker: Worker, *, address: str, request: Request, room: Reservation
@@ -378,7 +385,7 @@ class WorkflowRun:
                 # This run was not stopped: something inside the worker was cancelled.
                 self._step_failed(call, f"{worker.card.name} broke off its answer; run the step again.")
         except WorkerError as error:
-            call.count(error.used)
+            call.end_request(error.used)
             # A stopped inner workflow ends with an error, which counts as stopped too.
             if self._cancelled or self._crossed_inside(call):
                 self._step_cancelled(call)
@@ -392,8 +399,6 @@ class WorkflowRun:
                 self._step_failed(call, str(failure), outage=failure.outage)
         else:
             return self._step_finished(call, completion)
-        finally:
-            call.room.release()
         return None
 
     def _stream(self, call: _Call) -> AsyncIterable[object]:
@@ -423,32 +428,29 @@ class WorkflowRun:
         """Record a worker's note. Raises `WorkerError` where the worker withdraws a text that was sent on."""
         if self._over:
             return
-        if isinstance(item, Retried) and item.withdrawn:
-            if call.step == self._sent_on and call.spoken:
-                reason = item.message.rstrip(".")
-                raise WorkerError(
-                    f"{reason}; a part was sent on and cannot be withdrawn, run the step again."
-                )
-            call.withdrawn = call.withdrawn or item.used is None
+        if isinstance(item, Retried) and item.withdrawn and call.step == self._sent_on and call.spoken:
+            call.end_request(item.used)
+            reason = item.message.rstrip(".")
+            raise WorkerError(f"{reason}; a part was sent on and cannot be withdrawn, run the step again.")
         match item:
             case StandIn():
                 call.stand_in = item
             case Retried():
-                call.count(item.used)
+                call.end_request(item.used)
                 if item.again:
-                    self._reserve(call, call.answering, call.request, after=item.message)
-                else:
-                    call.room.release()
-                self._record.emit(StepRetried, step=call.step, **item.model_dump(exclude={"used"}))
+                    self._reserve(call, call.answering, call.request, "retry", after=item.message)
+                    call.sent_at += item.seconds
+                own = {name: value for name, value in item if name != "used"}
+                self._record.emit(StepRetried, step=call.step, charge=call.take_charge(), **own)
             case FellBack():
-                call.count(item.used)
+                call.end_request(item.used)
                 # A worker may call one that the pool does not have; its price is not known.
                 unknown = {"name": item.worker, "kind": item.worker_kind, "price": None, "nested": False}
                 other = self.pool.cards.get(item.worker) or call.answering.model_copy(update=unknown)
-                self._reserve(call, other, item.request, after=item.message)
+                self._reserve(call, other, item.request, "fallback", after=item.message)
                 call.answering, call.request = other, item.request
                 own = {name: value for name, value in item if name != "used"}
-                self._record.emit(StepFellBack, step=call.step, **own)
+                self._record.emit(StepFellBack, step=call.step, charge=call.take_charge(), **own)
             case Inner():
                 self._record.emit(StepInner, step=call.step, event=item.event)
 
@@ -481,14 +483,14 @@ class WorkflowRun:
             )
 
     def _step_finished(self, call: _Call, completion: Completion) -> _Call | None:
+        by_rule = call.stand_in is not None and call.stand_in.text
+        call.end_request(None if by_rule else completion.usage, answer="" if by_rule else completion.written)
         if self._over:
-            call.room.settle(completion.usage, answer=completion.written)
             return None
         now, called, answering, hand = self._record.now(), call.worker.card, call.answering, None
-        if call.stand_in is not None and call.stand_in.text:
+        if by_rule:
             # A person wrote the rule's text, which answers no request.
             answering, hand = called, HandEdit(at=now)
-            call.room.release()
         instead_of = None if answering.name == called.name else called.name
         output = Output(
             fingerprint=call.address
@@ -498,8 +500,7 @@ class WorkflowRun:
             reasoning=completion.reasoning,
             worker=answering.name,
             worker_kind=answering.kind,
-            # No usage was reported for an answer that was withdrawn.
-            usage=Usage() if call.withdrawn else call.used + completion.usage,
+            usage=total_of(call.charges).exact if len(call.charges) > 1 or by_rule else completion.usage,
             seconds=now - call.started_at,
             finish_reason=completion.finish_reason,
             request_id=completion.request_id,
@@ -512,18 +513,18 @@ class WorkflowRun:
             run=self.run,
             step=call.step,
         )
-        self._record.emit(StepFinished, at=now, step=call.step, output=output)
+        self._record.emit(StepFinished, at=now, step=call.step, output=output, charge=call.take_charge())
         self._outputs[call.step] = output
         del self._calls[call.step]
-        call.room.settle(completion.usage, answer=completion.written)
         return self._launch(self._schedule.done(call.step), task=call.task)
 
     def _step_failed(self, call: _Call, message: str, *, outage: str | None = None) -> None:
+        call.end_request()
         if self._over:
             return
-        seconds = self._record.now() - call.started_at
+        seconds, charge = self._record.now() - call.started_at, call.take_charge()
         self._record.emit(
-            StepFailed, step=call.step, message=message, outage=outage, usage=Usage(), seconds=seconds
+            StepFailed, step=call.step, message=message, outage=outage, charge=charge, seconds=seconds
         )
         self._lost.add(call.step)
         del self._calls[call.step]
@@ -531,11 +532,14 @@ class WorkflowRun:
         self._finish_if_idle()
 
     def _step_cancelled(self, call: _Call) -> None:
+        now = self._record.now()
+        # In the pause before another request none is under way.
+        call.end_request(NOTHING_USED if now < call.sent_at else None, stopped=True)
         if self._over:
             return
         self._record_crossing(stopped=True)
-        seconds = self._record.now() - call.started_at
-        self._record.emit(StepCancelled, step=call.step, usage=Usage(), seconds=seconds)
+        seconds = now - call.started_at
+        self._record.emit(StepCancelled, step=call.step, charge=call.take_charge(), seconds=seconds)
         del self._calls[call.step]
         self._finish_if_idle()
 

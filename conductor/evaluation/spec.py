@@ -18,6 +18,7 @@ from conductor.runs.state import RunState
 from conductor.values.messages import NOTHING_USED, Usage, Value
 from conductor.values.output import Output
 from conductor.values.presets import Settings
+from conductor.values.total import Total
 from conductor.workflow.model import Topology
 
 CONDUCTOR = "conductor"
@@ -147,7 +148,7 @@ class EvaluationSpec(Value):
 class CellResult(Value):
     """A cell's score and what it took. `work` is what the workflow's calls took, also those whose output was
     there already, and `calls` counts them with the planning; `judging` is what each of the judge's calls
-    took. `spent` and `paid` are of the calls that were made for this cell, the judge's too.
+    took. `spent` and `paid` are of the requests that were made for this cell, also of the judge and failed ones.
     """
 
     score: Score
@@ -167,35 +168,29 @@ def cell_result(
     score: Score,
     *,
     planning: Usage,
-    paid_planning: int,
-    failed_planning: int = 0,
+    plans: int,
     runs: Sequence[RunState],
     judging: Sequence[Usage] = (),
+    used: Total,
 ) -> CellResult:
     """The result of a session with these runs, oldest first; of a round that was run again the last one
     counts.
 
-    `planning` is what its plans took together, `paid_planning` how many calls of a model were made for them:
-    `failed_planning` of these gave none and were made again. `judging` is what each call of a judge took.
+    `planning` is what its `plans` took together that a model wrote, `judging` what each request to a judge
+    took. `used` is what all requests of the session took.
     """
     rounds = {run.round: run for run in runs}
     outputs = _outputs(rounds.values())
     called = [output for output in outputs if output.worker_kind != "offline" and output.hand is None]
-    calls = [
-        step
-        for run in runs
-        for step in run.steps
-        if step.started_at is not None and step.done and step.worker_kind != "offline"
-    ]
     last = runs[-1].workflow if runs else None
     return CellResult(
         score=score,
         planning=planning,
         work=sum((output.usage for output in called), NOTHING_USED),
         judging=tuple(judging),
-        spent=sum((*judging, *(step.usage for step in calls)), planning),
-        calls=len(called) + paid_planning - failed_planning,
-        paid=len(calls) + paid_planning + len(judging),
+        spent=used.exact,
+        calls=len(called) + plans,
+        paid=used.calls,
         steps=None if last is None else len(last),
         seconds=sum(run.seconds or 0.0 for run in rounds.values()) if rounds else None,
         workers=tuple(sorted(Counter(output.worker for output in outputs).items())),

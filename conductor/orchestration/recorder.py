@@ -6,7 +6,7 @@ Knows plans, runs and their events; knows neither a store nor how rounds follow 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,6 +16,7 @@ from conductor.engine.run import WorkflowRun
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import PlanningEnd
 from conductor.runs.events import Event, StepFinished, StepKept, StepReused
+from conductor.values.charge import Charge
 from conductor.values.output import Output
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -40,8 +41,16 @@ class Recorder(Protocol):
         """A Conductor is about to be called."""
         ...
 
-    async def write_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
-        """The attempt that began last has ended. `workflow` is what is to be run of it, None for nothing."""
+    async def write_plan(
+        self,
+        request: PlanRequest,
+        end: PlanningEnd,
+        workflow: Workflow | None,
+        charges: Sequence[Charge],
+    ) -> None:
+        """The attempt that began last has ended. `workflow` is what is to be run of it, None for nothing;
+        `charges` are those of its requests.
+        """
         ...
 
     async def history(self) -> RunHistory:
@@ -70,7 +79,13 @@ class MemoryRecorder:
     async def begin_plan(self, request: PlanRequest, *, planner: WorkerCard) -> None:
         """See `Recorder.begin_plan`; nothing is remembered of plans."""
 
-    async def write_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+    async def write_plan(
+        self,
+        request: PlanRequest,
+        end: PlanningEnd,
+        workflow: Workflow | None,
+        charges: Sequence[Charge],
+    ) -> None:
         """See `Recorder.write_plan`; nothing is remembered of plans."""
 
     async def history(self) -> RunHistory:

@@ -19,7 +19,7 @@ from conductor.planner.conductor import Conductor
 from conductor.runs.events import TextPiece
 from conductor.runs.request import RequestState, RunRequest
 from conductor.runs.state import RunState
-from conductor.values.messages import NOTHING_USED, Completion, Request, Usage
+from conductor.values.messages import Completion, Request
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Inner, StreamItem, WorkerCard
@@ -96,13 +96,8 @@ class ConductorWorker:
         output = None if last.answer_step is None else last.steps[last.answer_step].output
         is_answer = output is not None and not output.empty and not output.refused
         yield Completion(
-            text=last.answer or "", usage=_usage(state), finish_reason="stop" if is_answer else "refused"
+            text=last.answer or "", usage=state.used.exact, finish_reason="stop" if is_answer else "refused"
         )
-
-
-def _usage(state: RequestState) -> Usage:
-    """What all calls used: a step's call counts once with the calls inside it."""
-    return sum((one.planning_usage + one.usage for one in state.attempts), NOTHING_USED)
 
 
 def _reason(state: RequestState) -> str:

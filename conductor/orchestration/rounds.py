@@ -10,10 +10,11 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from functools import partial
 from uuid import uuid4
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.meter import Meter
+from conductor.engine.meter import Meter, Requests
 from conductor.engine.run import WorkflowRun
 from conductor.errors import ConductorError, PoolError
 from conductor.orchestration.recorder import MemoryRecorder, Recorder, RunHistory
@@ -33,6 +34,7 @@ from conductor.runs.request import RunRequest
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, advance
 from conductor.values.budget import Crossing
+from conductor.values.charge import Charge
 from conductor.values.messages import SeenResponse
 from conductor.values.output import Output
 from conductor.values.presets import Settings
@@ -171,18 +173,25 @@ async def recorded_plan(
     """
     event: Event | None = None
     passed_on = False
+    prompt = partial(_prompt, round_request, conductor)
+    requests: Requests | None = None
+    charges: list[Charge] = []
     try:
         await recorder.begin_plan(round_request, planner=conductor.card)
-        async with aclosing(metered_plan(round_request, conductor=conductor, meter=meter)) as events:
+        requests = Requests(meter, conductor.card, prompt, purpose="plan")
+        planning = metered_plan(round_request, conductor=conductor, meter=meter, requests=requests)
+        async with aclosing(planning) as events:
             async for event in events:
+                if isinstance(event, PlanningRetried | PlanningEnd) and event.charge is not None:
+                    charges.append(event.charge)
                 if isinstance(event, PlanningEnd):
-                    await _write_end(round_request, request, event, recorder)
+                    await _write_end(round_request, request, event, recorder, charges)
                     passed_on = True
                 yield event
     except asyncio.CancelledError:
         if not isinstance(event, PlanningEnd):
-            event = _failure(f"{STOPPED}.", behind=event, stopped=True)
-            await recorder.write_plan(round_request, event, None)
+            event = _failure(f"{STOPPED}.", behind=event, requests=requests, stopped=True)
+            await recorder.write_plan(round_request, event, None, _with(charges, event))
         if not passed_on:
             yield event
         raise
@@ -190,12 +199,21 @@ async def recorded_plan(
         raise
     except (Exception, GeneratorExit):
         if event is not None and not isinstance(event, PlanningEnd):
-            await recorder.write_plan(round_request, _failure(_BROKE, behind=event), None)
+            event = _failure(_BROKE, behind=event, requests=requests)
+            await recorder.write_plan(round_request, event, None, _with(charges, event))
         raise
 
 
+def _with(charges: Sequence[Charge], end: PlanningFailed) -> Sequence[Charge]:
+    return charges if end.charge is None else [*charges, end.charge]
+
+
 async def _write_end(
-    round_request: PlanRequest, request: RunRequest, end: PlanningEnd, recorder: Recorder
+    round_request: PlanRequest,
+    request: RunRequest,
+    end: PlanningEnd,
+    recorder: Recorder,
+    charges: Sequence[Charge],
 ) -> None:
     """Write the end of an attempt with the workflow that is to be run; also where that cannot be made."""
     workflow = None
@@ -203,27 +221,28 @@ async def _write_end(
         if isinstance(end, WorkflowPlanned) and end.report.workflow is not None:
             workflow = request.runnable(end.report.workflow)
     finally:
-        await recorder.write_plan(round_request, end, workflow)
+        await recorder.write_plan(round_request, end, workflow, charges)
 
 
-def _failure(message: str, *, behind: Event | None, stopped: bool = False) -> PlanningFailed:
-    """The end of an attempt whose last event is `behind`."""
+def _failure(
+    message: str, *, behind: Event | None, requests: Requests | None, stopped: bool = False
+) -> PlanningFailed:
+    """The end of an attempt whose last event is `behind`, and of the one of its `requests` under way."""
     run, seq = (new_id(), 0) if behind is None else (behind.run, behind.seq + 1)
-    return PlanningFailed(run=run, seq=seq, at=time.time(), message=message, stopped=stopped)
+    charge = None if requests is None else requests.end(stopped=True)
+    return PlanningFailed(run=run, seq=seq, at=time.time(), message=message, stopped=stopped, charge=charge)
 
 
 async def metered_plan(
-    request: PlanRequest, *, conductor: Conductor, meter: Meter
+    request: PlanRequest, *, conductor: Conductor, meter: Meter, requests: Requests
 ) -> AsyncGenerator[Event, None]:
-    """`plan`, counted by the meter.
+    """`plan`, whose `requests` the meter counts.
 
     Where the budget has no room for the call, or a limit is crossed while the Conductor answers, which stops
     it, `BudgetExceeded` has the limit, and `PlanningFailed` comes last.
     """
     run = new_id()
-    prompt = tuple(_prompt(request, conductor)) if meter.estimates else ()
-    first = meter.admit(conductor.card, prompt)
-    if first is None:
+    if requests.refused:
         over = _crossing_event(meter, run=run, seq=0)
         yield over
         message = (
@@ -232,38 +251,28 @@ async def metered_plan(
         )
         yield PlanningFailed(run=run, seq=1, at=time.time(), message=message)
         return
-    seq, room = -1, first
-
-    def receive(text: str) -> None:
-        room.receive(text)
-
+    seq = -1
     with _crossing(meter) as crossed:
-        planning = plan(request, conductor=conductor, run=run, count=receive, stop=crossed)
-        try:
-            async with aclosing(planning) as events:
-                async for event in events:
-                    seq = event.seq
-                    yield event
-                    if isinstance(event, PlanningRetried):
-                        room.release()
-                        another = meter.admit(conductor.card, prompt)
-                        if another is None:
-                            break
-                        room = another
-                    if isinstance(event, PlanningEnd):
-                        if not isinstance(event, PlanningFailed):
-                            room.settle(event.usage, answer=event.report.text)
-                        return
-        finally:
-            room.release()
+        planning = plan(request, conductor=conductor, run=run, requests=requests, stop=crossed)
+        async with aclosing(planning) as events:
+            async for event in events:
+                seq = event.seq
+                yield event
+                if isinstance(event, PlanningEnd):
+                    return
+                if requests.refused:
+                    break
+    charge = requests.end(stopped=True)
     if meter.crossing is None:
         message = f"{STOPPED}: {conductor.card.name}'s call was cancelled. Plan again."
-        yield PlanningFailed(run=run, seq=seq + 1, at=time.time(), message=message, stopped=True)
+        yield PlanningFailed(
+            run=run, seq=seq + 1, at=time.time(), message=message, stopped=True, charge=charge
+        )
         return
     over = _crossing_event(meter, run=run, seq=seq + 1)
     yield over
     message = f"{STOPPED} at the budget: {over.words}. Raise the limit, then plan again."
-    yield PlanningFailed(run=run, seq=seq + 2, at=time.time(), message=message)
+    yield PlanningFailed(run=run, seq=seq + 2, at=time.time(), message=message, charge=charge)
 
 
 def _crossing_event(meter: Meter, *, run: str, seq: int) -> BudgetExceeded:

@@ -14,7 +14,7 @@ from conductor.errors import WorkerError
 from conductor.planner.conductor import OutgoingPrompt, PlanRequest
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS, Constraint, PlanBounds
-from conductor.values.messages import CallDelta, Completion, Delta, Retried, Thought
+from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Delta, Retried, Thought
 from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.endpoint.tokens import check_context
 from conductor.workers.pool.schema import ConductorTable, EmbeddedConductorTable
@@ -89,7 +89,7 @@ class ModelConductor:
         attempt = 0
         if doubt:
             attempt += 1
-            yield Retried(attempt=attempt, message=doubt, seconds=0)
+            yield Retried(attempt=attempt, message=doubt, seconds=0, used=NOTHING_USED)
         for at, constraint in enumerate(rungs):
             has_text = False
             try:
@@ -113,8 +113,9 @@ class ModelConductor:
                     raise
                 self._refused.add(constraint)
                 attempt += 1
+                used = failure.used
                 stepped = f"{failure.reason}; asked again {_INSTEAD[rungs[at + 1]]}."
-            yield Retried(attempt=attempt, message=stepped, seconds=0)
+            yield Retried(attempt=attempt, message=stepped, seconds=0, used=used)
 
     async def _call(
         self, request: PlanRequest, constraint: Constraint
@@ -170,7 +171,8 @@ class ModelConductor:
                 raise WorkerError(
                     f'{self.card.name} has constrain = "regex", which can hold plans of at most '
                     f"{MAX_REGEX_STEPS} steps, and {request.max_steps} are allowed; lower that limit, or "
-                    'write constrain = "auto" in the pool file.'
+                    'write constrain = "auto" in the pool file.',
+                    used=NOTHING_USED,
                 )
             rungs: list[Constraint] = [self._constrain]
         elif prefill:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
-from typing import Any
+from collections.abc import AsyncGenerator
+from typing import Any, Protocol
 
-from conductor.errors import ConductorError, QueryError, outage_of
+from conductor.errors import ConductorError, QueryError, WorkerError, outage_of
 from conductor.planner.conductor import Conductor, OutgoingPrompt, Planned, PlanRequest
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.prompt import plan_messages
@@ -29,8 +29,9 @@ from conductor.runs.events import (
     WorkflowPlanned,
 )
 from conductor.text.json_text import portable
+from conductor.values.charge import Charge, total_of
 from conductor.values.conversation import MAX_QUERY
-from conductor.values.messages import Completion, Retried, Usage
+from conductor.values.messages import NOTHING_USED, Completion, Retried, Usage
 from conductor.workers.stream import GRACE_SECONDS, read_stream
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Candidate, HandedOver, PlanPrompt, PlanReport, PromptMessage
@@ -77,21 +78,50 @@ PlanningEnd = WorkflowPlanned | AnswerKept | PlanRejected | PlanningFailed
 """The events with which planning ends."""
 
 
+class RequestCount(Protocol):
+    """Counts the requests of a call; its methods return the charge of the one that has ended, or None."""
+
+    def receive(self, text: str) -> None:
+        """Another piece of the answer came."""
+        ...
+
+    def again(self, used: Usage | None) -> Charge | None:
+        """The request has ended, and took this as far as known; another one follows."""
+        ...
+
+    def end(self, used: Usage | None = None, *, answer: str = "") -> Charge | None:
+        """The last request has ended, and took this as far as known."""
+        ...
+
+
+class _Uncounted:
+    """For a call that nobody counts."""
+
+    def receive(self, text: str) -> None:
+        """See `RequestCount.receive`."""
+
+    def again(self, used: Usage | None) -> None:
+        """See `RequestCount.again`."""
+
+    def end(self, used: Usage | None = None, *, answer: str = "") -> None:
+        """See `RequestCount.end`."""
+
+
 async def plan(
     request: PlanRequest,
     *,
     conductor: Conductor,
     run: str,
-    count: Callable[[str], None] | None = None,
+    requests: RequestCount | None = None,
     stop: asyncio.Future[None] | None = None,
 ) -> AsyncGenerator[Event, None]:
     """Call `conductor` once; the last event is a `PlanningEnd`, unless `stop` is done before it comes.
 
-    Events carry text in batches; `count` is called with every piece of it at once. A Conductor that ignores
-    its cancellation is not waited for.
+    Events carry text in batches; `requests` counts every piece of it at once. A Conductor that ignores its
+    cancellation is not waited for.
     """
     record = Record(run)
-    asking = asyncio.create_task(_ask(request, conductor, record, count or (lambda _: None)))
+    asking = asyncio.create_task(_ask(request, conductor, record, requests or _Uncounted()))
     asking.add_done_callback(lambda _: record.close())
 
     def give_up(_: asyncio.Future[None]) -> None:
@@ -117,9 +147,7 @@ async def plan(
             await asyncio.wait({asking}, timeout=GRACE_SECONDS)
 
 
-async def _ask(
-    request: PlanRequest, conductor: Conductor, record: Record, count: Callable[[str], None]
-) -> None:
+async def _ask(request: PlanRequest, conductor: Conductor, record: Record, requests: RequestCount) -> None:
     """Add the events of one attempt to the record."""
     card = conductor.card
     started = time.perf_counter()
@@ -134,11 +162,18 @@ async def _ask(
     completion: Completion | None = None
     notes: list[OutgoingPrompt | Planned | HandedOver | Retried] = []
     failure, outage = f"{card.name} stopped without ending its plan; ask again.", None
+    charges: list[Charge] = []
+    used: Usage | None = None
+
+    def ended(charge: Charge | None) -> Charge | None:
+        charges.extend([] if charge is None else [charge])
+        return charge
 
     def note(item: OutgoingPrompt | Planned | HandedOver | Retried) -> None:
         notes.append(item)
         if isinstance(item, Retried):
-            record.emit(PlanningRetried, **item.model_dump(exclude={"used", "again"}))
+            own = item.model_dump(exclude={"used", "again"})
+            record.emit(PlanningRetried, charge=ended(requests.again(item.used)), **own)
 
     try:
         completion = await read_stream(
@@ -146,10 +181,12 @@ async def _ask(
             on_text=lambda piece: record.emit(PlanningDelta, text=piece.text),
             on_thought=lambda it: record.emit(PlanningThought, text=it.text, recalls=it.recalls),
             note=note,
-            count=count,
+            count=requests.receive,
         )
     except ConductorError as error:
         failure, outage = str(error), outage_of(error)
+        # Another error is that of a plan for which no request was sent.
+        used = error.used if isinstance(error, WorkerError) else NOTHING_USED
     except asyncio.CancelledError:
         # A Conductor may also raise it unasked.
         task = asyncio.current_task()
@@ -161,18 +198,16 @@ async def _ask(
         failure = f"{card.name} broke with {type(error).__name__}, a fault of its program; ask again."
         outage = outage_of(error)
     if completion is None:
-        record.emit(PlanningFailed, message=failure, outage=outage)
+        record.emit(PlanningFailed, message=failure, outage=outage, charge=requests.end(used))
         return
     prompt = next((item for item in reversed(notes) if isinstance(item, OutgoingPrompt)), None)
     computed = next((item.workflow for item in notes if isinstance(item, Planned)), None)
     other = next((item for item in notes if isinstance(item, HandedOver)), None)
     report = _report(request, conductor, completion, prompt=prompt, computed=computed, other=other)
-    retries = [item for item in notes if isinstance(item, Retried)]
-    # The endpoint does not report what an answer used that broke off.
-    unknown = any(retry.withdrawn and retry.used is None for retry in retries)
-    used = [retry.used for retry in retries if retry.used is not None]
-    usage = Usage() if unknown else sum(used, completion.usage)
-    spent: dict[str, Any] = {"report": report, "usage": usage, "seconds": time.perf_counter() - started}
+    charge = ended(requests.end(completion.usage, answer=completion.text))
+    usage = total_of(charges).exact if len(charges) > 1 else completion.usage
+    seconds = time.perf_counter() - started
+    spent: dict[str, Any] = {"report": report, "usage": usage, "charge": charge, "seconds": seconds}
     if not report.ok:
         record.emit(PlanRejected, **spent)
     elif report.return_previous:

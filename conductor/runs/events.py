@@ -7,12 +7,14 @@ Steps are 0-based. Knows values only: no engine, no store.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
+from conductor.values.charge import Charge
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import Request, Sampling, SeenResponse, Usage, Value
@@ -29,6 +31,12 @@ class _Event(Value):
     at: float
     """When it happened, in Unix seconds."""
 
+
+OfRequest = Annotated[Charge | None, Field(exclude_if=lambda charge: charge is None)]
+"""What the request took that has ended; None if none was sent, or the worker makes requests of its own."""
+
+FormerUsage = Annotated[Usage | None, Field(exclude_if=lambda usage: usage is None)]
+"""Only in an event of an earlier version, which has no charge: the tokens of all its requests."""
 
 Outage = Annotated[str | None, Field(exclude_if=lambda outage: outage is None)]
 """See `conductor.errors.WorkerError`."""
@@ -80,6 +88,7 @@ class PlanningRetried(_Event):
     """The pause before the next try."""
     withdrawn: int = 0
     """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
+    charge: OfRequest = None
 
 
 class WorkflowPlanned(_Event):
@@ -88,8 +97,9 @@ class WorkflowPlanned(_Event):
     type: Literal["workflow_planned"] = "workflow_planned"
     report: PlanReport
     """The plan, and how its text was read."""
+    charge: OfRequest = None
     usage: Usage
-    """The tokens of the call."""
+    """The tokens of all requests for it."""
     seconds: float
     """The time of the call."""
 
@@ -102,8 +112,9 @@ class AnswerKept(_Event):
     """How its text was read."""
     reason: str
     """In the words of the Conductor."""
+    charge: OfRequest = None
     usage: Usage
-    """The tokens of the call."""
+    """The tokens of all requests for it."""
     seconds: float
     """The time of the call."""
 
@@ -114,8 +125,9 @@ class PlanRejected(_Event):
     type: Literal["plan_rejected"] = "plan_rejected"
     report: PlanReport
     """The reasons, and what was read."""
+    charge: OfRequest = None
     usage: Usage
-    """The tokens of the call."""
+    """The tokens of all requests for it."""
     seconds: float
     """The time of the call."""
 
@@ -130,6 +142,7 @@ class PlanningFailed(_Event):
     """Which outage of its server is to blame; None if it is none."""
     stopped: bool = False
     """On request, so that nothing failed."""
+    charge: OfRequest = None
 
 
 class RunStarted(_Event):
@@ -261,6 +274,7 @@ class StepRetried(_Event):
     """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
     again: bool = Field(default=True, exclude_if=lambda again: again)
     """Whether a further call of that worker follows, and not another worker or a text in its place."""
+    charge: OfRequest = None
 
 
 class StepFellBack(_Event):
@@ -281,6 +295,7 @@ class StepFellBack(_Event):
     """Only in an event of an earlier version: the parameters that it was sent, if they are others than the
     step's own worker was sent.
     """
+    charge: OfRequest = None
 
 
 class StepInner(_Event):
@@ -301,6 +316,7 @@ class StepFinished(_Event):
     """Its position in the workflow, from 0."""
     output: Output
     """What it answered."""
+    charge: OfRequest = None
 
 
 class StepFailed(_Event):
@@ -313,8 +329,8 @@ class StepFailed(_Event):
     """Why it could not."""
     outage: Outage = None
     """Which outage of its server is to blame; None if it is none."""
-    usage: Usage
-    """The tokens that the calls took."""
+    charge: OfRequest = None
+    usage: FormerUsage = None
     seconds: float
     """From its start to its end."""
 
@@ -351,8 +367,8 @@ class StepCancelled(_Event):
     type: Literal["step_cancelled"] = "step_cancelled"
     step: int
     """Its position in the workflow, from 0."""
-    usage: Usage
-    """The tokens that the calls took."""
+    charge: OfRequest = None
+    usage: FormerUsage = None
     seconds: float
     """From its start to its end."""
 
@@ -386,6 +402,8 @@ class RunFinished(_Event):
     """Why the answer is not the final step's response."""
     answered: bool = True
     """False where the step that the run was for declined to answer, or gave nothing."""
+    charges: Mapping[int, Charge] = Field(default={}, exclude_if=lambda charges: not charges)
+    """By step, what the requests took that were under way when the process of an interrupted run died."""
 
 
 Event = Annotated[
@@ -416,6 +434,9 @@ Event = Annotated[
     | RunFinished,
     Field(discriminator="type"),
 ]
+
+PlanningEvent = PlanningRetried | WorkflowPlanned | AnswerKept | PlanRejected | PlanningFailed
+"""Events that end a request to a Conductor."""
 
 TextPiece = PlanningDelta | PlanningThought | StepDelta | StepThought | StepCallDelta
 """Events that carry a piece of a text; the end of its call carries the whole text."""

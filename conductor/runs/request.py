@@ -6,19 +6,31 @@ workers and recorder are separate arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from conductor.runs.events import BudgetExceeded, Event
-from conductor.runs.state import RunState, advance_rounds, lower_bound
+from conductor.runs.state import RunState, advance_rounds
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.message_parts.tools import ToolOffer
-from conductor.values.messages import NOTHING_USED, Usage
+from conductor.values.messages import NOTHING_USED, Usage, Value
 from conductor.values.output import Output
 from conductor.values.presets import Settings
+from conductor.values.total import NOTHING, Total
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Workflow
 from conductor.workflow.selection import with_own_settings
+
+
+class Asker(Value):
+    """Who makes a request: the id of a token, or a person by name; None if unknown."""
+
+    token: str | None = None
+    person: str | None = None
+
+
+NOBODY = Asker()
+"""Nobody that is known."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,7 @@ class RunRequest:
     request. `tools` are those that a planned workflow's final step may call, by which `finish` has it call
     them. `sent_on`: the answer is sent on while it is written, so no part of it can be withdrawn. `may_call`
     are the pool's workers that it may call at all, None for all: a workflow with another one does not run.
+    `by` is who makes it, for the ledger.
     """
 
     query: str
@@ -42,6 +55,7 @@ class RunRequest:
     tools: ToolOffer | None = None
     sent_on: bool = False
     may_call: frozenset[str] | None = None
+    by: Asker = NOBODY
 
     def runnable(self, planned: Workflow) -> Workflow:
         """The workflow that is stored and run where the Conductor wrote `planned`."""
@@ -53,14 +67,15 @@ class RunRequest:
 @dataclass(frozen=True)
 class RequestState:
     """A request so far. `attempts` has a state for each attempt at a plan, together with the run of what was
-    planned, oldest first.
+    planned, oldest first; `before` is what the request took that this one goes on with.
     """
 
     attempts: tuple[RunState, ...] = ()
+    before: Total = NOTHING
 
     def advance(self, event: Event) -> RequestState:
         """The state after one more event. Raises `ValueError` as `conductor.runs.state.advance`."""
-        return RequestState(advance_rounds(self.attempts, event))
+        return RequestState(advance_rounds(self.attempts, event), self.before)
 
     @property
     def runs(self) -> tuple[RunState, ...]:
@@ -105,39 +120,28 @@ class RequestState:
     @property
     def calls(self) -> int:
         """Requests that workers and Conductors got; see `RunState.calls`."""
-        return sum(state.calls for state in self.attempts)
+        return self.before.calls + sum(state.calls for state in self.attempts)
 
     @property
     def called_a_model(self) -> bool:
-        """Whether a call of one has ended, also inside steps. Built-in experts and rules call none."""
-        return any(True for state in self.attempts for _ in _ended(state))
+        """Whether a request to one has ended, also inside steps. Built-in experts and rules make none."""
+        return any(state.charges for state in self.attempts)
+
+    @property
+    def used(self) -> Total:
+        """What the requests took so far that were made for it."""
+        return sum((state.used for state in self.attempts), self.before)
+
+    @property
+    def charged(self) -> Usage:
+        """What a limit is charged for the requests of this state, by estimate what is not known."""
+        charges = (charge for state in self.attempts for charge in state.charges)
+        return sum((charge.charged for charge in charges), NOTHING_USED)
 
     @property
     def usage(self) -> Usage:
-        """What these calls used together; unknown as soon as one of them is, or while a model plans."""
-        if any(_is_planning(state) for state in self.attempts):
-            return Usage()
-        return sum((usage for state in self.attempts for usage in _ended(state)), NOTHING_USED)
-
-    @property
-    def known_usage(self) -> Usage:
-        """What these calls used at least."""
-        return sum((lower_bound(usage) for state in self.attempts for usage in _ended(state)), NOTHING_USED)
-
-
-def _ended(state: RunState) -> Iterator[Usage]:
-    """What each call of a model used that ended; the calls inside a step instead of the step's own."""
-    if state.planner_kind not in (None, "offline"):
-        if state.report is not None:
-            yield state.planning_usage
-        elif state.planning_failure is not None:
-            yield Usage()
-    for step in state.steps:
-        if step.inner:
-            for inner in step.inner:
-                yield from _ended(inner)
-        elif step.started_at is not None and step.done and step.worker_kind != "offline":
-            yield step.usage
+        """What `used` is exactly; None for what is not known so, and for all while a model plans."""
+        return Usage() if any(_is_planning(state) for state in self.attempts) else self.used.exact
 
 
 def _is_planning(state: RunState) -> bool:

@@ -53,9 +53,11 @@ from conductor.runs.step_state import (
     retry,
 )
 from conductor.values.budget import NO_BUDGET, Budget, Used
+from conductor.values.charge import Charge, total_of
 from conductor.values.conversation import NO_CONVERSATION, Conversation
-from conductor.values.messages import NOTHING_USED, SeenResponse, Usage
+from conductor.values.messages import SeenResponse, Usage
 from conductor.values.output import Output, WorkerKind
+from conductor.values.total import NOTHING, Total
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
 
@@ -96,8 +98,8 @@ class RunState:
     """How many requests the Conductor got."""
     planning_retries: tuple[Retry, ...] = ()
     """Its calls that gave no plan and were made again."""
-    planning_usage: Usage = NOTHING_USED
-    """The tokens of planning."""
+    planning_charges: tuple[Charge, ...] = ()
+    """What the requests to the Conductor took that have ended."""
     planner_kind: WorkerKind | None = None
     """None if no Conductor was called."""
     kept_reason: str | None = None
@@ -235,15 +237,24 @@ class RunState:
         }
 
     @property
-    def usage(self) -> Usage:
-        """Tokens of the calls that ended; reused steps cost nothing; unknown makes the sum unknown."""
-        called = [step.usage for step in self.steps if step.started_at is not None and step.done]
-        return sum(called, NOTHING_USED)
+    def charges(self) -> tuple[Charge, ...]:
+        """What the requests took that have ended, of planning, of the steps, and inside of them."""
+        steps = (
+            charge
+            for step in self.steps
+            for charge in (*step.charges, *(own for inner in step.inner for own in inner.charges))
+        )
+        return (*self.planning_charges, *steps)
 
     @property
-    def known_usage(self) -> Usage:
-        """What is known to be used, also inside of steps that still run: a lower bound of `usage`."""
-        return sum((_lower_bound_of(step) for step in self.steps), lower_bound(self.planning_usage))
+    def used(self) -> Total:
+        """What planning and the steps took so far; reused steps take nothing."""
+        return total_of(self.charges)
+
+    @property
+    def usage(self) -> Usage:
+        """What the steps took, exactly; None for what is not known so."""
+        return sum((step.used for step in self.steps), NOTHING).exact
 
     @property
     def calls(self) -> int:
@@ -277,23 +288,6 @@ def _same_calls(old: Workflow, new: Workflow, outputs: Mapping[int, Output]) -> 
         and (before.on_failure == after.on_failure or (at in outputs and outputs[at].stand_in is None))
         for at, (before, after) in enumerate(zip(old.steps, new.steps, strict=True))
     )
-
-
-def lower_bound(usage: Usage) -> Usage:
-    """The usage with 0 for what is unknown: a lower bound."""
-    return Usage(
-        prompt_tokens=usage.prompt_tokens or 0,
-        completion_tokens=usage.completion_tokens or 0,
-        cost=usage.cost or 0.0,
-    )
-
-
-def _lower_bound_of(step: StepState) -> Usage:
-    if step.reused or step.kept_because:
-        return NOTHING_USED
-    if step.inner:
-        return sum((inner.known_usage for inner in step.inner), NOTHING_USED)
-    return lower_bound(step.usage)
 
 
 class _Place(TypedDict):
@@ -381,7 +375,10 @@ def advance(state: RunState, event: Event) -> RunState:
         case PlanningRetried():
             before = fast_replace(state, planning_text="", planning_thought="") if event.withdrawn else state
             retries, calls = (*state.planning_retries, retry(event)), state.planning_calls + 1
-            return fast_replace(before, **place, planning_calls=calls, planning_retries=retries)
+            charges = _with_planning(state, event.charge)
+            return fast_replace(
+                before, **place, planning_calls=calls, planning_retries=retries, planning_charges=charges
+            )
         case WorkflowPlanned() | PlanRejected() | AnswerKept():
             return fast_replace(
                 state,
@@ -389,11 +386,17 @@ def advance(state: RunState, event: Event) -> RunState:
                 report=event.report,
                 planning_text=event.report.text,
                 planning_thought=event.report.thinking or state.planning_thought,
-                planning_usage=event.usage,
+                planning_charges=_with_planning(state, event.charge or _former_charge(state, event)),
                 kept_reason=event.reason if isinstance(event, AnswerKept) else None,
             )
         case PlanningFailed():
-            return fast_replace(state, **place, planning_failure=event.message, planning_outage=event.outage)
+            return fast_replace(
+                state,
+                **place,
+                planning_failure=event.message,
+                planning_outage=event.outage,
+                planning_charges=_with_planning(state, event.charge),
+            )
         case RunStarted():
             return fast_replace(
                 state,
@@ -409,6 +412,17 @@ def advance(state: RunState, event: Event) -> RunState:
             return _finished(state, event)
         case _:
             assert_never(event)
+
+
+def _with_planning(state: RunState, charge: Charge | None) -> tuple[Charge, ...]:
+    return state.planning_charges if charge is None else (*state.planning_charges, charge)
+
+
+def _former_charge(state: RunState, event: WorkflowPlanned | PlanRejected | AnswerKept) -> Charge | None:
+    """The charge of all requests for a plan, if an earlier version wrote its event."""
+    if state.planning_charges or state.planner_kind in (None, "offline"):
+        return None
+    return Charge(worker="", kind=state.planner_kind or "model", purpose="earlier", usage=event.usage)
 
 
 E = TypeVar("E", StepEvent, StepInner)
@@ -453,8 +467,12 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
     if event.outcome != "paused":
         after["paused"] = "waiting"
     steps = tuple(
-        fast_replace(step, status=after[step.status]) if step.status in after else step
-        for step in state.steps
+        fast_replace(
+            step,
+            status=after.get(step.status, step.status),
+            charges=(*step.charges, *([event.charges[at]] if at in event.charges else [])),
+        )
+        for at, step in enumerate(state.steps)
     )
     return fast_replace(
         state,

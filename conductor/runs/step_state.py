@@ -26,8 +26,10 @@ from conductor.runs.events import (
     StepThought,
 )
 from conductor.text.formatting import quantity
+from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
+from conductor.values.total import Total
 
 if TYPE_CHECKING:
     from conductor.runs.state import RunState
@@ -107,8 +109,8 @@ class StepState:
     """None for a step without a call."""
     finished_at: float | None = None
     """None while it waits or runs."""
-    usage: Usage = Usage()
-    """The tokens of its calls."""
+    charges: tuple[Charge, ...] = ()
+    """What the requests to its workers took in this run that have ended."""
 
     @property
     def seconds(self) -> float | None:
@@ -116,6 +118,18 @@ class StepState:
         if self.started_at is None or self.finished_at is None:
             return None
         return self.finished_at - self.started_at
+
+    @property
+    def used(self) -> Total:
+        """What its requests took in this run, with those inside; nothing of a reused output, whose `usage` is
+        what it took then.
+        """
+        return sum((inner.used for inner in self.inner), total_of(self.charges))
+
+    @property
+    def usage(self) -> Usage:
+        """What `used` is exactly; None for what is not known so."""
+        return self.used.exact
 
     @property
     def cut_off(self) -> bool:
@@ -198,7 +212,12 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
         case StepRetried():
             before = fast_replace(step, text="", reasoning="") if event.withdrawn else step
             calls = step.calls + event.again
-            return fast_replace(before, calls=calls, retries=(*step.retries, retry(event)))
+            return fast_replace(
+                before,
+                calls=calls,
+                retries=(*step.retries, retry(event)),
+                charges=_with_charge(step, event.charge),
+            )
         case StepFellBack():
             request = event.request or step.request
             if request is not None and event.sampling is not None:
@@ -206,6 +225,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return fast_replace(
                 step,
                 calls=step.calls + 1,
+                charges=_with_charge(step, event.charge),
                 request=request,
                 worker_kind=event.worker_kind,
                 stand_in=event.worker,
@@ -232,7 +252,9 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 started_at=event.at,
             )
         case StepFinished():
-            return _with_output(step, event.output, finished_at=event.at)
+            charge = event.charge or _former_charge(step, event.output)
+            charges = _with_charge(step, charge)
+            return _with_output(step, event.output, charges=charges, finished_at=event.at)
         case StepFailed():
             return fast_replace(
                 step,
@@ -240,14 +262,15 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 message=event.message,
                 outage=event.outage,
                 finished_at=event.at,
-                usage=event.usage,
+                charges=_with_charge(step, _of_event(step, event)),
             )
         case StepBlocked():
             return fast_replace(step, status="blocked", blocked_by=event.by)
         case StepPaused():
             return fast_replace(step, status="paused", worker_kind=event.worker_kind, request=event.request)
         case StepCancelled():
-            return fast_replace(step, status="cancelled", finished_at=event.at, usage=event.usage)
+            charges = _with_charge(step, _of_event(step, event))
+            return fast_replace(step, status="cancelled", finished_at=event.at, charges=charges)
         case _:
             assert_never(event)
 
@@ -260,9 +283,27 @@ def _with_output(step: StepState, output: Output, **changes: Any) -> StepState:
         text=output.display_text,
         reasoning=output.reasoning,
         output=output,
-        usage=output.usage,
         **changes,
     )
+
+
+def _with_charge(step: StepState, charge: Charge | None) -> tuple[Charge, ...]:
+    return step.charges if charge is None else (*step.charges, charge)
+
+
+def _of_event(step: StepState, event: StepFailed | StepCancelled) -> Charge | None:
+    """The charge of the end of a step; of an event of an earlier version that of all its requests."""
+    if event.usage is None or step.inner or step.worker_kind == "offline":
+        return event.charge
+    worker = step.stand_in or ""
+    return Charge(worker=worker, kind=step.worker_kind or "model", purpose="earlier", usage=event.usage)
+
+
+def _former_charge(step: StepState, output: Output) -> Charge | None:
+    """The charge of all requests for an output, if an earlier version wrote its event."""
+    if step.charges or step.inner or output.worker_kind == "offline" or output.hand is not None:
+        return None
+    return Charge(worker=output.worker, kind=output.worker_kind, purpose="earlier", usage=output.usage)
 
 
 def _worker_of(output: Output) -> dict[str, Any]:

@@ -1,45 +1,149 @@
-"""What several calls used together where some of it may be unknown. Values only."""
+"""Sums that say what they are: exact, at least, at most, or unknown. Values and their arithmetic only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pydantic import Field, computed_field
 
 from conductor.text.formatting import dollars, quantity
 from conductor.values.messages import Usage, Value
 
+MOST_TOKENS = 1_000_000_000
+"""An endpoint that reports more for one request is wrong."""
 
-class Total(Value):
-    """Tokens and US dollars: the sum of what is known, None if nothing is.
 
-    `tokens_at_least` and `cost_at_least`: a part of the sum is unknown, so that it is a lower bound.
+class Sum(Value):
+    """A sum that lies between two bounds; `most` is None where a part of it is unknown.
+
+    Both bounds of a sum are the sums of the bounds of its parts.
     """
 
-    tokens: int | None = None
-    tokens_at_least: bool = False
-    cost: float | None = None
-    cost_at_least: bool = False
+    least: int | float = 0
+    most: int | float | None = 0
+
+    def __add__(self, other: Sum) -> Sum:
+        most = None if self.most is None or other.most is None else self.most + other.most
+        return Sum(least=self.least + other.least, most=most)
+
+    @property
+    def exact(self) -> Any:
+        """The number if it is known exactly, else None."""
+        return self.least if self.least == self.most else None
+
+    @property
+    def best(self) -> Any:
+        """The number to show: the upper bound, else the lower one; None if nothing is known."""
+        return (self.least or None) if self.most is None else self.most
+
+    @property
+    def at_least(self) -> bool:
+        """Whether `best` is a lower bound."""
+        return self.most is None and bool(self.least)
+
+    @property
+    def at_most(self) -> bool:
+        """Whether `best` is an upper bound."""
+        return self.most is not None and self.least != self.most
+
+    @property
+    def sign(self) -> str:
+        """Which bound `best` is, for small places; empty for the exact number."""
+        return "≥ " if self.at_least else "≤ " if self.at_most else ""
+
+    def words(self, written: Callable[[Any], str]) -> str:
+        """`best` for people, as `written` writes a number or None, and which bound it is."""
+        bound = "at least " if self.at_least else "at most " if self.at_most else ""
+        return f"{bound}{written(self.best)}"
+
+
+ZERO, UNKNOWN = Sum(), Sum(most=None)
+
+
+def _known(number: float | None, least: float | None = None) -> Sum:
+    return UNKNOWN if number is None else Sum(least=number if least is None else least, most=number)
+
+
+class Total(Value):
+    """What a number of requests took together, in tokens and US dollars.
+
+    `tokens` and `cost` are what to show: the exact number, or a bound of it as the flags say, None if nothing
+    is known or no request was made.
+    """
+
+    prompt: Sum = Field(default=ZERO, exclude=True)
+    completion: Sum = Field(default=ZERO, exclude=True)
+    dollars: Sum = Field(default=ZERO, exclude=True)
+    calls: int = 0
 
     @classmethod
     def of(cls, usages: Iterable[Usage]) -> Total:
-        """The total of these calls; no call at all is unknown, not 0."""
-        parts = list(usages)
-        tokens = [part.total for part in parts if part.total is not None]
-        costs = [part.cost for part in parts if part.cost is not None]
-        return cls.sum_of(
-            tokens=sum(tokens),
-            tokens_unknown=len(tokens) < len(parts) or not parts,
-            cost=sum(costs),
-            cost_unknown=len(costs) < len(parts) or not parts,
+        """The total of requests that took this."""
+        total = cls()
+        for usage in usages:
+            total += cls(
+                prompt=_known(usage.prompt_tokens),
+                completion=_known(usage.completion_tokens),
+                dollars=_known(usage.cost, usage.least_cost),
+                calls=1,
+            )
+        return total
+
+    def __add__(self, other: Total) -> Total:
+        return Total(
+            prompt=self.prompt + other.prompt,
+            completion=self.completion + other.completion,
+            dollars=self.dollars + other.dollars,
+            calls=self.calls + other.calls,
         )
 
-    @classmethod
-    def sum_of(cls, *, tokens: int, tokens_unknown: bool, cost: float, cost_unknown: bool) -> Total:
-        """The total of known sums, and whether there is more; a bound of 0 carries no meaning and is None."""
-        return cls(
-            tokens=tokens if tokens or not tokens_unknown else None,
-            tokens_at_least=bool(tokens) and tokens_unknown,
-            cost=cost if cost or not cost_unknown else None,
-            cost_at_least=bool(cost) and cost_unknown,
+    @property
+    def token_sum(self) -> Sum:
+        """Prompts and completions together."""
+        return self.prompt + self.completion
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def tokens(self) -> int | None:
+        return self.token_sum.best if self.calls else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def tokens_at_least(self) -> bool:
+        return self.token_sum.at_least
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cost(self) -> float | None:
+        return self.dollars.best if self.calls else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cost_at_least(self) -> bool:
+        return self.dollars.at_least
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cost_at_most(self) -> bool:
+        return self.dollars.at_most
+
+    @property
+    def exact(self) -> Usage:
+        """What is known exactly; None for what is not."""
+        return Usage(
+            prompt_tokens=self.prompt.exact,
+            completion_tokens=self.completion.exact,
+            cost=self.dollars.exact,
+        )
+
+    @property
+    def known(self) -> Usage:
+        """The lower bounds."""
+        return Usage(
+            prompt_tokens=int(self.prompt.least),
+            completion_tokens=int(self.completion.least),
+            cost=float(self.dollars.least),
         )
 
     @property
@@ -47,15 +151,19 @@ class Total(Value):
         """The tokens for people; "- tokens" where unknown."""
         if self.tokens is None:
             return "- tokens"
-        return f"{'at least ' * self.tokens_at_least}{quantity(self.tokens, 'token')}"
+        return self.token_sum.words(lambda number: quantity(number, "token"))
 
     @property
     def cost_words(self) -> str:
         """The dollars for people; "-" where unknown."""
-        return f"{'at least ' * self.cost_at_least}{dollars(self.cost)}"
+        return self.dollars.words(dollars) if self.calls else dollars(None)
 
     @property
     def known_words(self) -> list[str]:
         """Tokens and dollars for people, without what is unknown."""
         parts = [] if self.tokens is None else [self.token_words]
         return parts if self.cost is None else [*parts, self.cost_words]
+
+
+NOTHING = Total()
+"""The total of no request, from which sums start."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conductor.errors import WorkerError
-from conductor.values.messages import Completion, Delta, Request, Usage
+from conductor.values.messages import NOTHING_USED, Completion, Delta, Request, Usage
 from conductor.workers.protocol import WorkerCard
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ class LocalModel:
         """Continue the text of the request, which shows that the model runs; it can only plan."""
         prompt = self.llama.read("\n".join(message.content for message in request.messages))
         if not 0 < len(prompt) < self.llama.config.max_position_embeddings:
-            raise WorkerError(f"{self.card.name} reads up to {self.card.context} tokens; shorten the text.")
+            raise WorkerError(
+                f"{self.card.name} reads up to {self.card.context} tokens; shorten the text.",
+                used=NOTHING_USED,
+            )
         most = min(request.sampling.max_tokens or _MOST_TOKENS, _MOST_TOKENS)
         written = await asyncio.to_thread(self.llama.write, prompt, most=most, forbidden=lambda _: ())
         yield Delta(text=written.text)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from conductor.errors import UnfitWorkerError, WorkerError, outage_of
 from conductor.values.message_parts.token_logprobs import TokenLogprob
-from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought
+from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Delta, Request, Retried, Thought
 from conductor.workers.protocol import FellBack, StreamItem, Worker
 
 T = TypeVar("T")
@@ -46,7 +46,9 @@ def called(worker: Worker, request: Request) -> AsyncIterable[StreamItem]:
     Raises `UnfitWorkerError` where its card refuses such a request, and what the worker raises.
     """
     if (refusal := worker.card.refusal(request.sampling)) is not None:
-        raise UnfitWorkerError(f"{refusal}; give the step a worker that is a model of an endpoint.")
+        raise UnfitWorkerError(
+            f"{refusal}; give the step a worker that is a model of an endpoint.", used=NOTHING_USED
+        )
     return worker.stream(request)
 
 

@@ -15,7 +15,7 @@ from conductor.runs.events import RunStarted
 from storage import fragments
 from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, OUTPUTS, REVISION_WORKERS, REVISIONS, RUNS
 from storage.records import Session
-from storage.tables import revisions, runs, sessions
+from storage.tables import ledger, revisions, runs, sessions
 from storage.tables.revisions import check_belongs
 from storage.tables.rows import new_id, next_number
 
@@ -115,6 +115,7 @@ def _round(connection: Connection, run: str, *, into: str, now: float) -> tuple[
         copied = shared.event(event.model_copy(update=place))
         connection.execute(EVENTS.insert(), {"run": row["id"], "seq": event.seq, "event": copied})
     shared.keep(connection, session=into)
+    ledger.copy_run(connection, run, to=row["id"], session=into)
     return revision, row["id"]
 
 

@@ -15,8 +15,10 @@ from typing import Any, cast
 from pydantic import BaseModel
 from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, exists, select
 
-from conductor.runs.events import EVENT
-from conductor.values.output import Output
+from conductor.runs.events import EVENT, Event, StepCancelled, StepFailed, StepFinished, StepStarted
+from conductor.values.charge import Charge
+from conductor.values.messages import Usage
+from conductor.values.output import Output, WorkerKind
 from storage import fragments
 from storage.database.schema import (
     CHANGE_REQUESTS,
@@ -49,8 +51,7 @@ from storage.session_entries import (
     RunEntry,
     SessionEntry,
 )
-from storage.tables import runs, sessions, text_pieces
-from storage.tables.events import tokens_of
+from storage.tables import ledger, runs, sessions, text_pieces
 from storage.tables.rows import record
 
 Entries = Iterable[tuple[Kind, Entry]]
@@ -84,10 +85,10 @@ _NUMBERED: Mapping[Kind, type[NumberedEntry]] = {
 _LATER: Mapping[Kind, tuple[str, ...]] = {
     "plan": ("looks_back",),
     "revision": ("parent", "looks_back"),
-    "run": ("parent", "experiment", "tokens"),
+    "run": ("parent", "experiment"),
     "experiment": (),
 }
-"""Columns that are set once all rows are there: they refer to rows that may come later, or sum up events."""
+"""Columns that are set once all rows are there: they refer to rows that may come later."""
 
 
 # -- out -------------------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ class _NewSession:
         self._later: defaultdict[Kind, list[dict[str, Any]]] = defaultdict(list)
         self._running: list[str] = []
         self._outputs = 0
-        self._used: dict[str, int | None] = {}
+        self._charges = _Charges(connection, self.id)
 
     def add(self, kind: Kind, entry: Entry) -> None:
         """Insert the entry, with those before it, once there are enough of them."""
@@ -209,15 +210,13 @@ class _NewSession:
     def finish(self, *, now: float) -> Session:
         """Insert what waits, and set what could not be set before."""
         self._insert()
-        for run in self._later["run"]:
-            # As `storage.tables.events` ends such a run.
-            run["new_tokens"] = None if run.pop("interrupted") else self._used.get(run["row"], 0)
         for kind, changes in self._later.items():
             table = _TABLES[kind]
             columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in _LATER[kind]}
             if changes:
                 update = table.update().where(table.c.id == bindparam("row")).values(columns)
                 self._connection.execute(update, changes)
+        self._charges.finish()
         for run_id in self._running:
             runs.interrupt(self._connection, now, run_id)
         return sessions.find(self._connection, self.id)
@@ -231,8 +230,9 @@ class _NewSession:
         self._connection.execute(_TABLES[self._kind].insert(), rows)
         shared.keep(self._connection, session=self.id)
         if self._kind == "event":
-            used_before = {event.run: self._used[event.run] for event in waiting if event.run in self._used}
-            self._used |= tokens_of(waiting, before=used_before)
+            self._charges.add(waiting)
+        elif self._kind == "plan":
+            self._charges.add_plans(waiting)
 
     def _row(self, entry: Entry, shared: Fragments) -> dict[str, Any]:
         match entry:
@@ -263,12 +263,67 @@ class _NewSession:
             row |= {"topology": entry.workflow.topology, "steps": len(entry.workflow)}
         if isinstance(entry, RunEntry):
             row["owner"] = "imported"
-            later["interrupted"] = entry.status == "interrupted"
             if entry.status == "running":
                 self._running.append(entry.id)
         if later:
             self._later[kind].append({"row": entry.id, **later})
         return row
+
+
+class _Charges:
+    """What the plans and runs took that are copied into a session, for its totals.
+
+    Events of an earlier version have no charge of a request: those of a run have one for each step.
+    """
+
+    def __init__(self, connection: Connection, session: str) -> None:
+        self._connection = connection
+        self._session = session
+        self._run = ""
+        self._has_charges = False
+        self._former: list[ledger.Entry] = []
+        self._kinds: dict[int, tuple[str, WorkerKind]] = {}
+
+    def add_plans(self, plans: Sequence[PlanEntry]) -> None:
+        """Add the requests for these plans, as one each."""
+        for plan in plans:
+            if plan.planner_kind != "offline":
+                charge = Charge(
+                    worker=plan.planner, kind=plan.planner_kind, purpose="earlier", usage=plan.usage
+                )
+                entries = [ledger.Entry(charge, plan.created_at)]
+                ledger.add_copies(self._connection, entries, session=self._session, plan=plan.id)
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Add those of these events, which come run by run."""
+        ledger.add_of_runs(self._connection, events, copied=True)
+        for event in events:
+            if event.run != self._run:
+                self.finish()
+                self._run, self._has_charges = event.run, False
+            self._has_charges = self._has_charges or any(True for _ in ledger.entries_of(event))
+            self._former += [] if self._has_charges else self._former_entries(event)
+
+    def finish(self) -> None:
+        """Add those of the last run, where its events are of an earlier version."""
+        former, self._former = self._former, []
+        if former and not self._has_charges:
+            ledger.add_copies(self._connection, former, session=self._session, run=self._run)
+
+    def _former_entries(self, event: Event) -> Iterator[ledger.Entry]:
+        match event:
+            case StepStarted():
+                self._kinds[event.step] = (event.worker, event.worker_kind)
+                return
+            case StepFinished(output=output):
+                (worker, kind), usage = (output.worker, output.worker_kind), output.usage
+            case StepFailed(usage=Usage() as usage) | StepCancelled(usage=Usage() as usage):
+                worker, kind = self._kinds.get(event.step, ("unknown", "model"))
+            case _:
+                return
+        if kind != "offline":
+            charge = Charge(worker=worker, kind=kind, purpose="earlier", usage=usage)
+            yield ledger.Entry(charge, event.at, event.step)
 
 
 class FreeTitles:

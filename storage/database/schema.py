@@ -92,7 +92,7 @@ class Stored(Json):
 
 METADATA = MetaData()
 
-_WHOLE = ("number", "round", "attempt", "step", "steps", "start", "trial", "tokens", "seq", "item", "repeat")
+_WHOLE = ("number", "round", "attempt", "step", "steps", "start", "trial", "seq", "item", "repeat")
 _TYPES: dict[str, TypeEngine[Any]] = {
     **dict.fromkeys(_WHOLE, Integer()),
     **dict.fromkeys(("seconds", "cost"), Double()),
@@ -192,13 +192,14 @@ REVISIONS = _table(
 # Kept by triggers, as the texts below are.
 REVISION_WORKERS = _table("revision_workers", key="revision worker", goes_with="revision")
 
-# `tokens` is what the calls that ended took together, so that a list of sessions reads no event;
-# `stop_asked_at` is when another process asked the run's owner to stop it.
+# `stop_asked_at` is when another process asked the run's owner to stop it; `token` and `person` are who
+# began it.
 RUNS = _table(
     "runs",
     key="id",
     required="session number revision status started_at owner round",
-    optional="parent finished_at answer pool_label experiment trial tokens stop_asked_at",
+    optional="parent finished_at answer pool_label experiment trial stop_asked_at token person",
+    loose="token",
     unique="session number",
 )
 
@@ -269,15 +270,37 @@ API_TOKENS = _table(
     limits=Json(TypeAdapter(TokenLimits)),
 )
 
-# What a token's requests used, by the day (UTC).
-API_SPENDING = _table(
-    "api_spending",
-    key="token day",
-    required="requests tokens cost unknown_tokens unknown_costs",
-    requests=BigInteger(),
-    tokens=BigInteger(),
-    unknown_tokens=BigInteger(),
-    unknown_costs=BigInteger(),
+# How many requests came with a token, by the day (UTC).
+API_SPENDING = _table("api_spending", key="token day", required="requests", requests=BigInteger())
+
+# A row for each request to a worker that has ended, in the order of their ends; see `storage.tables.ledger`.
+# It stays when its session or its run is removed. A number that is unknown is empty. `copied`: the request
+# was not made in this store. `charged_tokens` and `charged_cost` are what a limit is charged.
+CHARGES = Table(
+    "charges",
+    METADATA,
+    Column("id", BigInteger().with_variant(Integer(), "sqlite"), Identity(), primary_key=True),
+    Column("at", Double(), nullable=False),
+    *(Column(name, PlainText()) for name in ("session", "run", "plan", "token", "person")),
+    Column("step", Integer()),
+    *(Column(name, PlainText(), nullable=False) for name in ("worker", "kind", "purpose")),
+    *(Column(name, BigInteger()) for name in ("prompt", "completion", "cached", "reported_total")),
+    *(Column(name, Double()) for name in ("cost", "least_cost", "reported_cost")),
+    Column("charged_tokens", BigInteger(), nullable=False),
+    Column("charged_cost", Double(), nullable=False),
+    Column("copied", Integer(), nullable=False),
+)
+
+# The sums of charges by the quarter of an hour, which a trigger makes; copies are left out, and a `token` or
+# `person` that is unknown is "". A sum without a worker is what a token spent before there was a ledger.
+_SUMMED = ("calls", "prompt", "completion", "tokens_unknown", "costs_unknown", "charged_tokens")
+USAGE_SUMS = Table(
+    "usage_sums",
+    METADATA,
+    Column("quarter", BigInteger(), primary_key=True, autoincrement=False),
+    *(Column(name, PlainText(), primary_key=True) for name in ("worker", "kind", "token", "person")),
+    *(Column(name, BigInteger(), nullable=False) for name in _SUMMED),
+    *(Column(name, Double(), nullable=False) for name in ("cost", "least_cost", "charged_cost")),
 )
 
 # By the sessions that requests to the API began. The token's row is never removed; it is empty where no token

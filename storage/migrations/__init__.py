@@ -76,9 +76,15 @@ def _make_tables(connection: Connection) -> None:
     else:
         for each in tables:
             each.create(connection, checkfirst=False)
-    for script in ("indexes", f"search_{connection.dialect.name}"):
-        for statement in (SCRIPTS / f"{script}.sql").read_text(encoding="utf-8").split(";\n\n"):
-            connection.exec_driver_sql(statement)
+    dialect = connection.dialect.name
+    for script in ("indexes", f"search_{dialect}", f"ledger_{dialect}"):
+        execute_script(connection, script)
+
+
+def execute_script(connection: Connection, name: str) -> None:
+    """Execute the statements of one of the scripts beside this module."""
+    for statement in (SCRIPTS / f"{name}.sql").read_text(encoding="utf-8").split(";\n\n"):
+        connection.exec_driver_sql(statement)
 
 
 def _version(connection: Connection, database: Database, *, head: int) -> int:

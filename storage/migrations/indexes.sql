@@ -16,7 +16,11 @@ CREATE INDEX revisions_by_worker ON revision_workers (worker, revision);
 
 CREATE INDEX revisions_by_topology ON revisions (topology, id);
 
-CREATE INDEX runs_by_session ON runs (session, experiment, tokens);
+CREATE INDEX runs_by_session ON runs (session, experiment);
+
+CREATE INDEX charges_by_session ON charges (session, run);
+
+CREATE INDEX usage_sums_by_token ON usage_sums (token, quarter);
 
 CREATE INDEX sessions_deleted ON sessions (updated_at, id) WHERE deleted_at IS NOT NULL;
 

@@ -31,8 +31,8 @@ from storage.database.unreadable_rows import readable
 from storage.records import EVERYTHING, SessionFilter, SessionSummary
 from storage.search.terms import Snippet, Term, snippet, terms_of
 from storage.session_entries import SessionState
+from storage.tables.ledger import sessions_between, totals
 from storage.tables.rows import record
-from storage.tables.spending import sessions_between, totals
 
 _OF_SESSION = RUNS.c.session == SESSIONS.c.id
 
@@ -184,9 +184,7 @@ def _conditions(connection: Connection, filter: SessionFilter) -> Iterator[Colum
     if filter.until is not None:
         yield SESSIONS.c.updated_at <= filter.until
     if filter.least_tokens is not None or filter.most_tokens is not None:
-        yield SESSIONS.c.id.in_(
-            sessions_between(connection, least=filter.least_tokens, most=filter.most_tokens)
-        )
+        yield SESSIONS.c.id.in_(sessions_between(least=filter.least_tokens, most=filter.most_tokens))
     yield from _found_by(connection, filter.search)
 
 

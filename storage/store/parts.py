@@ -26,7 +26,7 @@ from storage.search import query as finding
 from storage.session_entries import Entry, Kind
 from storage.store.processes import Processes
 from storage.store.transactions import P, Part, T, Transactions, cached, dated, read, write
-from storage.tables import api_requests, evaluations, plans, revisions, runs, sessions, spending, text_pieces
+from storage.tables import api_requests, evaluations, ledger, plans, revisions, runs, sessions, text_pieces
 from storage.tables.people import change_requests, corrections, notes, team_tests, view_links
 
 _EARLIER_RUNS = 500
@@ -65,8 +65,9 @@ class Sessions(Part):
     view_links_revoked = cached(view_links.revoked)
     revoke_view_links = write(view_links.revoke)
 
-    total = cached(spending.total)
-    used_since = cached(spending.since)
+    total = cached(ledger.total)
+    total_by = read(ledger.total_by)
+    used_since = cached(ledger.since)
 
 
 class Revisions(Part):
@@ -200,7 +201,7 @@ class Tokens(Part):
     any_in_force = cached(api_requests.any_in_force)
     with_digest = read(api_requests.with_digest)
     revoke = dated(api_requests.revoke)
-    note_spent = dated(api_requests.note_spent)
+    note_request = dated(api_requests.note_request)
 
     def create(self, name: str, limits: TokenLimits | None = None) -> tuple[Token, str]:
         """A new token, and its text, which is stored nowhere: who loses it makes another token.
@@ -251,6 +252,7 @@ class Plans(_Owned):
     of_session = cached(plans.of_session)
     alternatives = cached(plans.alternatives_of)
     latest = cached(plans.latest)
+    charged = read(ledger.charged_for_plans)
     is_underway = read(plans.is_underway)
 
     def begin(self, planning: str, session: str, **attempt: Unpack[plans.Attempt]) -> None:
@@ -299,6 +301,12 @@ class Requests(_Owned):
             self._processes.started.add(run)
 
 
+class Ledger(Part):
+    """What requests took, and sums over them."""
+
+    add = dated(ledger.add)
+
+
 class Runs(_Owned):
     """Runs, their events, and the outputs of their steps."""
 
@@ -307,7 +315,7 @@ class Runs(_Owned):
     of_session = cached(runs.of_session)
     latest = cached(runs.latest)
     outputs = cached(runs.outputs_of)
-    totals = read(spending.run_totals)
+    totals = read(ledger.run_totals)
     events = read(runs.events_of)
     stop_waiting = dated(runs.stop_waiting)
 

@@ -22,6 +22,7 @@ from storage.store.parts import (
     Corrections,
     Evaluations,
     Experiments,
+    Ledger,
     Notes,
     Plans,
     Requests,
@@ -72,6 +73,7 @@ class SessionStore:
         self.files = SessionFiles(shared)
         self.requests = Requests(shared, self.processes)
         self.tokens = Tokens(shared)
+        self.ledger = Ledger(shared)
         self.housekeeping = Housekeeping(shared, self.processes)
 
     @classmethod

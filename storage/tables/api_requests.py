@@ -1,4 +1,4 @@
-"""What the API stores: bearer tokens, what their requests used by the day (UTC), and the sessions they began.
+"""What the API stores: bearer tokens, how many requests came with them, and the sessions that these began.
 
 Functions of a connection inside a transaction. A token's secret comes here as its digest only. A session
 without a row of its own here was begun by no request, or by a version that recorded none: it belongs to no
@@ -14,12 +14,11 @@ from sqlalchemy import Connection, Row, exists, func, select
 from conductor.errors import StorageError
 from conductor.runs.request import RunRequest
 from conductor.text.json_text import portable
-from conductor.values.messages import Usage
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
 from storage.database.compiled_statement import Insertion, insert_into
 from storage.database.schema import API_EARLIER_RESPONSES, API_REQUESTS, API_SPENDING, API_TOKENS, SESSIONS
 from storage.records import RequestSession, Revision
-from storage.tables import revisions, runs, sessions
+from storage.tables import ledger, revisions, runs, sessions
 from storage.tables.rows import Rows, new_id
 
 _TOKENS = Rows(Token, API_TOKENS, "token")
@@ -82,37 +81,21 @@ def note_use(connection: Connection, id: str, *, now: float) -> None:
 # -- what is spent ---------------------------------------------------------------------------------
 
 
-def note_spent(connection: Connection, now: float, id: str, usage: Usage, least: Usage | None = None) -> None:
-    """Store what a request of it has used, or at `least` that if its `usage` is not all known."""
-    least = least or usage
-    used = {
-        "requests": 1,
-        "tokens": least.total or 0,
-        "cost": least.cost or 0.0,
-        "unknown_tokens": int(usage.total is None),
-        "unknown_costs": int(usage.cost is None),
-    }
-    row = insert_into(API_SPENDING, connection.dialect.name).values(token=id, day=day_of(now), **used)
-    more = {name: API_SPENDING.c[name] + row.excluded[name] for name in used}
+def note_request(connection: Connection, now: float, id: str) -> None:
+    """Count a request of it."""
+    row = insert_into(API_SPENDING, connection.dialect.name).values(token=id, day=day_of(now), requests=1)
     keys = [API_SPENDING.c.token, API_SPENDING.c.day]
+    more = {"requests": API_SPENDING.c.requests + 1}
     connection.execute(row.on_conflict_do_update(index_elements=keys, set_=more))
 
 
 def spent(connection: Connection, now: float, id: str) -> Spent:
     """What its requests have used in the period of its budget that is now."""
-    since = begin_of(find(connection, id).limits.period, now=now)
-    sums = [func.sum(API_SPENDING.c[name]).label(name) for name in Spent.model_fields]
-    row = connection.execute(
-        select(*sums).where(API_SPENDING.c.token == id, API_SPENDING.c.day >= since)
-    ).one()
-    # Sums of nothing are null, and PostgreSQL's sums of whole numbers are decimal ones.
-    return Spent(
-        requests=int(row.requests or 0),
-        tokens=int(row.tokens or 0),
-        cost=float(row.cost or 0.0),
-        unknown_tokens=int(row.unknown_tokens or 0),
-        unknown_costs=int(row.unknown_costs or 0),
-    )
+    begin = begin_of(find(connection, id).limits.period, now=now)
+    requests = func.coalesce(func.sum(API_SPENDING.c.requests), 0)
+    own = (API_SPENDING.c.token == id, API_SPENDING.c.day >= day_of(begin))
+    count = connection.scalar(select(requests).where(*own))
+    return ledger.spent(connection, id, begin=begin).model_copy(update={"requests": int(count or 0)})
 
 
 def _token(row: Row[Any]) -> Token:
@@ -166,7 +149,7 @@ def begin_session(
         )
         if run is not None:
             new: runs.NewRun = {"run": run, "session": session, "revision": revision}
-            new["pool_label"] = pool_label
+            new |= {"pool_label": pool_label, "by": request.by}
             runs.insert(connection, now, owner, number=1, **new)
 
 

@@ -7,7 +7,7 @@ how to write events, not how they are read.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -23,14 +23,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import UpdateBase
 
 from conductor.errors import StorageError
-from conductor.runs.events import Event, RunFinished, StepCancelled, StepFailed, StepFinished
+from conductor.runs.events import Event, RunFinished, StepFinished
 from storage.database.compiled_statement import Statement, insert_into
 from storage.database.schema import EVENTS, OUTPUTS, RUNNING, RUNS, SESSIONS
 from storage.fragments import Fragments
 from storage.session_entries import SessionState
-
-MOST_TOKENS = 1_000_000_000
-"""An endpoint that reports more is wrong; the number would fit no column."""
+from storage.tables import ledger
 
 _RUN = bindparam("run", type_=Text)
 _SESSION_OF_RUN = select(RUNS.c.session).where(RUNS.c.id == _RUN).scalar_subquery()
@@ -66,10 +64,8 @@ _INSERT_EVENTS = Statement(
 )
 _UPSERT_OUTPUTS = Statement(_upsert_outputs)
 
-_USED = RUNS.c.tokens + bindparam("used", type_=Integer)
-_ADD_TOKENS = Statement(lambda _: RUNS.update().where(RUNS.c.id == _RUN).values(tokens=_USED))
 _END: dict[str, Any] = {name: bindparam(name) for name in ("status", "finished_at", "answer")}
-_END_RUNS = Statement(lambda _: RUNS.update().where(RUNS.c.id == _RUN).values(**_END, tokens=_USED))
+_END_RUNS = Statement(lambda _: RUNS.update().where(RUNS.c.id == _RUN).values(**_END))
 
 _FOLLOWS = (_RUN == _NEWEST_RUN) & (SESSIONS.c.state == "running")
 _STATE = case((_FOLLOWS, bindparam("outcome", type_=Text)), else_=SESSIONS.c.state)
@@ -114,9 +110,8 @@ def keep(connection: Connection, events: Sequence[Event], *, now: float) -> None
     # Of two outputs of one call the later stays.
     _UPSERT_OUTPUTS.execute(connection, outputs)
     Fragments.keep_for_runs(connection, shared)
-    used = tokens_of(events)
-    _end(connection, [event for event in events if isinstance(event, RunFinished)], used, now=now)
-    _ADD_TOKENS.execute(connection, [{"run": run, "used": tokens} for run, tokens in used.items()])
+    ledger.add_of_runs(connection, events)
+    _end(connection, [event for event in events if isinstance(event, RunFinished)], now=now)
 
 
 def _unknown(event: Event) -> StorageError:
@@ -149,43 +144,18 @@ def _refusal(connection: Connection, events: Sequence[Event]) -> StorageError:
     )
 
 
-def tokens_of(
-    events: Iterable[Event], *, before: Mapping[str, int | None] | None = None
-) -> dict[str, int | None]:
-    """The tokens that calls took, by run; None once one is unknown or impossible.
-
-    `before` is what earlier events of the same runs took.
-    """
-    used: dict[str, int | None] = dict(before or {})
-    for event in events:
-        if isinstance(event, StepFinished | StepFailed | StepCancelled):
-            usage = event.output.usage if isinstance(event, StepFinished) else event.usage
-            run, total = event.run, usage.total
-            so_far = used.get(run, 0)
-            after = None if so_far is None or total is None else so_far + total
-            used[run] = None if after is None or after > MOST_TOKENS else after
-    return used
-
-
-def _end(
-    connection: Connection, events: Sequence[RunFinished], used: dict[str, int | None], *, now: float
-) -> None:
-    """End the runs' rows, with the tokens they `used`; also change the state of each session whose newest
-    activity is the run.
-    """
+def _end(connection: Connection, events: Sequence[RunFinished], *, now: float) -> None:
+    """End the runs' rows; also change the state of each session whose newest activity is the run."""
     ends: list[Mapping[str, Any]] = []
     followed: list[Mapping[str, Any]] = []
     for event in events:
         run = event.run
-        tokens = used.pop(run, 0)
         ends.append(
             {
                 "run": run,
                 "status": event.outcome,
                 "finished_at": event.at,
                 "answer": event.answer,
-                # What the calls took that were under way when the process died is unknown.
-                "used": None if event.outcome == "interrupted" else tokens,
             }
         )
         declined = event.outcome == "finished" and not event.answered

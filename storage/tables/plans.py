@@ -6,7 +6,7 @@ process dies, it becomes a plan marked as interrupted. Functions of a connection
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NotRequired, TypedDict, Unpack, cast
 
@@ -14,13 +14,15 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, and_, case, select
 
 from conductor.errors import UnknownId
+from conductor.runs.request import NOBODY, Asker
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage, Value
 from conductor.values.output import WorkerKind
 from conductor.workflow.plan_report import INTERRUPTED, PlanReport
 from storage.database.schema import CHANGE_REQUESTS, META, PLANS, SESSIONS
 from storage.records import Plan
 from storage.session_entries import SessionState
-from storage.tables import sessions
+from storage.tables import ledger, sessions
 from storage.tables.rows import Rows, new_id, next_number
 
 _PLANS = Rows(Plan, PLANS, "plan")
@@ -39,6 +41,7 @@ class Attempt(TypedDict):
     attempt: NotRequired[int]
     looks_back: NotRequired[str | None]
     alternative: NotRequired[str | None]
+    by: NotRequired[Asker]
 
 
 class Answer(Attempt):
@@ -48,6 +51,7 @@ class Answer(Attempt):
     failure: NotRequired[str | None]
     usage: Usage
     seconds: NotRequired[float | None]
+    charges: NotRequired[Sequence[Charge]]
 
 
 class Underway(Value):
@@ -63,6 +67,7 @@ class Underway(Value):
     attempt: int = 1
     looks_back: str | None = None
     alternative: str | None = None
+    by: Asker = NOBODY
     stop_asked: bool = False
 
 
@@ -115,7 +120,9 @@ def _insert(
         "attempt": 1,
         **answer,
     }
-    connection.execute(PLANS.insert(), row)
+    connection.execute(PLANS.insert(), {name: row[name] for name in row.keys() - {"charges", "by"}})
+    charges, by = answer.get("charges", ()), answer.get("by", NOBODY)
+    ledger.add(connection, now, charges, session=session, plan=plan, by=by)
     if answer.get("alternative") is not None:
         own = CHANGE_REQUESTS.c.id == answer["alternative"]
         connection.execute(CHANGE_REQUESTS.update().where(own).values(plan=plan))
@@ -204,8 +211,11 @@ def interrupt(connection: Connection, planning: str, entry: Underway, *, now: fl
     if not end(connection, planning):
         return
     failure = f"{INTERRUPTED}: the process that asked the Conductor ended before it answered."
-    attempt = entry.model_dump(exclude={"session", "owner", "stop_asked"})
-    answer = cast("Answer", {**attempt, "report": None, "failure": failure, "usage": Usage()})
+    attempt = {name: value for name, value in entry if name not in {"session", "owner", "stop_asked"}}
+    lost = Charge(worker=entry.planner, kind=entry.planner_kind, purpose="plan", stopped=True)
+    charges = () if entry.planner_kind == "offline" else (lost,)
+    own = {"report": None, "failure": failure, "usage": Usage(), "charges": charges}
+    answer = cast("Answer", attempt | own)
     state = _unless_planned("interrupted")
     # Where the session was removed for good, there is nothing to attach a plan to.
     with suppress(UnknownId):

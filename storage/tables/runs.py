@@ -23,7 +23,9 @@ from conductor.runs.events import (
     StepKept,
     StepReused,
 )
+from conductor.runs.request import NOBODY, Asker
 from conductor.runs.state import RunState, advance, joined
+from conductor.values.charge import Charge
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
 from storage import fragments
@@ -77,6 +79,7 @@ class NewRun(TypedDict):
     round: NotRequired[int]
     experiment: NotRequired[str | None]
     trial: NotRequired[int | None]
+    by: NotRequired[Asker]
 
 
 def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun]) -> RunRecord:
@@ -119,9 +122,10 @@ def insert(
         "started_at": now,
         "owner": owner,
         "round": 1,
-        "tokens": 0,
     }
-    columns = {"id" if name == "run" else name: value for name, value in new.items()}
+    by = new.get("by", NOBODY)
+    columns = {"id" if name == "run" else name: value for name, value in new.items() if name != "by"}
+    columns |= {"token": by.token, "person": by.person}
     _INSERT.execute(connection, {**first, "stop_asked_at": stop_asked_at, **columns})
 
 
@@ -215,8 +219,24 @@ def interrupt(connection: Connection, now: float, run: str) -> None:
         outcome="interrupted",
         answer=state.steps[-1].text if answered else None,
         answer_step=len(state.steps) - 1 if answered else None,
+        charges=lost_requests(state),
     )
     journal.keep(connection, [end], now=now)
+
+
+def lost_requests(state: RunState) -> dict[int, Charge]:
+    """By step, the requests that were under way when a run's process died: what they took is unknown."""
+    steps = () if state.workflow is None else state.workflow.steps
+    return {
+        at: Charge(
+            worker=step.stand_in or own.worker,
+            kind=step.worker_kind,
+            purpose="nested" if step.inner else "step",
+            stopped=True,
+        )
+        for at, (step, own) in enumerate(zip(state.steps, steps, strict=True))
+        if step.status == "running" and step.worker_kind not in (None, "offline")
+    }
 
 
 def stop_waiting(connection: Connection, now: float, run: str) -> None:

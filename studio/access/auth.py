@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from conductor.values.budget import Budget
-from conductor.values.messages import Usage
 from conductor.workers.computed import is_computed
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -115,14 +114,16 @@ class TokenAuthenticator:
             raise _no_token(is_sent=bearer is not None)
         return token
 
-    async def record_usage(self, principal: Principal, usage: Usage, least: Usage | None = None) -> None:
-        """Record what a request used in the end, also where it was stopped, or at `least` that if its `usage`
-        is not all known.
-        """
-        token, least = principal.token, least or usage
+    async def record_request(self, principal: Principal) -> None:
+        """Count a request that is answered, or was stopped."""
+        token = principal.token
         if token is not None:
-            self._limits.spend(token, least.total or 0)
-            await asyncio.to_thread(lambda: self._tokens().note_spent(token, usage, least))
+            await asyncio.to_thread(lambda: self._tokens().note_request(token))
+
+    def spend(self, principal: Principal, tokens: int) -> None:
+        """Charge the limit of tokens a minute."""
+        if principal.token is not None:
+            self._limits.spend(principal.token, tokens)
 
     async def _admitted(self, token: Token) -> Principal:
         limits = token.limits

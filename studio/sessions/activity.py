@@ -15,13 +15,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from conductor.engine.meter import Meter
 from conductor.errors import ConductorError, WorkflowError
 from conductor.planner.planner import PlanningEnd
 from conductor.runs.events import Event, PlanningFailed, PlanRejected
 from conductor.runs.state import RunState
-from conductor.values.budget import Used
-from conductor.values.messages import Usage
 from conductor.waiting import result_of
 from studio.sessions.background_runs import Background, LiveRun, LiveState
 
@@ -66,7 +63,6 @@ class Activity:
     Other threads follow `plan`, `alternatives` and `run`; they are None once all work has ended. `stopped`:
     it was asked to stop while it went on, which any thread sets; no planning and no run begins after that.
     `planning_outage` is the outage that left it without a plan, None if none did.
-    `meter` counts what it uses, from `before` on.
     """
 
     plan: LiveState | None = None
@@ -74,21 +70,8 @@ class Activity:
     run: LiveRun | None = None
     stopped: bool = False
     planning_outage: str | None = None
-    meter: Meter | None = None
-    before: Used = Used()
     work: Future[None] | None = None
     _task: asyncio.Task[None] | None = None
-
-    @property
-    def used(self) -> Usage:
-        """What its calls took so far: what is known, and the rest by estimate where a budget needs that."""
-        used = self.before if self.meter is None else self.meter.used
-        tokens, cost = used.tokens - self.before.tokens, used.cost - self.before.cost
-        return Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost)
-
-    def count_by(self, meter: Meter) -> None:
-        """What that meter has counted so far was before."""
-        self.meter, self.before = meter, meter.used
 
     @property
     def planning(self) -> LiveState | None:

@@ -6,7 +6,7 @@ Knows the store, and what of it other threads read meanwhile; knows neither what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +19,8 @@ from conductor.orchestration.rounds import new_id
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import PlanningEnd
 from conductor.runs.events import AnswerKept, Event, PlanningFailed, PlanRejected, WorkflowPlanned
+from conductor.runs.request import NOBODY, Asker
+from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Usage
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -42,8 +44,8 @@ class BatchPlace:
 @dataclass(slots=True)
 class SessionRecorder:
     """See `conductor.orchestration.recorder.Recorder`. `looks_back` is the id of the run before, from round 2
-    on; a plan with a `place` is an alternative, which becomes no revision. `other_outputs` are those of other
-    sessions.
+    on; a plan with a `place` is an alternative, which becomes no revision; `by` is who asks. `other_outputs`
+    are those of other sessions.
 
     Belongs to the background loop, but for `read_history` and `write_start`.
     """
@@ -54,6 +56,7 @@ class SessionRecorder:
     activity: Activity
     looks_back: str | None = None
     place: BatchPlace | None = None
+    by: Asker = NOBODY
     other_outputs: OutputArchive = field(default_factory=OutputArchive)
     _planning: str = ""
     _attempt: dict[str, Any] = field(default_factory=dict)
@@ -72,15 +75,28 @@ class SessionRecorder:
             "attempt": len(request.rejected) + 1 if place is None else place.number,
             "looks_back": self.looks_back,
             "alternative": None if place is None else place.batch,
+            "by": self.by,
         }
         async with nullcontext() if place is None else place.turn:
             await _in_thread(partial(self.store.plans.begin, self._planning, self.session, **self._attempt))
 
-    async def write_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+    async def write_plan(
+        self,
+        request: PlanRequest,
+        end: PlanningEnd,
+        workflow: Workflow | None,
+        charges: Sequence[Charge],
+    ) -> None:
         """See `Recorder.write_plan`: the plan and the revision that is made of it are one transaction."""
-        await _in_thread(partial(self._add_plan, request, end, workflow))
+        await _in_thread(partial(self._add_plan, request, end, workflow, charges))
 
-    def _add_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+    def _add_plan(
+        self,
+        request: PlanRequest,
+        end: PlanningEnd,
+        workflow: Workflow | None,
+        charges: Sequence[Charge],
+    ) -> None:
         answered = None if isinstance(end, PlanningFailed) else end
         self._revision = new_id()
         self.store.plans.add(
@@ -89,7 +105,8 @@ class SessionRecorder:
             report=answered.report if answered else None,
             failure=end.message if isinstance(end, PlanningFailed) else None,
             stopped=isinstance(end, PlanningFailed) and end.stopped,
-            usage=answered.usage if answered else Usage(),
+            usage=total_of(charges).exact if charges else answered.usage if answered else Usage(),
+            charges=charges,
             seconds=answered.seconds if answered else None,
             workflow=workflow if self.place is None else None,
             revision=self._revision,
@@ -123,6 +140,7 @@ class SessionRecorder:
             parent=run.parent,
             pool_label=run.label,
             round=run.round,
+            by=self.by,
         )
         return self.background.register(run)
 

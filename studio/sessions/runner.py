@@ -25,7 +25,6 @@ from conductor.runs.state import RunState
 from conductor.values.messages import SeenResponse
 from conductor.values.output import Output
 from conductor.values.presets import Settings
-from conductor.workers.protocol import WorkerCard
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.plan_report import PlanReport
 from storage.records import RequestSession, Revision
@@ -193,8 +192,7 @@ class SessionRunner:
         preloaded: Mapping[int, Output],
         listen: Listener | None,
     ) -> LiveRun:
-        card = self.runtime.planner_for(request.settings).card
-        meter = planned_meter(self.store, session, request.settings, conductor=card)
+        meter = planned_meter(self.store, session, request.settings)
         job = self._job(session, request, Activity(), meter=meter)
         run = job.run(
             revision.workflow,
@@ -269,11 +267,10 @@ class SessionRunner:
             activity,
             looks_back,
             place,
+            request.by,
             other_outputs or OutputArchive(),
         )
-        meter = meter or Meter(request.settings.budget)
-        activity.count_by(meter)
-        return Job(request, self.runtime, meter, activity, recorder)
+        return Job(request, self.runtime, meter or Meter(request.settings.budget), activity, recorder)
 
     def _begin(self, job: Job, events: AsyncGenerator[Event, None], listen: Listener | None = None) -> None:
         """Begin a job in its session, which is claimed."""
@@ -317,21 +314,16 @@ async def _pass_on_all(
         raise broke
 
 
-def planned_meter(store: SessionStore, session: str, settings: Settings, *, conductor: WorkerCard) -> Meter:
+def planned_meter(store: SessionStore, session: str, settings: Settings) -> Meter:
     """A meter for the session's next run that has counted the planning since the run before."""
     meter = Meter(settings.budget)
     if settings.budget.open:
         return meter
     last = store.runs.latest(session)
-    for plan in store.plans.of_session(session):
-        if last is not None and plan.created_at < last.started_at:
-            continue
-        prompt = plan.report.prompt if plan.report is not None else None
-        meter.count_earlier(
-            conductor.model_copy(update={"kind": plan.planner_kind}),
-            () if prompt is None or not prompt.sent else [message.content for message in prompt.messages],
-            answer="" if plan.report is None else plan.report.text,
-            usage=plan.usage,
-            seconds=plan.seconds or 0.0,
-        )
+    plans = [
+        plan for plan in store.plans.of_session(session) if last is None or plan.created_at >= last.started_at
+    ]
+    used, estimated = store.plans.charged(tuple(plan.id for plan in plans))
+    seconds = sum(plan.seconds or 0.0 for plan in plans)
+    meter.count_earlier(used.model_copy(update={"seconds": seconds}), estimated=estimated)
     return meter

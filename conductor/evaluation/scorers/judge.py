@@ -8,14 +8,16 @@ judge's own text is read.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from hashlib import sha256
 
-from conductor.engine.meter import Meter
+from conductor.engine.meter import Meter, Requests
 from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
 from conductor.values.budget import NO_BUDGET
-from conductor.values.messages import Message, Part, Request, Retried, Sampling, Usage
+from conductor.values.charge import Charge
+from conductor.values.messages import Message, Part, Request, Retried, Sampling
 from conductor.workers.computed import is_computed
 from conductor.workers.pool.fallback import chain
 from conductor.workers.protocol import FellBack, Worker, WorkerCard
@@ -78,45 +80,41 @@ def verdict_in(text: str) -> bool | None:
 
 async def judged(
     response: str, item: Item, judge: Worker, meter: Meter | None = None
-) -> tuple[Score, Usage | None]:
-    """The score of a response by the worker `judge`, and what its call took, which is unknown of a call that
-    failed; None if no call was made.
+) -> tuple[Score, Sequence[Charge]]:
+    """The score of a response by the worker `judge`, and what each request for it took.
 
     Of a judge that fails, or writes no verdict, the score is `unjudged`. `meter` counts each request;
     where its budget has no room the score is `unjudged`, too.
     """
     answer = response[-MAX_ANSWER:].strip()[-2_000:]
     if not answer:
-        return Score.of(False, "", reason="the response is empty"), None
+        return Score.of(False, "", reason="the response is empty"), ()
     request = request_of(response, item)
     prompt = [message.content for message in request.messages]
     meter, cards = meter or Meter(NO_BUDGET), {each.card.name: each.card for each in chain(judge)}
-    first = meter.admit(judge.card, prompt)
-    if first is None:
-        return Score(verdict="unjudged", answer=answer, reason=_SPENT), None
-    call, card = first, judge.card
+    requests = Requests(meter, judge.card, lambda: prompt, purpose="judge")
+    if requests.refused:
+        return Score(verdict="unjudged", answer=answer, reason=_SPENT), ()
+    charges: list[Charge] = []
+
+    def note(charge: Charge | None) -> None:
+        charges.extend([] if charge is None else [charge])
 
     def count_another(item: Retried | FellBack) -> None:
-        nonlocal call, card
-        if isinstance(item, FellBack):
-            card = cards[item.worker]
-        elif item.used is not None:
-            call.settle(item.used)
-        call.release()
-        another = meter.admit(card, prompt)
-        if another is None:
+        card = cards[item.worker] if isinstance(item, FellBack) else None
+        note(requests.again(item.used, card=card))
+        if requests.refused:
             raise WorkerError(f"{_SPENT}, after: {item.message}")
-        call = another
 
     try:
         completion = await whole_answer(judge, request, note=count_another)
     except WorkerError as error:
-        call.release()
-        return Score(verdict="unjudged", answer=answer, reason=str(error)), Usage()
-    call.settle(completion.usage, answer=completion.text)
+        note(requests.end(error.used))
+        return Score(verdict="unjudged", answer=answer, reason=str(error)), charges
+    note(requests.end(completion.usage, answer=completion.text))
     verdict = verdict_in(completion.text)
     if verdict is None:
         last = completion.text.strip().rsplit("\n", 1)[-1][:200]
         reason = f"the judge's last line is no verdict: {last!r}"
-        return Score(verdict="unjudged", answer=answer, reason=reason), completion.usage
-    return Score.of(verdict, answer, reason=completion.text[:2_000]), completion.usage
+        return Score(verdict="unjudged", answer=answer, reason=reason), charges
+    return Score.of(verdict, answer, reason=completion.text[:2_000]), charges

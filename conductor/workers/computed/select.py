@@ -63,7 +63,8 @@ class SelectWorker:
         seen = [each for each in request.seen if final_answer(each.response)]
         if not seen:
             raise WorkerError(
-                f"{self.card.name} sees no answer; let its step read steps that answer the question."
+                f"{self.card.name} sees no answer; let its step read steps that answer the question.",
+                used=NOTHING_USED,
             )
         texts, usage = [each.response for each in seen], NOTHING_USED
         if self._client is None:

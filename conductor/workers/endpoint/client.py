@@ -19,6 +19,7 @@ from conductor.text.json_text import portable
 from conductor.values.message_parts.images import in_parts
 from conductor.values.messages import (
     FINE_SAMPLING,
+    NOTHING_USED,
     CallDelta,
     Completion,
     Delta,
@@ -146,14 +147,14 @@ class ChatClient:
         try:
             endpoint = await self.endpoint.reach()
         except PoolError as error:
-            raise WorkerError(f"{self.name}: {error}", outage=NO_CONNECTION) from None
+            raise WorkerError(f"{self.name}: {error}", outage=NO_CONNECTION, used=NOTHING_USED) from None
         return endpoint, *self._key_and_mask(endpoint)
 
     def _key_and_mask(self, endpoint: Endpoint) -> tuple[str | None, Mask]:
         try:
             key = endpoint.key()
         except PoolError as error:
-            raise WorkerError(f"{self.name}: {error}", outage="no key") from None
+            raise WorkerError(f"{self.name}: {error}", outage="no key", used=NOTHING_USED) from None
         # A server may repeat any key that it was shown, also one from another worker's answer.
         return key, Mask((key, *known_keys()))
 

@@ -17,7 +17,7 @@ import httpx
 
 from conductor.errors import NO_CONNECTION, TIMED_OUT, PoolError, WorkerError
 from conductor.text.json_text import portable
-from conductor.values.messages import Usage
+from conductor.values.messages import NOTHING_USED, Usage
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.reply.error_forms import error_message, is_outage, report_in, report_of
 from conductor.workers.endpoint.transport.route import DIRECT, Route
@@ -163,7 +163,12 @@ class Failures:
     def unusable(self, error: PoolError) -> EndpointFailure:
         """A variable of the environment stands in the way, as `error` explains."""
         reason, _, advice = str(error).rstrip(".").rpartition("; ")
-        return EndpointFailure(f"{self._at} cannot be reached: {reason}", advice=advice, outage=NO_CONNECTION)
+        return EndpointFailure(
+            f"{self._at} cannot be reached: {reason}",
+            advice=advice,
+            outage=NO_CONNECTION,
+            used=NOTHING_USED,
+        )
 
     def broken(self, characters: int) -> EndpointFailure:
         when = f"after {_characters(characters)}" if characters else "before the first token"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conductor.errors import PoolError, WorkerError
-from conductor.values.messages import Message, Request, Sampling, written
+from conductor.values.messages import NOTHING_USED, Message, Request, Sampling, written
 from conductor.values.output import WorkerKind
 from conductor.values.provenance import LIKELY_CHARACTERS, Shares, estimated, exact_shares, measured
 from conductor.workers.protocol import WorkerCard
@@ -197,7 +197,8 @@ def check_context(
     likely = _tokens(characters, LIKELY_CHARACTERS) + answer
     raise WorkerError(
         f"{card.name} has a context of {card.context:,} tokens, and {call} needs about {likely:,} (an "
-        f"estimate: {characters:,} characters to read, {answer:,} tokens to answer); {advice}."
+        f"estimate: {characters:,} characters to read, {answer:,} tokens to answer); {advice}.",
+        used=NOTHING_USED,
     )
 
 

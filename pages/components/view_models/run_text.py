@@ -64,9 +64,8 @@ def used_of(state: RunState, plan: Plan | None = None) -> Total:
     """What the calls of a run, and of the planning before it, have used so far; a lower bound where one of
     them is unknown. Built-in experts and planning rules use nothing.
     """
-    called = [step for step in state.steps if step.started_at is not None and step.worker_kind != "offline"]
     planned = [] if plan is None or plan.planner_kind == "offline" else [plan.usage]
-    return Total.of([*planned, *(step.usage for step in called)])
+    return Total.of(planned) + state.used
 
 
 def progress_text(state: RunState, *, now: float) -> str:
@@ -159,7 +158,7 @@ class Spent:
 
 def spent(state: RunState, *, now: float) -> tuple[Spent, ...]:
     """Each limited quantity of the run with what led to it, as far as known. `now` is in Unix seconds."""
-    budget, usage, before = state.budget, state.known_usage, state.used_before
+    budget, usage, before = state.budget, state.used.known, state.used_before
     seconds, calls = before.seconds + (state.elapsed(now) or 0.0), before.calls + state.calls
     tokens, cost = before.tokens + (usage.total or 0), before.cost + (usage.cost or 0.0)
     quantities: list[Spent] = []

@@ -188,11 +188,11 @@ def step_facts(state: StepState) -> list[str]:
     if hand := by_hand(state.output):
         return hand
     if (state.reused or state.kept_because) and state.output is not None:
-        facts.append("made in an earlier run")
+        then = " and ".join(Total.of([state.output.usage]).known_words)
+        facts.append(f"made in an earlier run{' for ' * bool(then)}{then}")
     if state.seconds is not None:
         facts.append(duration(state.seconds))
-    if state.output is not None or (state.done and state.started_at is not None):
-        facts += Total.of([state.usage]).known_words
+    facts += state.used.known_words
     if (label := KIND_LABELS.get(state.worker_kind or "model")) is not None:
         facts.append(label)
     return facts

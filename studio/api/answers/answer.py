@@ -22,6 +22,7 @@ from conductor.runs.events import (
 from conductor.runs.request import RequestState
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import FinishReason
+from conductor.values.total import NOTHING, Total
 from studio.api.answers.tool_calls import GivenCalls
 
 
@@ -29,13 +30,19 @@ class Answer:
     """`rounds` is the most rounds there can be; the answer ends before the first of the texts `stops`. Unless
     it is `live`, nothing is given out before the end. `state` is the request so far, `calls` the calls of
     tools, which have ids of ours unless those of the worker are to be `verbatim`, and `tokens` those of the
-    text whose log probabilities are known.
+    text whose log probabilities are known. `used_before` is what the request took that this one goes on with.
     """
 
     def __init__(
-        self, *, rounds: int, stops: Sequence[str] = (), live: bool = True, verbatim: bool = False
+        self,
+        *,
+        rounds: int,
+        stops: Sequence[str] = (),
+        live: bool = True,
+        verbatim: bool = False,
+        used_before: Total = NOTHING,
     ) -> None:
-        self.state = RequestState()
+        self.state = RequestState(before=used_before)
         self.verbatim = verbatim
         self.calls = GivenCalls(verbatim=verbatim)
         self.tokens = GivenTokens(stops)

@@ -14,7 +14,6 @@ from conductor.errors import ConductorError
 from conductor.runs.request import RequestState, RunRequest
 from conductor.runs.scope import RunScope
 from conductor.values.budget import Budget, Crossing, Limit
-from conductor.values.messages import NOTHING_USED
 from storage.records import RequestSession, Revision
 from studio.api.answers.failure import over_budget
 from studio.api.answers.response_run import Rerun, ResponseRun
@@ -91,6 +90,7 @@ class Choices:
                 app=first.app,
                 stops=first.answer.stops,
                 resumes=again,
+                repeats=True,
             )
         except ConductorError as error:
             refused = api_error(error, query_parameter=self._query_parameter)
@@ -99,7 +99,7 @@ class Choices:
 
     def _left(self, budget: Budget) -> Budget:
         """What the runs so far leave of the budget. Raises `ApiError` where that is nothing."""
-        usage = sum((run.used for run in self.runs), NOTHING_USED)
+        usage = self.state.charged
         used: dict[Limit, float] = {
             "tokens": usage.total or 0,
             "cost": usage.cost or 0.0,

@@ -21,11 +21,11 @@ from weakref import WeakSet
 from conductor.errors import ConductorError, SessionBusy, WorkflowError
 from conductor.planner.planner import check_query
 from conductor.runs.events import Event
-from conductor.runs.request import RunRequest
+from conductor.runs.request import Asker, RunRequest
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.conversation import MAX_CONVERSATION, MAX_QUERY
-from conductor.values.messages import Usage
 from conductor.values.output import Output
+from conductor.values.total import NOTHING, Total
 from conductor.workers.pool.pool import Pool
 from storage.records import RequestSession, Revision
 from studio.access.auth import Principal, TokenAuthenticator
@@ -107,6 +107,8 @@ class ResponseRuns:
         background: bool = False,
         resumes: Rerun | None = None,
         answer: str | None = None,
+        goes_on_since: float | None = None,
+        repeats: bool = False,
         then_run: bool = True,
     ) -> ResponseRun:
         """Create the request's session and start; the answer ends before the first of the `stops`.
@@ -114,12 +116,14 @@ class ResponseRuns:
         `pool`, `app` and `background` are what `ResponseRun` has of them. `opening` is the response as far as
         it is known, to be stored from the start on; with `events` the client is sent the run's own, too.
         Where it `resumes` a workflow, that runs once more in its session, and `answer` is the mark of the
-        response among those of the session. Unless `then_run`, a request without a workflow is only planned.
+        response among those of the session, which began at `goes_on_since` (Unix seconds); one that `repeats`
+        is no request of its own. Unless `then_run`, a request without a workflow is only planned.
         What can be refused is refused before anything is stored: raises `ConductorError`. Raises `ApiError`
         once the server stops; then nothing was started or charged.
         """
         if self._stopping:
             raise server_stopping()
+        request = replace(request, by=Asker(token=principal.token))
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
@@ -141,14 +145,22 @@ class ResponseRuns:
             answer=answer,
             following=len(request.conversation.following),
         )
-        begin = partial(_begin, then_run=then_run) if resumes is None else partial(_resume, resumes)
+        begin = partial(_begin, then_run=then_run)
+        if resumes is not None:
+            begin = partial(_resume, resumes, since=goes_on_since)
         started = await self.backend.call(
             begin, request, stored_as, listen=put, opening=opening, origin=origin
         )
         run = ResponseRun(
             self,
             started.session,
-            Answer(rounds=rounds, stops=stops, live=request.sent_on, verbatim=verbatim),
+            Answer(
+                rounds=rounds,
+                stops=stops,
+                live=request.sent_on,
+                verbatim=verbatim,
+                used_before=started.used_before,
+            ),
             principal,
             pool,
             queue,
@@ -159,6 +171,7 @@ class ResponseRuns:
             continued=stored_as.continues is not None,
             origin=started.origin,
             background=background,
+            repeats=repeats,
         )
         run.ended.add_done_callback(lambda _: put(None))
         if opening is not None:
@@ -215,12 +228,15 @@ class ResponseRuns:
 
 
 class _Started(NamedTuple):
-    """A session whose activity has begun; `written`: the write of it, or None once it is durable."""
+    """A session whose activity has begun; `written`: the write of it, or None once it is durable.
+    `used_before` is what the request took that this one goes on with.
+    """
 
     session: str
     activity: Activity
     origin: ResponseOrigin
     written: Future[None] | None = None
+    used_before: Total = NOTHING
 
 
 def _begin(
@@ -278,8 +294,12 @@ def _resume(
     listen: Callable[[Event], None],
     opening: dict[str, Any] | None,
     origin: ResponseOrigin,
+    since: float | None,
 ) -> _Started:
     session = resumes.revision.session
+    used_before = NOTHING
+    if since is not None:
+        used_before = bench.store.sessions.total_by(session, request.by, since=since)
     with _not_busy("The session of this response"):
         latest = bench.store.runs.latest(session)
         bench.runner.begin_run(session, request, listen=listen, **resumes._asdict())
@@ -287,7 +307,7 @@ def _resume(
         before = None if latest is None else latest.id
         origin = origin.model_copy(update={"owner": bench.store.processes.owner, "run_before": before})
         bench.store.requests.keep_response(session, origin.beside(opening))
-    return _Started(session, _going(bench, session), origin)
+    return _Started(session, _going(bench, session), origin, used_before=used_before)
 
 
 def _going(bench: Workbench, session: str) -> Activity:
@@ -341,6 +361,8 @@ class ResponseRun:
     """What is stored beside its response."""
     background: bool = False
     """Whether it goes on without a client."""
+    repeats: bool = False
+    """Whether it is a further answer to a request that has one."""
     on_unread: Callable[[], Awaitable[object]] | None = None
     """Called at its end where no reader was there to the end; stores what came of it."""
     _over: bool = False
@@ -357,13 +379,6 @@ class ResponseRun:
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._started
-
-    @property
-    def used(self) -> Usage:
-        """As its session's activity; at least what its answer is known to have used."""
-        meter, least = self._activity.used, self.answer.state.known_usage
-        tokens, cost = max(meter.total or 0, least.total or 0), max(meter.cost or 0.0, least.cost or 0.0)
-        return Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost)
 
     @property
     def url(self) -> str | None:
@@ -399,7 +414,7 @@ class ResponseRun:
         while (event := await self._queue.get()) is not None:
             yield event, self.answer.add(event)
         self._over = True
-        await asyncio.shield(self.runs.follow_up(self._record_usage()))
+        await asyncio.shield(self.runs.follow_up(self._record()))
 
     def more(self) -> bool:
         """Whether a reader of the `progress` need not wait for what comes next."""
@@ -470,7 +485,7 @@ class ResponseRun:
                 self.answer.add(event)
             self._over = True
             # In a separate task, so that an error there does not keep the run open.
-            await self.runs.follow_up(self._record_usage())
+            await self.runs.follow_up(self._record())
         if self.on_unread is not None and not self._answered:
             await self.runs.follow_up(_awaited(self.on_unread))
         await self.runs.backend.call(self._forget)
@@ -481,5 +496,7 @@ class ResponseRun:
             bench.store.sessions.delete(self.session)
             bench.store.housekeeping.remove_session(self.session)
 
-    async def _record_usage(self) -> None:
-        await self.runs.auth.record_usage(self.principal, self.answer.state.usage, self.used)
+    async def _record(self) -> None:
+        self.runs.auth.spend(self.principal, self.answer.state.charged.total or 0)
+        if not self.repeats:
+            await self.runs.auth.record_request(self.principal)

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conductor.errors import ConductorError
+from conductor.runs.request import Asker
 from studio.access.auth import Principal
 from studio.api.answers import chat, responses
 from studio.api.answers.choices import Choices
@@ -162,6 +163,9 @@ async def create_embedding(
     """Pass texts on to the endpoint of one worker, which makes vectors of them."""
     service = service_of(http)
     worker = embedding_worker(request, await service.backend.pool(), principal)
-    answer, usage = await embeddings(request, worker)
-    await service.auth.record_usage(principal, usage)
+    answer, charge = await embeddings(request, worker)
+    service.auth.spend(principal, charge.charged.total or 0)
+    by = Asker(token=principal.token)
+    await service.backend.look_up(lambda store: store.ledger.add((charge,), by=by))
+    await service.auth.record_request(principal)
     return Json(answer, headers=dict(principal.headers))

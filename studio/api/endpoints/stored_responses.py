@@ -77,6 +77,7 @@ async def resume_response(http: Request, principal: Authenticated, id: StoredId)
         background=True,
         resumes=Rerun(revision, scope),
         answer=response.answer,
+        goes_on_since=response.shape["created_at"],
     )
     return await answered(http, principal, request, run)
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, Field
 
 from conductor.errors import WorkerError
-from conductor.values.messages import Usage
+from conductor.values.charge import Charge
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.fallback import FallbackWorker
@@ -71,8 +71,8 @@ def embedding_worker(request: EmbeddingsRequest, pool: Pool, principal: Principa
     return first
 
 
-async def embeddings(request: EmbeddingsRequest, worker: OpenAIWorker) -> tuple[dict[str, Any], Usage]:
-    """The answer, and what it used. Raises `ApiError` where the endpoint gives none."""
+async def embeddings(request: EmbeddingsRequest, worker: OpenAIWorker) -> tuple[dict[str, Any], Charge]:
+    """The answer, and what it took. Raises `ApiError` where the endpoint gives none."""
     client = EmbeddingClient(worker.client.endpoint, name=worker.card.name)
     try:
         vectors, usage = await client.embed_and_count(request.texts, dimensions=request.dimensions)
@@ -82,10 +82,10 @@ async def embeddings(request: EmbeddingsRequest, worker: OpenAIWorker) -> tuple[
         await client.aclose()
     written = [_base64(vector) if request.encoding_format == "base64" else vector for vector in vectors]
     data = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(written)]
-    price, read = worker.card.price, usage.prompt_tokens
-    usage = usage if price is None else usage.model_copy(update={"cost": price.of(usage)})
+    card, read = worker.card, usage.prompt_tokens
+    charge = Charge(worker=card.name, kind=card.kind, purpose="embedding", usage=card.cost_of(usage))
     used = None if read is None else {"prompt_tokens": read, "total_tokens": read}
-    return {"object": "list", "data": data, "model": request.model, "usage": used}, usage
+    return {"object": "list", "data": data, "model": request.model, "usage": used}, charge
 
 
 def _base64(vector: Sequence[float]) -> str:

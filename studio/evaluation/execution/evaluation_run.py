@@ -21,7 +21,7 @@ from conductor.evaluation.items import Item, UnreadableItem
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CONDUCTOR, CellResult, cell_result
 from conductor.runs.state import RunState
-from conductor.values.budget import NO_BUDGET
+from conductor.values.budget import NO_BUDGET, Used
 from conductor.values.messages import NOTHING_USED
 from conductor.values.presets import Settings
 from conductor.workers.endpoint.batches.batch_queue import SAMPLE, Batches
@@ -138,9 +138,9 @@ class EvaluationRun:
                 self._scored[cell.item, cell.planner, cell.repeat] = cell.result
                 if cell.result.score.is_known:
                     self._count(cell.planner, cell.result)
-                self._meter.calls += cell.result.paid
-                self._meter.count(
-                    tokens=cell.result.spent.total or 0, cost=cell.result.spent.cost or 0.0, estimated=False
+                spent = cell.result.spent
+                self._meter.count_earlier(
+                    Used(tokens=spent.total or 0, cost=spent.cost or 0.0, calls=cell.result.paid)
                 )
         units = self._units()
         self._look()
@@ -369,15 +369,18 @@ class EvaluationRun:
             score, judging = self._scoring.of(item, runs)
         else:
             reason = plans[-1].failure or "" if plans else ""
-            score, judging = Score(verdict="unanswered", reason=reason, outage=planning_outage), None
-        repeated = [plan for plan in plans[:-1] if plan.failure is not None]
+            score, judging = Score(verdict="unanswered", reason=reason, outage=planning_outage), ()
+        store = self._bench.store
+        store.ledger.add(judging, session=session)
+        written = [plan for at, plan in enumerate(plans) if plan.failure is None or at == len(plans) - 1]
+        before = () if earlier is None else earlier.judging
         return cell_result(
             score,
-            planning=sum((plan.usage for plan in plans if plan not in repeated), NOTHING_USED),
-            paid_planning=len(plans),
-            failed_planning=len(repeated),
+            planning=sum((plan.usage for plan in written), NOTHING_USED),
+            plans=len(written),
             runs=runs,
-            judging=(*(() if earlier is None else earlier.judging), *(() if judging is None else (judging,))),
+            judging=(*before, *(charge.usage for charge in judging if charge.counts)),
+            used=store.sessions.total(session),
         )
 
     # -- progress ----------------------------------------------------------------------------------

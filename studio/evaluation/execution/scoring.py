@@ -15,7 +15,7 @@ from conductor.evaluation.scorers import score
 from conductor.evaluation.scorers.judge import judged
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.runs.state import RunState
-from conductor.values.messages import Usage
+from conductor.values.charge import Charge
 from conductor.workers.protocol import Worker
 from studio.workbench import Workbench
 
@@ -37,22 +37,22 @@ class Scoring:
         self._unknown: list[Score] = []
         self._judged: dict[tuple[str, str], Score] = {}
 
-    def of(self, item: Item, runs: Sequence[RunState]) -> tuple[Score, Usage | None]:
-        """The score of a session with these runs, and what the judge's call took, or None without a call.
+    def of(self, item: Item, runs: Sequence[RunState]) -> tuple[Score, Sequence[Charge]]:
+        """The score of a session with these runs, and what requests to the judge took.
 
         Equal answers to a question are judged once. Raises `DataError` and `WorkerError` as `scorers.score`.
         """
         without_answer = _without_answer(runs)
         if without_answer is not None:
-            return without_answer, None
+            return without_answer, ()
         answer = _answered(runs)[-1].answer or ""
         if self._judge is None or item.scored_by != "judge":
-            return self._background.wait(score(answer, item, allow_code=self._allow_code)), None
+            return self._background.wait(score(answer, item, allow_code=self._allow_code)), ()
         earlier = self._judged.get((item.id, answer))
         if earlier is not None:
-            return earlier, None
+            return earlier, ()
         verdict, judging = self._background.wait(judged(answer, item, self._judge, self._meter))
-        if judging is not None:
+        if judging:
             self._remember((item.id, answer), verdict)
         return verdict, judging
 

@@ -171,11 +171,11 @@ def _figures(state: StepState) -> tuple[str, ...]:
     """How often its worker was asked again, and what its call used, as far as known."""
     if state.reused or state.kept_because is not None:
         return ()
-    retries, used = len(state.retries), state.usage
+    retries, used = len(state.retries), state.used
     return (
         *(["1 retry" if retries == 1 else f"{retries:,} retries"] if retries else []),
-        *([] if used.total is None else [f"{used.total:,} tok"]),
-        *([dollars(used.cost)] if used.cost else []),
+        *([] if used.tokens is None else [f"{used.token_sum.sign}{used.tokens:,} tok"]),
+        *([f"{used.dollars.sign}{dollars(used.cost)}"] if used.cost else []),
     )
 
 

@@ -177,7 +177,6 @@ def state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None
         worker_kind=output.worker_kind,
         # The request that made it, where the run shown holds that.
         request=next((own.request for own in of_run if own.output == output), None),
-        usage=output.usage,
     )
 
 

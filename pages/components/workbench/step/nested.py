@@ -11,7 +11,6 @@ from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import duration, quantity
 from conductor.values.output import NO_ANSWER
-from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from pages.components.streamlit_patches.component import trigger_value
 from pages.components.streamlit_patches.initial_values import on_choice, show_stored
@@ -170,9 +169,8 @@ def inner_facts(inner: RunState) -> list[str]:
     facts.append(
         _OUTCOMES.get(inner.status, "" if inner.answered else NO_ANSWER) if inner.workflow is not None else ""
     )
-    used = inner.usage + inner.planning_usage
     if inner.report is not None or inner.workflow is not None:
-        facts += [quantity(inner.calls, "call"), *Total.of([used]).known_words]
+        facts += [quantity(inner.calls, "call"), *inner.used.known_words]
     if inner.seconds is not None:
         facts.append(duration(inner.seconds))
     return [fact for fact in facts if fact]

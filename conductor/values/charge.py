@@ -1,0 +1,68 @@
+"""The entry of the ledger: what one request to a worker took, once it has ended. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field
+
+from conductor.values.messages import NOTHING_USED, Number, Usage, Value
+from conductor.values.output import WorkerKind
+from conductor.values.total import NOTHING, Total
+
+Purpose = Literal[
+    "plan", "step", "retry", "fallback", "nested", "judge", "doctor", "embedding", "earlier"
+]  # fmt: skip
+"""What a request was made for. `retry` and `fallback` are further requests for the same step, `nested`
+is one inside a step; `earlier` is what a version without a ledger stored of a whole plan or step."""
+
+
+class Charge(Value):
+    """What one request took: `usage` as its endpoint reported it and our price has it, field by field.
+
+    `wrote`: a part of an answer came. `stopped`: it was broken off on our side. `estimate` has the tokens
+    and US dollars of what was not reported, None where all was.
+    """
+
+    worker: str
+    kind: WorkerKind
+    purpose: Purpose
+    usage: Usage = Usage()
+    wrote: bool = True
+    stopped: bool = Field(default=False, exclude_if=lambda stopped: not stopped)
+    estimate: Usage | None = Field(default=None, exclude_if=lambda estimate: estimate is None)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it took anything: a server that refuses, or breaks off before a word, and reports nothing
+        bills nothing.
+        """
+        reported = (self.usage.prompt_tokens, self.usage.completion_tokens, self.usage.cost)
+        return self.wrote or self.stopped or any(number is not None for number in reported)
+
+    @property
+    def total(self) -> Total:
+        """What it took, as a sum of one."""
+        return Total.of([self.usage if self.counts else NOTHING_USED])
+
+    @property
+    def charged(self) -> Usage:
+        """What a limit is charged for it: what is known, and the estimate of the rest."""
+        if not self.counts:
+            return NOTHING_USED
+        rest = self.estimate or Usage()
+        return Usage(
+            prompt_tokens=_first(self.usage.prompt_tokens, rest.prompt_tokens, 0),
+            completion_tokens=_first(self.usage.completion_tokens, rest.completion_tokens, 0),
+            cost=_first(self.usage.cost, rest.cost, 0.0),
+        )
+
+
+def _first(*numbers: Number | None) -> Number | None:
+    return next((number for number in numbers if number is not None), None)
+
+
+def total_of(charges: Iterable[Charge]) -> Total:
+    """What these requests took together."""
+    return sum((charge.total for charge in charges), NOTHING)
