@@ -7,8 +7,9 @@ content type. Memory stays bounded, whatever a server sends: nothing compressed 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
 import httpx
 
@@ -32,6 +33,10 @@ _REQUEST_IDS = (
     "x-goog-request-id",  # Google
     "cf-ray",  # Cloudflare, before OpenRouter and others
 )
+_COST = "x-litellm-response-cost"
+"""US dollars of a whole answer: https://docs.litellm.ai/docs/proxy/response_headers. A stream's cost is not
+known when its head comes.
+"""
 _NAME = re.compile(r"[!-~]{1,128}")
 """A longer name, or one with spaces or control characters, is none that a person could pass on."""
 
@@ -41,8 +46,8 @@ class Exchange:
 
     Both raise `EndpointFailure`, `TimeoutError` at a deadline, and what httpx raises when the connection
     breaks. One event may have `most` characters. `mask` hides the keys that the server repeats in an error;
-    those in an answer are the reply's to hide. `request_id` is the provider's own name of the call, None
-    until the head of the answer gives one.
+    those in an answer are the reply's to hide. `request_id` is the provider's own name of the call, `bill` an
+    object with what a whole answer cost; both are None until the head of the answer gives one.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class Exchange:
         mask: Mask,
     ) -> None:
         self.request_id: str | None = None
+        self.bill: Mapping[str, Any] | None = None
         self._client = client
         self._request = request
         self._deadlines = deadlines
@@ -80,6 +86,8 @@ class Exchange:
                         if not done and (event.bare or not at_end):
                             raise self._failures.malformed(str(error)) from None
                     document = event.bare
+            if document and self.bill is not None:
+                yield Chunk(places=(self.bill,))
             if document and not done:
                 yield None
 
@@ -93,6 +101,8 @@ class Exchange:
         response = await self._deadlines.within(self._client.send(self._request, stream=True))
         try:
             self.request_id = self._name(response)
+            if (cost := response.headers.get(_COST)) is not None:
+                self.bill = {"usage": {"cost": cost}}
             await self._check_head(response)
             yield response, _CountedStream(response, self._most_bytes, self._failures)
         finally:
