@@ -50,6 +50,16 @@ def replies(
     return answer
 
 
+def in_turn(*answers: Conversation) -> Conversation:
+    """Answers each request with the next of these."""
+    left = iter(answers)
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        await next(left)(writer)
+
+    return answer
+
+
 def head(*, content_type: str = EVENTS, status: str = "200 OK", more: str = "") -> bytes:
     """A status line and headers; the body goes on until the connection is closed."""
     typed = f"Content-Type: {content_type}\r\n" if content_type else ""

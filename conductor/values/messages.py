@@ -122,14 +122,24 @@ class Usage(Value):
 
     def __add__(self, other: Usage) -> Usage:
         if self is NOTHING_USED:
-            return other
+            reported = other.reported_total is not None or other.reported_cost is not None
+            return other.model_copy(update=_UNREPORTED) if reported else other
+        bounded = self.least_cost is not None or other.least_cost is not None
         return Usage(
             prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
             completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
             cost=_sum(self.cost, other.cost),
             cached_tokens=_sum(self.cached_tokens, other.cached_tokens),
+            least_cost=_sum(self._least, other._least) if bounded else None,
         )
 
+    @property
+    def _least(self) -> float | None:
+        return self.cost if self.cost is None or self.least_cost is None else self.least_cost
+
+
+_UNREPORTED = {"reported_total": None, "reported_cost": None}
+"""Of a sum: what an endpoint reported is of one call."""
 
 NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0, cost=0.0)
 """The usage of no call at all, from which sums start."""

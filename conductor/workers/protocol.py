@@ -121,7 +121,7 @@ class WorkerCard(Value):
         return "\x1f".join((*deciding, self.endpoint or "", self.parameters))
 
     def priced(self, item: T) -> T:
-        """The item of a stream; one that reports a usage with what that cost, where the price is known."""
+        """The item of a stream; one that reports a usage with what that cost, where that is known."""
         if isinstance(item, Completion):
             return replace(item, usage=self.cost_of(item.usage))
         if isinstance(item, Retried) and item.used is not None:
@@ -129,8 +129,18 @@ class WorkerCard(Value):
         return item
 
     def cost_of(self, usage: Usage) -> Usage:
-        """The usage with what it cost, where the price is known."""
-        return usage if self.price is None else usage.model_copy(update={"cost": self.price.of(usage)})
+        """The usage with what it cost: the endpoint's own dollars, else the price's, where there is one.
+
+        Without a price of cached tokens these are an upper bound, and the lower one has them at 0.
+        """
+        cost, least = usage.reported_cost, None
+        if cost is None:
+            if self.price is None:
+                return usage
+            cost = self.price.of(usage)
+            if usage.cached_tokens and self.price.cached is None:
+                least = self.price.model_copy(update={"cached": 0.0}).of(usage)
+        return usage.model_copy(update={"cost": cost, "least_cost": None if least == cost else least})
 
 
 def line_of(worker: str, cards: Mapping[str, WorkerCard]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, asdict
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from conductor.values.messages import Message, Part, Request, Sampling, SeenResponse, Usage
+from conductor.values.messages import NOTHING_USED, Message, Part, Request, Sampling, SeenResponse, Usage
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,37 @@ def test_a_sum_with_an_unknown_number_is_unknown(left: Usage, right: Usage, tota
 
 def test_only_the_unknown_part_of_a_sum_is_unknown() -> None:
     assert Usage(prompt_tokens=3, completion_tokens=4) + Usage(prompt_tokens=1) == Usage(prompt_tokens=4)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "least"),
+    [
+        (Usage(cost=3, least_cost=1), Usage(cost=4, least_cost=2), 3),
+        (Usage(cost=3, least_cost=1), Usage(cost=4), 5),
+        (Usage(cost=3), Usage(cost=4, least_cost=2), 5),
+        (Usage(cost=3, least_cost=0), Usage(cost=4), 4),
+        (Usage(cost=3), Usage(cost=4), None),
+        (Usage(cost=3, least_cost=1), Usage(), None),
+        (Usage(), Usage(cost=4, least_cost=2), None),
+        (NOTHING_USED, Usage(cost=4, least_cost=2), 2),
+        (Usage(cost=4, least_cost=2), NOTHING_USED, 2),
+    ],
+)
+def test_a_sum_has_a_lower_bound_where_a_part_has_one(left: Usage, right: Usage, least: float | None) -> None:
+    assert (left + right).least_cost == least
+
+
+@pytest.mark.parametrize("before", [NOTHING_USED, Usage(prompt_tokens=1, completion_tokens=1, cost=0.5)])
+@pytest.mark.parametrize("calls", [1, 2])
+def test_what_an_endpoint_reported_of_one_call_is_in_no_sum(before: Usage, calls: int) -> None:
+    call = Usage(prompt_tokens=3, completion_tokens=4, cost=2, reported_total=8, reported_cost=2)
+    total = sum([call] * calls, before)
+    assert (total.reported_total, total.reported_cost) == (None, None)
+    assert total.cost == (before.cost or 0) + 2 * calls
+
+
+def test_what_was_not_reported_is_not_written() -> None:
+    assert not {"least_cost", "reported_total", "reported_cost"} & Usage(cost=1).model_dump().keys()
 
 
 def test_a_message_is_its_parts_one_after_another() -> None:

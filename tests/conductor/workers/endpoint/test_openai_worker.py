@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from chat_cases import completed, endpoint, lines_of, request
 from fake_openai import Served
+from raw_endpoint import DONE, chunk, event, in_turn, raw_endpoint, replies
 from worker_cases import played, run_of
 from workflow_cases import workflow_of
 
 from conductor.runs.events import Event, StepDelta
 from conductor.runs.state import fold
-from conductor.values.messages import Sampling, Usage
+from conductor.values.message_parts.response_format import ResponseFormat
+from conductor.values.messages import Completion, Retried, Sampling, Usage
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price
@@ -98,6 +101,60 @@ def test_tokens_of_a_cached_prompt_cost_their_own_price(
     assert price.of(usage) == pytest.approx(cost / 1_000_000)
 
 
+PRICE = Price(prompt=10, completion=100)
+USED = Usage(prompt_tokens=10, completion_tokens=3)
+
+
+@pytest.mark.parametrize(
+    ("price", "usage", "cost", "least"),
+    [
+        (PRICE, {}, 400, None),
+        (PRICE, {"cached_tokens": 0}, 400, None),
+        (PRICE, {"cached_tokens": 8}, 400, 320),
+        (PRICE, {"cached_tokens": 99}, 400, 300),
+        (Price(prompt=10, completion=100, cached=1), {"cached_tokens": 8}, 328, None),
+        (Price(prompt=10, completion=100, cached=0), {"cached_tokens": 8}, 320, None),
+        (Price(prompt=0, completion=100), {"cached_tokens": 8}, 300, None),
+        (PRICE.times(0.5), {"cached_tokens": 8}, 200, 160),
+        (PRICE, {"reported_cost": 0.0001}, 100, None),
+        (PRICE, {"reported_cost": 0.0}, 0, None),
+        (PRICE, {"reported_cost": 0.0001, "cached_tokens": 8}, 100, None),
+        (PRICE.times(0.5), {"reported_cost": 0.0001}, 100, None),
+        (PRICE, {"reported_cost": 0.0001, "completion_tokens": None}, 100, None),
+        (PRICE, {"completion_tokens": None, "cached_tokens": 8}, None, None),
+        (PRICE, {"prompt_tokens": None, "cached_tokens": 8}, None, None),
+        (None, {"cached_tokens": 8}, None, None),
+        (None, {"reported_cost": 0.0001}, 100, None),
+    ],
+)
+def test_a_call_costs_what_its_endpoint_billed_else_what_its_tokens_cost(
+    price: Price | None, usage: dict[str, Any], cost: float | None, least: float | None
+) -> None:
+    card = OpenAIWorker(endpoint(URL), name="alpha", price=price).card
+    read = card.cost_of(USED.model_copy(update=usage))
+    expected = [None if dollars is None else pytest.approx(dollars / 1_000_000) for dollars in (cost, least)]
+    assert [read.cost, read.least_cost] == expected
+    assert card.cost_of(read) == read
+
+
+@pytest.mark.parametrize("price", [PRICE, None])
+async def test_dollars_of_an_answer_and_of_a_withdrawn_one_are_the_endpoints_own(price: Price | None) -> None:
+    bills = ({"cost": 0.25}, {"cost": 0.5})
+    used = ({"prompt_tokens": 10, "completion_tokens": 3, **bill} for bill in bills)
+    talks = [
+        replies(chunk(content=text) + event({"choices": [], "usage": usage}) + chunk("stop") + DONE)
+        for text, usage in zip(("no JSON", "{}"), used, strict=True)
+    ]
+    async with raw_endpoint(in_turn(*talks)) as base_url:
+        worker = OpenAIWorker(endpoint(base_url), name="alpha", price=price)
+        in_json = request(response_format=ResponseFormat(type="json_object"))
+        items = [item async for item in worker.stream(in_json)]
+    withdrawn = [item.used for item in items if isinstance(item, Retried)]
+    final = items[-1]
+    assert isinstance(final, Completion)
+    assert [usage and usage.cost for usage in (*withdrawn, final.usage)] == [0.25, 0.5]
+
+
 async def test_a_steps_sampling_is_what_is_sent(fake_openai: Served) -> None:
     worker = OpenAIWorker(endpoint(fake_openai.base_url), name="alpha", sampling=Sampling(temperature=1))
     await completed(worker.stream(request(temperature=0.5)))
@@ -163,8 +220,8 @@ async def test_stopping_a_run_is_seen_by_the_server_within_a_second(fake_openai:
     worker = OpenAIWorker(endpoint(fake_openai.base_url, "fault:stall"), name="alpha")
     run = run_of(workflow_of((), ()), Pool(workers=(worker,)))
     events: list[Event] = []
-    async for event in run.events():
-        events.append(event)
+    async for latest in run.events():
+        events.append(latest)
         if {event.step for event in events if isinstance(event, StepDelta)} == {0, 1}:
             run.cancel()
     left = await asyncio.to_thread(
