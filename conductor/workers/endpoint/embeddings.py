@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import httpx
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
@@ -15,6 +16,7 @@ from conductor.text.json_text import portable
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.failures import EndpointFailure
+from conductor.workers.endpoint.reply.usage_forms import TokensSoFar
 from conductor.workers.endpoint.transport.timing import Call
 
 BATCH = 64
@@ -28,17 +30,11 @@ class _IndexedVector(BaseModel):
     embedding: list[FiniteFloat]
 
 
-class _Used(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    prompt_tokens: int | None = None
-
-
 class _Embeddings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     data: list[_IndexedVector]
-    usage: _Used = _Used()
+    usage: Any = None
 
 
 class EmbeddingClient(ChatClient):
@@ -54,16 +50,17 @@ class EmbeddingClient(ChatClient):
     ) -> tuple[list[list[float]], Usage]:
         """The vectors, of that length where one is asked for, and what the calls took."""
         vectors: list[list[float]] = []
-        used = Usage(prompt_tokens=0, completion_tokens=0)
+        used = Usage(prompt_tokens=0, completion_tokens=0, cost=0.0)
         for start in range(0, len(texts), BATCH):
-            batch = await self._embedded(texts[start : start + BATCH], dimensions)
+            batch, call = await self._embedded(texts[start : start + BATCH], dimensions)
             vectors += [entry.embedding for entry in sorted(batch.data, key=lambda entry: entry.index)]
-            used += Usage(prompt_tokens=batch.usage.prompt_tokens, completion_tokens=0)
+            used += call
         if len({len(vector) for vector in vectors}) > 1:
             raise self._failures.malformed("its vectors have several lengths")
-        return vectors, used
+        # All dollars so far are the endpoint's own.
+        return vectors, used.model_copy(update={"reported_cost": used.cost})
 
-    async def _embedded(self, texts: Sequence[str], dimensions: int | None) -> _Embeddings:
+    async def _embedded(self, texts: Sequence[str], dimensions: int | None) -> tuple[_Embeddings, Usage]:
         client = await self._client()
         call = Call(self.endpoint, self._failures)
         body = {"model": self.endpoint.model, "input": list(map(portable, texts)), **self.endpoint.extra}
@@ -73,7 +70,8 @@ class EmbeddingClient(ChatClient):
             deadlines = await call.enter()
             exchange = self._exchange(client, endpoint.url("embeddings"), deadlines, mask, key=key, body=body)
             try:
-                return self._read(await exchange.document(), len(texts))
+                answer = self._read(await exchange.document(), len(texts))
+                return answer, _used({"usage": answer.usage}, exchange.bill)
             except EndpointFailure as failure:
                 failure.name_request(exchange.request_id)
                 retried = call.retry(failure, withdrawn=0)
@@ -93,3 +91,13 @@ class EmbeddingClient(ChatClient):
         if sorted(entry.index for entry in answer.data) != list(range(count)):
             raise self._failures.malformed(f"it gave {len(answer.data)} embeddings for {count} texts")
         return answer
+
+
+def _used(*places: object) -> Usage:
+    """What one request took; all of its tokens are the prompt's."""
+    tokens = TokensSoFar()
+    tokens.take(*places)
+    usage = tokens.usage(wrote=False)
+    counts = [n for n in (usage.prompt_tokens, usage.completion_tokens) if n is not None]
+    prompt = sum(counts) if counts else None
+    return Usage(prompt_tokens=prompt, completion_tokens=0, cost=usage.reported_cost)

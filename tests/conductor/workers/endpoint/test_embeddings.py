@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from fake_openai import Served
-from raw_endpoint import raw_endpoint, replies
+from raw_endpoint import in_turn, raw_endpoint, replies
 
 from conductor.errors import WorkerError
 from conductor.workers.endpoint.config import Endpoint
@@ -26,6 +28,51 @@ async def test_many_texts_are_sent_in_batches(fake_openai: Served) -> None:
     vectors = await client(fake_openai.base_url).embed(["a" * at for at in range(BATCH + 1)])
     assert [vector[0] for vector in vectors] == list(range(BATCH + 1))
     assert len(fake_openai.log.entries) == 2
+
+
+@pytest.mark.parametrize(
+    ("usage", "more", "prompt", "cost"),
+    [
+        ({"prompt_tokens": 5, "total_tokens": 5}, "", 5, None),
+        ({"total_tokens": 5}, "", 5, None),
+        ({"prompt_tokens": 5, "total_tokens": 0}, "", 5, None),
+        ({"input_tokens": 5}, "", 5, None),
+        ({"prompt_tokens": 5, "total_tokens": 5, "cost": 1e-05}, "", 5, 1e-05),
+        ({"prompt_tokens": 5, "cost": "0.00001"}, "", 5, 1e-05),
+        ({"prompt_tokens": 5, "cost": 0}, "", 5, 0.0),
+        ({"prompt_tokens": 5}, "x-litellm-response-cost: 0.00001\r\n", 5, 1e-05),
+        ({"prompt_tokens": -5, "cost": -1}, "", None, None),
+        ({"prompt_tokens": "many"}, "", None, None),
+        ([], "", None, None),
+        (None, "", None, None),
+    ],
+)
+async def test_what_embeddings_took_is_read_in_every_form(
+    usage: object, more: str, prompt: int | None, cost: float | None
+) -> None:
+    document = json.dumps({"data": [{"index": 0, "embedding": [1]}], "usage": usage})
+    async with raw_endpoint(replies(document, content_type="application/json", more=more)) as base_url:
+        _, used = await client(base_url).embed_and_count(["a"])
+    assert (used.prompt_tokens, used.completion_tokens, used.cost) == (prompt, 0, cost)
+    assert used.reported_cost == cost
+
+
+async def test_dollars_of_several_batches_are_known_where_each_has_its_own() -> None:
+    answers = [
+        json.dumps(
+            {
+                "data": [{"index": at, "embedding": [1]} for at in range(count)],
+                "usage": {"prompt_tokens": count, **bill},
+            }
+        )
+        for count, bill in ((BATCH, {"cost": 0.25}), (1, {"cost": 0.5}), (BATCH, {"cost": 0.25}), (1, {}))
+    ]
+    talks = [replies(answer, content_type="application/json") for answer in answers]
+    async with raw_endpoint(in_turn(*talks)) as base_url:
+        chat = client(base_url)
+        for cost in (0.75, None):
+            _, used = await chat.embed_and_count(["a"] * (BATCH + 1))
+            assert (used.prompt_tokens, used.cost, used.reported_cost) == (BATCH + 1, cost, cost)
 
 
 @pytest.mark.parametrize(
