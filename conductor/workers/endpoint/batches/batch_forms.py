@@ -163,24 +163,17 @@ def _anthropic_line(result: Body) -> Line:
 
 
 def _completion(message: Body) -> Body:
-    """A message as a chat completion; what Anthropic counts apart is a part of the prompt."""
+    """A message as a chat completion, with its usage as it is."""
     blocks: Sequence[Body] = message.get("content") or []
     text = "".join(block.get("text") or "" for block in blocks if block.get("type") == "text")
     thought = "".join(block.get("thinking") or "" for block in blocks if block.get("type") == "thinking")
-    usage = message.get("usage") or {}
-    kinds = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    prompt = None if usage.get("input_tokens") is None else sum(usage.get(kind) or 0 for kind in kinds)
     reason = "content_filter" if message.get("stop_reason") == "refusal" else message.get("stop_reason")
     return {
         "id": message.get("id"),
         "choices": [
             {"message": {"content": text, "reasoning_content": thought}, "finish_reason": reason or "stop"}
         ],
-        "usage": {
-            "prompt_tokens": prompt,
-            "completion_tokens": usage.get("output_tokens"),
-            "cache_read_input_tokens": usage.get("cache_read_input_tokens"),
-        },
+        "usage": message.get("usage"),
     }
 
 

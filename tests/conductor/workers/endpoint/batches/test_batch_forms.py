@@ -9,6 +9,7 @@ import pytest
 
 from conductor.errors import WorkerError
 from conductor.workers.endpoint.batches.batch_forms import AnthropicForm, Line, OpenAIForm
+from conductor.workers.endpoint.reply.usage_forms import TokensSoFar
 
 BODY = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Why?"}]}
 
@@ -85,6 +86,41 @@ async def test_what_has_no_place_in_anthropics_form_is_refused_before_it_is_sent
 async def test_a_document_that_names_no_batch_is_refused(form: Any, documents: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"batch|Expecting"):
         await form.submit(Sent(**documents), {"id-1": BODY})
+
+
+@pytest.mark.parametrize(
+    ("usage", "prompt", "cached"),
+    [
+        ({"input_tokens": 5, "output_tokens": 7}, 5, None),
+        ({"input_tokens": 5, "output_tokens": 7, "cache_creation_input_tokens": 10}, 15, None),
+        (
+            {
+                **{"input_tokens": 5, "output_tokens": 7, "cache_creation_input_tokens": 10},
+                "cache_read_input_tokens": 100,
+            },
+            115,
+            100,
+        ),
+        ({"input_tokens": 5, "output_tokens": 7, "cache_read_input_tokens": None}, 5, None),
+        ({"output_tokens": 7}, None, None),
+        (None, None, None),
+    ],
+)
+async def test_tokens_of_a_message_are_read_with_those_of_its_cache(
+    usage: object, prompt: int | None, cached: int | None
+) -> None:
+    message = {"id": "msg", "content": [{"type": "text", "text": "42"}], "usage": usage}
+    line = {"custom_id": "a", "result": {"type": "succeeded", "message": message}}
+    sent = Sent(
+        messages__batches__b={"processing_status": "ended"}, messages__batches__b__results=dumped(line)
+    )
+    lines = await AnthropicForm().lines(sent, "b")
+    assert lines is not None
+    tokens = TokensSoFar()
+    tokens.take(lines["a"].completion)
+    read = tokens.usage(wrote=True)
+    completion = 7 if usage else None
+    assert (read.prompt_tokens, read.completion_tokens, read.cached_tokens) == (prompt, completion, cached)
 
 
 async def test_a_batch_that_is_refused_as_a_whole_is_named_with_its_reason() -> None:
