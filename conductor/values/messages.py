@@ -121,9 +121,9 @@ class Usage(Value):
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Usage) -> Usage:
+        """The usage of both, without what was reported of one call; that of no call adds nothing."""
         if self is NOTHING_USED:
-            reported = other.reported_total is not None or other.reported_cost is not None
-            return other.model_copy(update=_UNREPORTED) if reported else other
+            return other
         bounded = self.least_cost is not None or other.least_cost is not None
         return Usage(
             prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
@@ -137,9 +137,6 @@ class Usage(Value):
     def _least(self) -> float | None:
         return self.cost if self.cost is None or self.least_cost is None else self.least_cost
 
-
-_UNREPORTED = {"reported_total": None, "reported_cost": None}
-"""Of a sum: what an endpoint reported is of one call."""
 
 NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0, cost=0.0)
 """The usage of no call at all, from which sums start."""

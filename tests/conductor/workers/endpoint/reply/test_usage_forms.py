@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 from chat_cases import ask, client, completed
+from hypothesis import given
+from hypothesis import strategies as st
+from property_cases import cases
 from raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 from conductor.values.messages import Usage
@@ -246,6 +249,25 @@ def test_a_total_that_is_not_the_sum_is_read_as_it_is(
     kind: str, usages: tuple[object, ...], total: int | None
 ) -> None:
     assert read(*usages).reported_total == total, kind
+
+
+NAMES = st.sampled_from([name for form in FORMS if isinstance(form[1], dict) for name in form[1]])
+BILLED = st.sampled_from(
+    ["cost", "total_cost", "cost_in_usd_ticks", "is_byok", "cost_details", "upstream_inference_cost"]
+)
+WILD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["7", "-1", "1e5", "nan", "٣"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES | BILLED, inner, max_size=5),
+)
+
+
+@cases(200)
+@given(st.lists(WILD, max_size=3))
+def test_whatever_a_server_sends_its_numbers_are_unknown_or_can_be_true(usages: list[object]) -> None:
+    usage = read(*usages)
+    for number in usage.model_dump().values():
+        assert number is None or 0 <= number < 1e17
+    assert usage.reported_total is None or usage.reported_total != usage.total
 
 
 NANO = {"amount": 3.5e-05, "cost": 3.5e-05, "paymentSource": "USD", "inputTokens": 5, "outputTokens": 7}
