@@ -12,7 +12,7 @@ answer whole or thinks without showing it, that answer or those thoughts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conductor.values.budget import Budget, Crossing, Limit, Used
@@ -49,8 +49,8 @@ class Reservation:
         self._pieces.append(text)
 
     def end(self, usage: Usage | None = None, *, answer: str = "", stopped: bool = False) -> Charge | None:
-        """The request has ended, and took this; None if nothing of that is known. `answer` is its whole text,
-        for one that did not come in pieces.
+        """The request has ended, and took this; None if it broke off and nothing of that is known. `answer`
+        is its whole text, for one that did not come in pieces.
 
         What it took, and by estimate what is not known; None where it has ended before, where no request was
         sent (then it took `NOTHING_USED`), and of a worker that computes or makes requests of its own.
@@ -61,13 +61,14 @@ class Reservation:
         if usage == NOTHING_USED or self._card.kind == "offline" or self._card.nested:
             self._count(None)
             return None
-        usage, pieces = self._card.cost_of(usage or Usage()), self._pieces or [answer]
+        answered, pieces = usage is not None, self._pieces or [answer]
+        usage = self._card.cost_of(usage or Usage())
         charge = Charge(
             worker=self._card.name,
             kind=self._card.kind,
             purpose=self._purpose,
             usage=usage,
-            wrote=any(pieces),
+            wrote=any(pieces) or answered,
             stopped=stopped,
         )
         if charge.counts and usage.total is None:
@@ -141,7 +142,7 @@ class Meter:
         self.crossing: Crossing | None = None
         self._tokens = 0
         self._cost = 0.0
-        self._estimated = False
+        self._estimated = set[Limit]()
         self._open: set[_Estimate] = set()
         self._limited = not budget.open
         self.estimates = budget.tokens is not None or budget.cost is not None
@@ -205,7 +206,7 @@ class Meter:
         """Count requests that were made before this meter; `estimated`: a part of it is no report."""
         self._start -= used.seconds
         self.calls += used.calls
-        self._add(used.tokens, used.cost, estimated=estimated)
+        self._add(used.tokens, used.cost, estimated={"tokens": estimated, "cost": estimated})
 
     def close(self, call: _Estimate) -> None:
         """Reserve no more for it."""
@@ -213,14 +214,20 @@ class Meter:
 
     def count(self, charge: Charge) -> None:
         """Count what a request took."""
-        charged = charge.charged
-        estimated = charge.counts and charge.usage.total is None
-        self._add(charged.total or 0, charged.cost or 0.0, estimated=estimated)
+        charged, reported = charge.charged, charge.usage
+        self._add(
+            charged.total or 0,
+            charged.cost or 0.0,
+            estimated={
+                "tokens": charge.counts and reported.total is None,
+                "cost": reported.cost is None and bool(charged.cost),
+            },
+        )
 
-    def _add(self, tokens: int, cost: float, *, estimated: bool) -> None:
+    def _add(self, tokens: int, cost: float, *, estimated: Mapping[Limit, bool]) -> None:
         self._tokens += tokens
         self._cost += cost
-        self._estimated = self._estimated or estimated
+        self._estimated |= {limit for limit, is_estimate in estimated.items() if is_estimate}
         if self._limited:
             self.check()
 
@@ -236,7 +243,7 @@ class Meter:
                 return
 
     def _crossing(self, limit: Limit, used: float, allowed: float, **refusal: Any) -> Crossing:
-        uncertain = self._estimated or any(call.tokens for call in self._open)
+        uncertain = limit in self._estimated or any(call.tokens for call in self._open)
         return Crossing(limit=limit, used=used, allowed=allowed, estimated=uncertain, **refusal)
 
     def _limits(self) -> list[tuple[Limit, float, float]]:

@@ -148,7 +148,8 @@ class EvaluationSpec(Value):
 class CellResult(Value):
     """A cell's score and what it took. `work` is what the workflow's calls took, also those whose output was
     there already, and `calls` counts them with the planning; `judging` is what each of the judge's calls
-    took. `spent` and `paid` are of the requests that were made for this cell, also of the judge and failed ones.
+    took. `spent` and `paid` are of the requests that were made for this cell, the judge's and failed ones
+    among them.
     """
 
     score: Score

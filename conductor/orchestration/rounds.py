@@ -173,12 +173,11 @@ async def recorded_plan(
     """
     event: Event | None = None
     passed_on = False
-    prompt = partial(_prompt, round_request, conductor)
     requests: Requests | None = None
     charges: list[Charge] = []
     try:
         await recorder.begin_plan(round_request, planner=conductor.card)
-        requests = Requests(meter, conductor.card, prompt, purpose="plan")
+        requests = _requests(round_request, conductor, meter)
         planning = metered_plan(round_request, conductor=conductor, meter=meter, requests=requests)
         async with aclosing(planning) as events:
             async for event in events:
@@ -234,14 +233,15 @@ def _failure(
 
 
 async def metered_plan(
-    request: PlanRequest, *, conductor: Conductor, meter: Meter, requests: Requests
+    request: PlanRequest, *, conductor: Conductor, meter: Meter, requests: Requests | None = None
 ) -> AsyncGenerator[Event, None]:
-    """`plan`, whose `requests` the meter counts.
+    """`plan`, whose requests the meter counts: those of `requests`, of which the first is admitted.
 
     Where the budget has no room for the call, or a limit is crossed while the Conductor answers, which stops
     it, `BudgetExceeded` has the limit, and `PlanningFailed` comes last.
     """
     run = new_id()
+    requests = requests or _requests(request, conductor, meter)
     if requests.refused:
         over = _crossing_event(meter, run=run, seq=0)
         yield over
@@ -279,6 +279,11 @@ def _crossing_event(meter: Meter, *, run: str, seq: int) -> BudgetExceeded:
     crossing = meter.crossing
     assert crossing is not None, "asked only where a limit is crossed"
     return BudgetExceeded(run=run, seq=seq, at=time.time(), **dict(crossing))
+
+
+def _requests(request: PlanRequest, conductor: Conductor, meter: Meter) -> Requests:
+    """The requests to a Conductor for one attempt; the first is admitted, or refused."""
+    return Requests(meter, conductor.card, partial(_prompt, request, conductor), purpose="plan")
 
 
 def _prompt(request: PlanRequest, conductor: Conductor) -> Iterator[str]:

@@ -458,6 +458,21 @@ def advance_rounds(rounds: tuple[RunState, ...], event: Event) -> tuple[RunState
     return (*rounds[:-1], advance(last, event))
 
 
+def lost_requests(state: RunState) -> dict[int, Charge]:
+    """By step, the requests that were under way when the run's process died: what they took is unknown."""
+    steps = () if state.workflow is None else state.workflow.steps
+    return {
+        at: Charge(
+            worker=step.stand_in or own.worker,
+            kind=step.worker_kind,
+            purpose="nested" if step.inner else "step",
+            stopped=True,
+        )
+        for at, (step, own) in enumerate(zip(state.steps, steps, strict=True))
+        if step.status == "running" and step.worker_kind not in (None, "offline")
+    }
+
+
 def _finished(state: RunState, event: RunFinished) -> RunState:
     """The end; a step that was running when its process died reads interrupted, never running.
 
@@ -466,11 +481,12 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
     after: dict[StepStatus, StepStatus] = {"running": "interrupted"}
     if event.outcome != "paused":
         after["paused"] = "waiting"
+    lost = event.charges or lost_requests(state)
     steps = tuple(
         fast_replace(
             step,
             status=after.get(step.status, step.status),
-            charges=(*step.charges, *([event.charges[at]] if at in event.charges else [])),
+            charges=(*step.charges, lost[at]) if at in lost else step.charges,
         )
         for at, step in enumerate(state.steps)
     )

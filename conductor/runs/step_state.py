@@ -301,9 +301,10 @@ def _of_event(step: StepState, event: StepFailed | StepCancelled) -> Charge | No
 
 def _former_charge(step: StepState, output: Output) -> Charge | None:
     """The charge of all requests for an output, if an earlier version wrote its event."""
-    if step.charges or step.inner or output.worker_kind == "offline" or output.hand is not None:
+    kind = step.worker_kind or output.worker_kind
+    if step.charges or step.inner or kind == "offline" or output.hand is not None:
         return None
-    return Charge(worker=output.worker, kind=output.worker_kind, purpose="earlier", usage=output.usage)
+    return Charge(worker=output.worker, kind=kind, purpose="earlier", usage=output.usage)
 
 
 def _worker_of(output: Output) -> dict[str, Any]:

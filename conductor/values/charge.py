@@ -21,8 +21,8 @@ is one inside a step; `earlier` is what a version without a ledger stored of a w
 class Charge(Value):
     """What one request took: `usage` as its endpoint reported it and our price has it, field by field.
 
-    `wrote`: a part of an answer came. `stopped`: it was broken off on our side. `estimate` has the tokens
-    and US dollars of what was not reported, None where all was.
+    `wrote`: a part of an answer came, or its end. `stopped`: it was broken off on our side. `estimate` has
+    the tokens and US dollars of what was not reported, None where all was.
     """
 
     worker: str

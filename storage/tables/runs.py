@@ -24,8 +24,7 @@ from conductor.runs.events import (
     StepReused,
 )
 from conductor.runs.request import NOBODY, Asker
-from conductor.runs.state import RunState, advance, joined
-from conductor.values.charge import Charge
+from conductor.runs.state import RunState, advance, joined, lost_requests
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
 from storage import fragments
@@ -222,21 +221,6 @@ def interrupt(connection: Connection, now: float, run: str) -> None:
         charges=lost_requests(state),
     )
     journal.keep(connection, [end], now=now)
-
-
-def lost_requests(state: RunState) -> dict[int, Charge]:
-    """By step, the requests that were under way when a run's process died: what they took is unknown."""
-    steps = () if state.workflow is None else state.workflow.steps
-    return {
-        at: Charge(
-            worker=step.stand_in or own.worker,
-            kind=step.worker_kind,
-            purpose="nested" if step.inner else "step",
-            stopped=True,
-        )
-        for at, (step, own) in enumerate(zip(state.steps, steps, strict=True))
-        if step.status == "running" and step.worker_kind not in (None, "offline")
-    }
 
 
 def stop_waiting(connection: Connection, now: float, run: str) -> None:

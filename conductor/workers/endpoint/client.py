@@ -97,7 +97,7 @@ class ChatClient:
                 return
             except EndpointFailure as failure:
                 failure.name_request(exchange.request_id)
-                failure.used = reply.used
+                failure.used = reply.used or failure.used
                 if sampling.tools is not None and failure.refuses("tool"):
                     failure.advice = "give the final step a worker whose endpoint takes tools"
                 if sampling.logprobs is not None and failure.refuses("logprobs"):

@@ -37,6 +37,10 @@ _REFUSALS = ("401", "403", "407")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+|\s+")
 
 
+_UNKNOWN = Usage()
+"""The usage of a request on which its endpoint may work still."""
+
+
 @dataclass(eq=False)
 class EndpointFailure(WorkerError):
     """An endpoint gave no answer.
@@ -93,6 +97,7 @@ class Failures:
             f"{self._at} sent no token within {_seconds(self._patience.first_token)}",
             advice="raise first_token_seconds in the pool file, or give the step a faster worker",
             outage=TIMED_OUT,
+            used=_UNKNOWN,
         )
 
     def stalled(self, characters: int) -> EndpointFailure:
@@ -101,6 +106,7 @@ class Failures:
             f"{self._at} sent nothing more for {seconds} after {_characters(characters)}",
             advice=f"{_AGAIN}, or raise between_tokens_seconds in the pool file",
             outage=TIMED_OUT,
+            used=_UNKNOWN,
         )
 
     def too_slow(self) -> EndpointFailure:
@@ -108,6 +114,7 @@ class Failures:
             f"{self._at} did not finish within {_seconds(self._patience.total)}, all attempts together",
             advice="raise total_seconds in the pool file, or request a shorter answer",
             outage=TIMED_OUT,
+            used=_UNKNOWN,
         )
 
     def no_time_to_wait(self, failure: EndpointFailure, seconds: float) -> EndpointFailure:
@@ -125,6 +132,7 @@ class Failures:
             status=failure.status,
             server_message=failure.server_message,
             outage=failure.outage,
+            used=failure.used,
         )
 
     # -- the connection ----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from conductor.engine.run import WorkflowRun
 from conductor.errors import WorkerError
 from conductor.runs.events import BudgetExceeded, Event, StepStarted
 from conductor.runs.state import RunState, fold
-from conductor.values.budget import Budget
+from conductor.values.budget import Budget, Used
 from conductor.values.messages import Completion, Delta, Request, Retried, Usage
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
@@ -88,7 +88,7 @@ def test_an_answer_that_crosses_the_limit_at_the_end_is_an_answer() -> None:
 async def test_a_budget_that_planning_has_used_up_is_said_to_be_the_reason() -> None:
     pool = Pool(workers=(FAST,))
     meter = Meter(Budget(tokens=10))
-    meter.count_earlier(CARD, (), answer="", usage=Usage(prompt_tokens=11, completion_tokens=0), seconds=0)
+    meter.count_earlier(Used(tokens=11, calls=1))
     bound = BoundWorkflow.of(workflow_of(()), query="why?", pool=pool)
     state = fold([event async for event in WorkflowRun(bound, pool, run="r", meter=meter).events()])
     assert (state.status, state.steps[0].status) == ("over_budget", "waiting")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from conductor.engine.meter import LEAST_COMPLETION, Meter
-from conductor.values.budget import NO_BUDGET, Budget, Crossing
+from conductor.engine.meter import LEAST_COMPLETION, Meter, Reservation
+from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.values.output import WorkerKind
 from conductor.workers.protocol import Price, WorkerCard
@@ -17,10 +18,12 @@ def card(kind: WorkerKind = "model", price: Price | None = None) -> WorkerCard:
     return WorkerCard(name="a", kind=kind, strengths="tests", model="m", price=price)
 
 
+def admitted(meter: Meter, called: WorkerCard | None = None, prompt: str = "") -> Reservation | None:
+    return meter.admit(called or card("offline"), lambda: [prompt], purpose="step")
+
+
 def spend(meter: Meter, usage: Usage) -> None:
-    call = meter.admit()
-    assert call is not None
-    call.settle(usage)
+    meter.count(Charge(worker="a", kind="model", purpose="step", usage=usage))
 
 
 class Clock:
@@ -56,13 +59,13 @@ def test_a_call_that_used_too_much_crosses_the_limit(
     meter.watch(crossings.append)
     spend(meter, usage)
     assert crossings == [crossing]
-    assert not meter.admit()
+    assert not admitted(meter)
 
 
 def test_a_call_for_which_no_room_is_left_is_not_admitted() -> None:
     meter, crossings = Meter(Budget(calls=2)), list[Crossing]()
     meter.watch(crossings.append)
-    assert [meter.admit() is not None for _ in range(4)] == [True, True, False, False]
+    assert [admitted(meter) is not None for _ in range(4)] == [True, True, False, False]
     assert (meter.calls, meter.crossing) == (2, Crossing(limit="calls", used=2, allowed=2, refused=True))
     assert crossings == []
 
@@ -71,7 +74,7 @@ def test_exactly_the_limit_is_not_too_much_but_leaves_no_room() -> None:
     meter = Meter(Budget(tokens=10))
     spend(meter, Usage(prompt_tokens=10, completion_tokens=0))
     assert meter.crossing is None
-    assert not meter.admit()
+    assert not admitted(meter)
 
 
 @pytest.mark.parametrize(
@@ -87,13 +90,13 @@ def test_a_call_takes_its_prompt_and_a_short_answer_before_it_is_made(
     kind: WorkerKind, prompt: str, needs: int
 ) -> None:
     meter = Meter(Budget(tokens=10_000))
-    assert meter.admit(card(kind), [prompt]) is not None
+    assert admitted(meter, card(kind), prompt) is not None
     assert meter.used.tokens == needs
 
 
 def test_a_call_whose_prompt_alone_is_too_much_is_refused_with_what_it_needs() -> None:
     meter = Meter(Budget(tokens=100))
-    assert meter.admit(card(), ["x" * 400]) is None
+    assert admitted(meter, card(), "x" * 400) is None
     assert meter.crossing == Crossing(
         limit="tokens", used=0, allowed=100, needed=100 + LEAST_COMPLETION, refused=True
     )
@@ -103,25 +106,25 @@ def test_a_call_whose_prompt_alone_is_too_much_is_refused_with_what_it_needs() -
 def test_dollars_are_estimated_by_the_workers_price() -> None:
     dear = card(price=Price(prompt=1000.0, completion=2000.0))
     meter = Meter(Budget(cost=0.2))
-    assert meter.admit(dear, ["x" * 400]) is not None
+    assert admitted(meter, dear, "x" * 400) is not None
     assert meter.used.cost == pytest.approx(0.1 + LEAST_COMPLETION * 0.002)
-    assert meter.admit(dear, ["x" * 400]) is None
+    assert admitted(meter, dear, "x" * 400) is None
     assert meter.crossing is not None
     assert (meter.crossing.limit, meter.crossing.estimated) == ("cost", True)
 
 
 def test_calls_under_way_reserve_together() -> None:
     meter = Meter(Budget(tokens=250))
-    first, second = meter.admit(card(), ["x" * 400]), meter.admit(card(), ["x" * 400])
+    first, second = admitted(meter, card(), "x" * 400), admitted(meter, card(), "x" * 400)
     assert first is not None
     assert second is not None
-    assert meter.admit(card(), ["x" * 40]) is None
+    assert admitted(meter, card(), "x" * 40) is None
 
 
 def test_an_answer_counts_while_it_comes_and_crosses_the_limit_with_the_piece_that_is_too_much() -> None:
     meter, crossings = Meter(Budget(tokens=150)), list[Crossing]()
     meter.watch(crossings.append)
-    call = meter.admit(card(), ["x" * 400])
+    call = admitted(meter, card(), "x" * 400)
     assert call is not None
     for _ in range(50):
         call.receive("four")
@@ -132,11 +135,11 @@ def test_an_answer_counts_while_it_comes_and_crosses_the_limit_with_the_piece_th
 
 def test_a_call_is_settled_by_its_usage_once() -> None:
     meter = Meter(Budget(tokens=1000))
-    call = meter.admit(card(), ["x" * 400])
+    call = admitted(meter, card(), "x" * 400)
     assert call is not None
     call.receive("x" * 800)
-    call.settle(Usage(prompt_tokens=90, completion_tokens=10))
-    call.release()
+    call.end(Usage(prompt_tokens=90, completion_tokens=10))
+    call.end()
     assert meter.used.tokens == 100
 
 
@@ -151,28 +154,28 @@ def test_a_call_is_settled_by_its_usage_once() -> None:
 )
 def test_what_an_endpoint_does_not_count_is_estimated(usage: Usage, answer: str, tokens: int) -> None:
     meter = Meter(Budget(tokens=1000))
-    call = meter.admit(card(), ["x" * 400])
+    call = admitted(meter, card(), "x" * 400)
     assert call is not None
-    call.settle(usage, answer=answer)
+    call.end(usage, answer=answer)
     assert meter.used.tokens == tokens
 
 
 def test_a_call_that_broke_counts_with_what_had_come_and_not_at_all_before_the_first_word() -> None:
     meter = Meter(Budget(tokens=1000))
-    silent, broken = meter.admit(card(), ["x" * 400]), meter.admit(card(), ["x" * 400])
+    silent, broken = admitted(meter, card(), "x" * 400), admitted(meter, card(), "x" * 400)
     assert silent is not None
     assert broken is not None
     broken.receive("x" * 40)
-    silent.release()
-    broken.release()
+    silent.end()
+    broken.end()
     assert meter.used.tokens == 110
 
 
 def test_a_refusal_stops_nobody_and_using_too_much_after_it_does() -> None:
     meter, crossings = Meter(Budget(tokens=200)), list[Crossing]()
     meter.watch(crossings.append)
-    going = meter.admit(card(), ["x" * 400])
-    assert meter.admit(card(), ["x" * 400]) is None
+    going = admitted(meter, card(), "x" * 400)
+    assert admitted(meter, card(), "x" * 400) is None
     assert crossings == []
     assert going is not None
     going.receive("x" * 404)
@@ -182,7 +185,7 @@ def test_a_refusal_stops_nobody_and_using_too_much_after_it_does() -> None:
 def test_a_call_made_before_counts_with_its_time() -> None:
     clock = Clock()
     meter = Meter(Budget(tokens=1000, seconds=10), clock=clock)
-    meter.count_earlier(card(), ["x" * 400], answer="x" * 40, usage=Usage(), seconds=4.0)
+    meter.count_earlier(Used(tokens=110, calls=1, seconds=4.0))
     used = meter.used
     assert (used.tokens, used.calls, used.seconds) == (110, 1, 4.0)
 
@@ -194,9 +197,9 @@ def test_without_a_limit_of_tokens_or_dollars_nothing_is_estimated() -> None:
         raise AssertionError("a prompt was read for nothing")
         yield ""
 
-    call = meter.admit(card(), texts())
+    call = meter.admit(card(), texts, purpose="step")
     assert call is not None
-    call.settle(Usage(prompt_tokens=1, completion_tokens=2))
+    call.end(Usage(prompt_tokens=1, completion_tokens=2))
     assert meter.used.tokens == 3
 
 

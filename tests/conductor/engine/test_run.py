@@ -188,8 +188,8 @@ async def test_a_failed_run_keeps_what_it_has_and_answers_nothing() -> None:
     assert statuses(state) == ["finished", "finished", "failed", "blocked"]
     assert (state.status, state.answer, state.answer_step) == ("failed", None, None)
     assert state.steps[2].text == ""
-    assert state.steps[2].usage.total is None
-    assert state.usage.total is None
+    assert state.steps[2].used.tokens == 0, "a worker that breaks off before a word took nothing"
+    assert state.usage.total == sum(state.steps[at].output.usage.total for at in (0, 1))
 
 
 async def test_a_step_that_reads_two_failures_is_blocked_once() -> None:

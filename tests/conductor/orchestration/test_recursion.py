@@ -12,7 +12,6 @@ from conductor.orchestration.recursion import with_conductor
 from conductor.runs.events import StepInner
 from conductor.runs.state import RunState, fold
 from conductor.values.budget import Budget
-from conductor.values.messages import NOTHING_USED
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -58,9 +57,9 @@ async def test_a_step_whose_workflow_inside_has_no_answer_has_none() -> None:
 async def test_what_is_spent_inside_is_the_steps_usage_and_counted_once() -> None:
     state, _ = await run(ScriptedConductor([INSIDE]))
     inner = state.steps[0].inner[0]
-    spent = inner.planning_usage + sum((step.usage for step in inner.steps), NOTHING_USED)
-    assert state.steps[0].usage == spent
-    assert state.known_usage.total == spent.total
+    assert state.steps[0].used == inner.used == state.used
+    assert {charge.purpose for charge in inner.charges} == {"plan", "step"}
+    assert inner.used.tokens
 
 
 async def test_a_budget_holds_for_the_whole_tree() -> None:

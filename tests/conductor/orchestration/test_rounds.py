@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
@@ -251,8 +252,8 @@ class LoggingRecorder(MemoryRecorder):
         await super().begin_plan(request, planner=planner)
         self.log.append(f"begin attempt {len(request.rejected) + 1} of round {request.round}")
 
-    async def write_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
-        await super().write_plan(request, end, workflow)
+    async def write_plan(self, request: PlanRequest, end: PlanningEnd, *rest: Any) -> None:
+        await super().write_plan(request, end, *rest)
         self.log.append(f"write {end.type}")
 
     async def start_run(self, run: WorkflowRun) -> None:
@@ -301,9 +302,9 @@ async def test_what_a_request_makes_of_a_plan_is_recorded_and_run() -> None:
     recorded: list[Workflow | None] = []
 
     class Recorder(MemoryRecorder):
-        async def write_plan(self, request: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
-            await super().write_plan(request, end, workflow)
-            recorded.append(workflow)
+        async def write_plan(self, request: PlanRequest, end: PlanningEnd, *rest: Any) -> None:
+            await super().write_plan(request, end, *rest)
+            recorded.append(rest[0])
 
     request = RunRequest("why?", finish=lambda planned: planned.with_worker(0, "b"))
     stream = orchestrate(

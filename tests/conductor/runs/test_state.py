@@ -106,7 +106,6 @@ def test_a_run_of_reused_steps_costs_nothing() -> None:
         reused=True,
         worker_kind="simulated",
         request=Request(messages=()),
-        usage=USAGE,
     )
     assert (state.usage.total, state.steps[0].seconds) == (0, None)
 

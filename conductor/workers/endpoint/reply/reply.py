@@ -143,10 +143,12 @@ class Reply:
 
     @property
     def used(self) -> Usage | None:
-        """What its endpoint reported before a word came; None if that is nothing, or is not all."""
-        if self.sent_characters or not self.tokens.is_known:
+        """What its endpoint reported of an answer that broke off; None if that is nothing."""
+        if not self.tokens.is_known:
             return None
-        return self.tokens.usage(wrote=False)
+        usage = self.tokens.usage(wrote=False)
+        # Of its words some may not be counted yet.
+        return Usage(prompt_tokens=usage.prompt_tokens) if self.sent_characters else usage
 
     def completion(self, request_id: str | None) -> Completion:
         """The whole; `request_id` is the provider's own name of the call."""

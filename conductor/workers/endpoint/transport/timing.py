@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from conductor.values.messages import Retried
+from conductor.values.messages import NOTHING_USED, Retried
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
 
@@ -237,7 +237,9 @@ class Call:
                     concurrency=limits.concurrency, per_minute=limits.requests_per_minute
                 )
         except TimeoutError:
-            raise self._failures.too_slow() from None
+            failure = self._failures.too_slow()
+            failure.used = NOTHING_USED
+            raise failure from None
         if self._until is None:
             self._until = asyncio.get_running_loop().time() + limits.patience.total
         self.attempt += 1

@@ -12,7 +12,8 @@ from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.evaluation.scorers.judge import MAX_ANSWER, judged, request_of, verdict_in
 from conductor.values.budget import Budget
-from conductor.values.messages import Retried, Usage
+from conductor.values.charge import total_of
+from conductor.values.messages import Retried
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
@@ -85,21 +86,21 @@ def test_an_answer_gets_the_judges_verdict_with_its_reason(says, verdict, reason
     outcome, used = asyncio.run(judged("It is Paris.", ITEM, SimulatedWorker("judge", answer=says)))
     assert (outcome.verdict, outcome.answer) == (verdict, "It is Paris.")
     assert outcome.reason.startswith(reason)
-    assert used is not None
-    assert used.total
+    assert [charge.purpose for charge in used] == ["judge"]
+    assert total_of(used).exact.total
 
 
 def test_an_empty_answer_is_wrong_without_a_call():
     judge = SimulatedWorker("judge", answer="VERDICT: right")
     outcome, used = asyncio.run(judged(" \n", ITEM, judge))
-    assert (outcome.verdict, used, judge.requests) == ("wrong", None, [])
+    assert (outcome.verdict, used, judge.requests) == ("wrong", (), [])
 
 
 def test_a_judge_that_fails_leaves_the_answer_unjudged():
     judge = SimulatedWorker("judge", answer="VERDICT: right", fail_calls=frozenset({0}))
     outcome, used = asyncio.run(judged("Paris", ITEM, judge))
     assert (outcome.verdict, outcome.is_known) == ("unjudged", False)
-    assert used == Usage(), "what a broken call took is unknown, not nothing"
+    assert [(charge.purpose, charge.counts) for charge in used] == [("judge", False)]
     assert outcome.reason == "judge was set to fail on this call."
 
 
@@ -107,7 +108,7 @@ def test_a_judge_is_not_asked_beyond_the_budget():
     judge = SimulatedWorker("judge", answer="VERDICT: right")
     meter = Meter(Budget(tokens=20))
     outcome, used = asyncio.run(judged("Paris", ITEM, judge, meter))
-    assert (outcome.verdict, used, judge.requests) == ("unjudged", None, [])
+    assert (outcome.verdict, used, judge.requests) == ("unjudged", (), [])
     assert outcome.reason == "the budget is spent"
 
 
