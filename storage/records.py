@@ -121,7 +121,7 @@ class SessionSummary(Value):
         if self.tokens is None:
             return NOTHING
         bounds = Sum(least=self.tokens, most=None if self.tokens_at_least else self.tokens)
-        return Total(prompt=bounds, calls=1)
+        return Total(prompt=bounds, counted=True)
 
 
 class Plan(PlanEntry):

@@ -14,6 +14,7 @@ from conductor.runs.events import (
     StepFinished,
     StepStarted,
 )
+from conductor.values.charge import Charge
 from conductor.values.messages import Message, Part, Request, Usage
 from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
@@ -72,7 +73,14 @@ def delta(run: str, *, seq: int, text: str = "word ") -> StepDelta:
 def step_finished(run: str, text: str, *, seq: int, step: int = 0, fingerprint: str = "f") -> StepFinished:
     """A step's worker answered."""
     step_output = output(text, run=run, step=step, fingerprint=fingerprint)
-    return StepFinished(run=run, seq=seq, at=4.0, step=step, output=step_output)
+    return charged(StepFinished(run=run, seq=seq, at=4.0, step=step, output=step_output))
+
+
+def charged(event: StepFinished) -> StepFinished:
+    """The end of a step whose one request took what its output has."""
+    given = event.output
+    charge = Charge(worker=given.worker, kind=given.worker_kind, purpose="step", usage=given.usage)
+    return event.model_copy(update={"charge": charge})
 
 
 def finished(

@@ -69,13 +69,15 @@ class Total(Value):
     """What a number of requests took together, in tokens and US dollars.
 
     `tokens` and `cost` are what to show: the exact number, or a bound of it as the flags say, None if nothing
-    is known or no request was made.
+    is known. `counted` is False where nothing could have made a request: then both are
+    None as well.
     """
 
     prompt: Sum = Field(default=ZERO, exclude=True)
     completion: Sum = Field(default=ZERO, exclude=True)
     dollars: Sum = Field(default=ZERO, exclude=True)
     calls: int = 0
+    counted: bool = Field(default=False, exclude=True)
 
     @classmethod
     def of(cls, usages: Iterable[Usage]) -> Total:
@@ -87,6 +89,7 @@ class Total(Value):
                 completion=_known(usage.completion_tokens),
                 dollars=_known(usage.cost, usage.least_cost),
                 calls=1,
+                counted=True,
             )
         return total
 
@@ -96,6 +99,7 @@ class Total(Value):
             completion=self.completion + other.completion,
             dollars=self.dollars + other.dollars,
             calls=self.calls + other.calls,
+            counted=self.counted or other.counted,
         )
 
     @property
@@ -106,7 +110,7 @@ class Total(Value):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def tokens(self) -> int | None:
-        return self.token_sum.best if self.calls else None
+        return self.token_sum.best if self.counted else None
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -116,7 +120,7 @@ class Total(Value):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def cost(self) -> float | None:
-        return self.dollars.best if self.calls else None
+        return self.dollars.best if self.counted else None
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -156,7 +160,7 @@ class Total(Value):
     @property
     def cost_words(self) -> str:
         """The dollars for people; "-" where unknown."""
-        return self.dollars.words(dollars) if self.calls else dollars(None)
+        return self.dollars.words(dollars) if self.counted else dollars(None)
 
     @property
     def known_words(self) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Connection,
     Row,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     func,
     literal,
     select,
+    union_all,
 )
 
 from conductor.runs.events import (
@@ -41,7 +43,7 @@ from conductor.runs.request import NOBODY, Asker
 from conductor.values.budget import Used
 from conductor.values.charge import Charge
 from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
-from conductor.values.total import MOST_TOKENS, Sum, Total
+from conductor.values.total import MOST_TOKENS, NOTHING, Sum, Total
 from storage.api_token import Spent
 from storage.database.compiled_statement import Statement
 from storage.database.schema import CHARGES, RUNNING, RUNS, USAGE_SUMS
@@ -200,6 +202,7 @@ def _total(row: Row[Any]) -> Total:
         completion=_bounds(int(row.completion), int(row.completion), unknown=row.tokens_unknown),
         dollars=_bounds(float(row.least_cost), float(row.cost), unknown=row.costs_unknown),
         calls=int(row.calls),
+        counted=bool(row.calls),
     )
 
 
@@ -207,20 +210,28 @@ def _bounds(least: float, most: float, *, unknown: int) -> Sum:
     return Sum(least=least, most=None if unknown else most)
 
 
-_UNDER_WAY = Total(prompt=Sum(most=None), completion=Sum(most=None), dollars=Sum(most=None))
+_UNDER_WAY = Total(prompt=Sum(most=None), completion=Sum(most=None), dollars=Sum(most=None), counted=True)
 """What a run took whose requests under way have no charge yet."""
 
-_MAY_CALL = RUNNING & (func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL)
-_CALLS_MODELS = _MAY_CALL & (func.coalesce(RUNS.c.pool_label, "") != SIMULATED_LABEL)
+_NO_REQUEST = Total(counted=True)
+
+_MAY_CALL = func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL
+_CALLS_MODELS = RUNNING & _MAY_CALL & (func.coalesce(RUNS.c.pool_label, "") != SIMULATED_LABEL)
 
 
 def totals(connection: Connection, sessions: Sequence[str]) -> Mapping[str, Total]:
-    """What each of these sessions has used, trials included; one without any request is left out."""
+    """What each of these sessions has used, trials included; one that could make no request is left out."""
     rows = connection.execute(_sums(CHARGES.c.session).where(CHARGES.c.session.in_(sessions)))
-    used = {row.session: _total(row) for row in rows}
-    under_way = select(RUNS.c.session).where(_MAY_CALL, RUNS.c.session.in_(sessions))
-    for session in connection.scalars(under_way).all():
-        used[session] = used.get(session, Total()) + _UNDER_WAY
+    return _with_runs(connection, {row.session: _total(row) for row in rows}, RUNS.c.session, sessions)
+
+
+def _with_runs(
+    connection: Connection, used: dict[str, Total], key: Column[str], names: Sequence[str]
+) -> Mapping[str, Total]:
+    """What was used by session or run, with that of runs which needed no request, or have some under way."""
+    runs = select(key, RUNS.c.status).distinct().where(key.in_(names), _MAY_CALL)
+    for name, status in connection.execute(runs).all():
+        used[name] = used.get(name, NOTHING) + (_UNDER_WAY if status == "running" else _NO_REQUEST)
     return used
 
 
@@ -238,13 +249,11 @@ def total_by(connection: Connection, session: str, by: Asker, *, since: float) -
 
 
 def run_totals(connection: Connection, session: str) -> Mapping[str, Total]:
-    """What each run of the session has used, trials included; a run without any request is left out."""
+    """What each run of the session has used, trials included; one that could make no request is left out."""
     of_runs = (CHARGES.c.session == session) & CHARGES.c.run.is_not(None)
     used = {row.run: _total(row) for row in connection.execute(_sums(CHARGES.c.run).where(of_runs))}
-    under_way = select(RUNS.c.id).where(_MAY_CALL, RUNS.c.session == session)
-    for run in connection.scalars(under_way).all():
-        used[run] = used.get(run, Total()) + _UNDER_WAY
-    return used
+    runs = connection.scalars(select(RUNS.c.id).where(RUNS.c.session == session)).all()
+    return _with_runs(connection, used, RUNS.c.id, runs)
 
 
 def since(connection: Connection, moment: float) -> Total:
@@ -310,11 +319,17 @@ def spent(connection: Connection, token: str, *, begin: float) -> Spent:
 def sessions_between(*, least: int | None, most: int | None) -> Select[str]:
     """The sessions whose known tokens are `least` or more, and at most `most` if no tokens are unknown."""
     row = CHARGES.c
-    known = func.sum(func.coalesce(row.prompt, 0) + func.coalesce(row.completion, 0))
-    sums = select(row.session).where(row.session.is_not(None)).group_by(row.session)
+    taken = select(
+        row.session,
+        (func.coalesce(row.prompt, 0) + func.coalesce(row.completion, 0)).label("known"),
+        (row.prompt + row.completion).label("tokens"),
+    ).where(row.session.is_not(None))
+    # A run may have needed no request.
+    ran = select(RUNS.c.session, literal(0), literal(0)).where(_MAY_CALL)
+    used = union_all(taken, ran).subquery()
+    sums = select(used.c.session).group_by(used.c.session)
     if least is not None:
-        sums = sums.having(known >= least)
+        sums = sums.having(func.sum(used.c.known) >= least)
     if most is not None:
-        all_known = func.count() == func.count(row.prompt + row.completion)
-        sums = sums.having(known <= most, all_known)
+        sums = sums.having(func.sum(used.c.known) <= most, func.count() == func.count(used.c.tokens))
     return sums

@@ -45,7 +45,9 @@ class Attempt(TypedDict):
 
 
 class Answer(Attempt):
-    """A Conductor's answer to an attempt, valid or not; `failure` is why there is no report."""
+    """A Conductor's answer to an attempt, valid or not; `failure` is why there is no report. `charges` are
+    those of the requests for it: where they are left out, one that took its `usage`.
+    """
 
     report: PlanReport | None
     failure: NotRequired[str | None]
@@ -121,12 +123,20 @@ def _insert(
         **answer,
     }
     connection.execute(PLANS.insert(), {name: row[name] for name in row.keys() - {"charges", "by"}})
-    charges, by = answer.get("charges", ()), answer.get("by", NOBODY)
-    ledger.add(connection, now, charges, session=session, plan=plan, by=by)
+    charges, by = answer.get("charges"), answer.get("by", NOBODY)
+    if charges is None and row["planner_kind"] != "offline":
+        charges = [_of_one(answer)]
+    ledger.add(connection, now, charges or (), session=session, plan=plan, by=by)
     if answer.get("alternative") is not None:
         own = CHANGE_REQUESTS.c.id == answer["alternative"]
         connection.execute(CHANGE_REQUESTS.update().where(own).values(plan=plan))
     return find(connection, plan)
+
+
+def _of_one(answer: Answer) -> Charge:
+    """The charge of a plan for which one request was made."""
+    name, kind = answer["planner"], answer["planner_kind"]
+    return Charge(worker=name, kind=kind, purpose="plan", usage=answer["usage"])
 
 
 def of_session(connection: Connection, session: str) -> tuple[Plan, ...]:

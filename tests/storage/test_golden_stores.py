@@ -73,13 +73,20 @@ def test_there_is_a_file_of_every_version_that_is_read() -> None:
     )
 
 
+REPLACED = {"runs": {"tokens"}, "api_spending": {"tokens", "cost", "unknown_tokens", "unknown_costs"}}
+"""Columns that the ledger of version 19 has in their place."""
+
+
 def test_nothing_that_an_older_version_wrote_is_lost_or_changed(old: Path, url: str) -> None:
     before = rows(old)
     SessionStore.open(url).close()
     after = rows(old)
     for table in before.keys() - {"meta", "alembic_version"}:
-        columns = before[table][0].keys() if before[table] else ()
-        assert [{name: row[name] for name in columns} for row in after[table]] == before[table]
+        columns = before[table][0].keys() - REPLACED.get(table, set()) if before[table] else ()
+        old_rows, new_rows = (
+            [{name: row[name] for name in columns} for row in tables[table]] for tables in (before, after)
+        )
+        assert new_rows == old_rows
     assert after["alembic_version"] == [{"version_num": str(newest())}]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from store_scenario import begin, chain, finished, keep, started, step_started
+from store_scenario import begin, chain, charged, finished, keep, started, step_started
 
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
@@ -23,6 +23,7 @@ from conductor.runs.events import (
 )
 from conductor.runs.request import RunRequest
 from conductor.text.json_text import portable
+from conductor.values.charge import Charge
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.message_parts.token_logprobs import TokenLogprob
@@ -67,7 +68,8 @@ def events(text: str) -> Iterator[Event]:
     yield StepThought(**place, seq=3, text=text)
     yield StepCallDelta(**place, seq=4, index=0, text=text, id=text, name="f")
     yield StepRetried(**place, seq=5, attempt=1, message=text, seconds=0.0)
-    yield StepFailed(**place, seq=6, message=text, usage=Usage(), seconds=1.0)
+    lost = Charge(worker=text, kind="model", purpose="step")
+    yield StepFailed(**place, seq=6, message=text, charge=lost, seconds=1.0)
     output = Output(
         fingerprint=text,
         text=text,
@@ -81,7 +83,7 @@ def events(text: str) -> Iterator[Event]:
         run="r",
         step=0,
     )
-    yield StepFinished(**place, seq=7, output=output)
+    yield charged(StepFinished(**place, seq=7, output=output))
     yield finished("r", seq=8, answer=text)
 
 

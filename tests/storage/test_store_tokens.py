@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from conductor.errors import StorageError
+from conductor.runs.request import Asker
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from storage import SessionStore
-from storage.api_token import Spent, TokenLimits, is_secret_of, read_token
+from storage.api_token import Spent, Token, TokenLimits, is_secret_of, read_token
 
 LIMITS = TokenLimits(workers=("alpha",), tokens=5, cost=0.5, period="month", requests_per_minute=3)
 
@@ -54,16 +56,23 @@ def test_an_unknown_token_is_said_to_be_unknown(store: SessionStore) -> None:
             ask("nobody")
 
 
+def spend(store: SessionStore, token: Token, usage: Usage, *, estimate: Usage | None = None) -> None:
+    charge = Charge(worker="w", kind="model", purpose="step", usage=usage, estimate=estimate)
+    store.ledger.add((charge,), by=Asker(token=token.id))
+
+
 @pytest.mark.slow
 def test_what_requests_used_is_summed_and_what_is_unknown_is_counted(store: SessionStore) -> None:
     token, other = store.tokens.create("a")[0], store.tokens.create("b")[0]
     assert store.tokens.spent(token.id) == Spent()
-    store.tokens.note_spent(token.id, Usage(prompt_tokens=10, completion_tokens=5, cost=0.25))
-    store.tokens.note_spent(token.id, Usage(prompt_tokens=10, completion_tokens=None, cost=0.5))
-    store.tokens.note_spent(token.id, Usage(prompt_tokens=1, completion_tokens=1))
-    store.tokens.note_spent(other.id, Usage(prompt_tokens=1, completion_tokens=1))
+    guess = Usage(prompt_tokens=10, completion_tokens=7, cost=0.5)
+    spend(store, token, Usage(prompt_tokens=10, completion_tokens=5, cost=0.25))
+    spend(store, token, Usage(prompt_tokens=10, completion_tokens=None, cost=0.5), estimate=guess)
+    spend(store, token, Usage(prompt_tokens=1, completion_tokens=1))
+    spend(store, other, Usage(prompt_tokens=1, completion_tokens=1))
+    store.tokens.note_request(token.id)
     assert store.tokens.spent(token.id) == Spent(
-        requests=3, tokens=17, cost=0.75, unknown_tokens=1, unknown_costs=1
+        requests=1, tokens=34, cost=0.75, unknown_tokens=1, unknown_costs=1
     )
 
 

@@ -1,11 +1,12 @@
-"""What a session has used: planning and all runs, and a lower bound where a part is unknown."""
+"""The ledger's sums: what sessions, runs and days have used, and a lower bound where a part is unknown."""
 
 from __future__ import annotations
 
 import pytest
-from store_scenario import VALID, begin, chain, finished, keep, output, step_finished
+from store_scenario import VALID, begin, chain, charged, finished, keep, output, step_finished
 
 from conductor.runs.events import RunOutcome, StepCancelled, StepFinished
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.values.output import OFFLINE_LABEL, WorkerKind
 from conductor.values.total import Total
@@ -35,7 +36,16 @@ def answered(
     event = step_finished(run, "done", seq=seq)
     usage = Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost)
     value = output("done", run=run).model_copy(update={"usage": usage, "worker_kind": kind})
-    return event.model_copy(update={"output": value})
+    return charged(event.model_copy(update={"output": value}))
+
+
+def known(total: Total) -> tuple[int | None, bool, float | None, bool]:
+    """The tokens and dollars, each with whether it is a lower bound."""
+    return total.tokens, total.tokens_at_least, total.cost, total.cost_at_least
+
+
+UNCHARGED = {"charge": None}
+LOST = Charge(worker="w", kind="model", purpose="step", stopped=True)
 
 
 def ended(
@@ -43,11 +53,14 @@ def ended(
 ) -> None:
     begin(store, session, run)
     stopped = (
-        [StepCancelled(run=run, seq=len(events), at=4.0, step=0, usage=Usage(), seconds=1.0)]
+        [StepCancelled(run=run, seq=len(events), at=4.0, step=0, charge=LOST, seconds=1.0)]
         if outcome == "cancelled"
         else []
     )
-    keep(store, *events, *stopped, finished(run, seq=len(events) + len(stopped), outcome=outcome))
+    end = finished(run, seq=len(events) + len(stopped), outcome=outcome)
+    if outcome == "interrupted":
+        end = end.model_copy(update={"charges": {0: LOST}})
+    keep(store, *events, *stopped, end)
 
 
 def listed(store: SessionStore) -> tuple[int | None, bool]:
@@ -66,7 +79,7 @@ def test_planning_counts(store: SessionStore, session: str) -> None:
     planned(store, session, 100, cost=0.25)
     ended(store, session, "r", answered("r", 40, cost=0.125))
     assert listed(store) == (1040, False)
-    assert store.sessions.total(session) == Total(tokens=1040, cost=0.875)
+    assert known(store.sessions.total(session)) == (1040, False, 0.875, False)
 
 
 @pytest.mark.slow
@@ -82,8 +95,8 @@ def test_an_output_with_the_character_that_postgresql_does_not_read_counts(
         event.model_copy(update={"output": event.output.model_copy(update={"text": text})}),
     )
     assert listed(store) == (40, False)
-    assert store.sessions.total(session) == Total(tokens=40, cost=0.125)
-    assert store.sessions.used_since(0.0) == Total(tokens=40, cost=0.125)
+    assert known(store.sessions.total(session)) == (40, False, 0.125, False)
+    assert known(store.sessions.used_since(0.0)) == (40, False, 0.125, False)
 
 
 @pytest.mark.slow
@@ -95,12 +108,10 @@ def test_a_run_that_was_stopped_leaves_a_lower_bound(
     ended(store, session, "r", answered("r", 40, cost=0.125), outcome=outcome)
     ended(store, session, "s", answered("s", 2, cost=0.25))
     assert listed(store) == (942, True)
-    assert store.sessions.total(session) == Total(
-        tokens=942, tokens_at_least=True, cost=0.875, cost_at_least=True
-    )
-    assert store.runs.totals(session) == {
-        "r": Total(tokens=40, tokens_at_least=True, cost=0.125, cost_at_least=True),
-        "s": Total(tokens=2, cost=0.25),
+    assert known(store.sessions.total(session)) == (942, True, 0.875, True)
+    assert {run: known(total) for run, total in store.runs.totals(session).items()} == {
+        "r": (40, True, 0.125, True),
+        "s": (2, False, 0.25, False),
     }
 
 
@@ -121,10 +132,18 @@ def test_a_run_under_way_is_a_lower_bound(store: SessionStore, session: str) -> 
 
 @pytest.mark.slow
 def test_what_nothing_is_known_of_is_unknown_and_not_nothing(store: SessionStore, session: str) -> None:
-    assert (listed(store), store.sessions.total(session)) == ((None, False), Total())
+    nothing = (None, False, None, False)
+    assert (listed(store), known(store.sessions.total(session))) == (nothing[:2], nothing)
     planned(store, session, None)
     ended(store, session, "r", answered("r", None))
-    assert (listed(store), store.sessions.total(session)) == ((None, False), Total())
+    assert (listed(store), known(store.sessions.total(session))) == (nothing[:2], nothing)
+
+
+@pytest.mark.slow
+def test_a_run_that_needed_no_request_took_nothing(store: SessionStore, session: str) -> None:
+    ended(store, session, "r")
+    assert listed(store) == (0, False)
+    assert known(store.sessions.total(session)) == (0, False, 0.0, False)
 
 
 @pytest.mark.slow
@@ -132,9 +151,15 @@ def test_built_in_experts_are_no_calls(store: SessionStore, session: str) -> Non
     planned(store, session, None, kind="offline")
     head = store.revisions.add(session, chain("do"), origin="human")
     store.runs.start(run="o", session=session, revision=head.id, pool_label=OFFLINE_LABEL)
-    keep(store, answered("o", None, kind="offline"), finished("o", seq=1))
+    keep(store, answered("o", None, kind="offline").model_copy(update=UNCHARGED), finished("o", seq=1))
     assert listed(store) == (None, False)
-    ended(store, session, "r", answered("r", 40), answered("r", None, seq=1, kind="offline"))
+    ended(
+        store,
+        session,
+        "r",
+        answered("r", 40),
+        answered("r", None, seq=1, kind="offline").model_copy(update=UNCHARGED),
+    )
     assert listed(store) == (40, False)
 
 
@@ -143,7 +168,7 @@ def test_simulated_workers_and_planners_use_nothing_today(store: SessionStore, s
     planned(store, session, 900, kind="simulated")
     ended(store, session, "r", answered("r", 40, cost=0.5), answered("r", 7, seq=1, kind="simulated"))
     assert listed(store) == (947, False)
-    assert store.sessions.used_since(0.0) == Total(tokens=40, cost=0.5)
+    assert known(store.sessions.used_since(0.0)) == (40, False, 0.5, False)
 
 
 @pytest.mark.slow
@@ -164,17 +189,18 @@ def test_sessions_are_found_by_what_is_known(store: SessionStore, session: str) 
 
 @pytest.mark.slow
 def test_what_was_used_since_a_moment_counts_planning_runs_and_deleted_sessions(url: str) -> None:
-    now = [100.0]
+    now = [900.0]
     with SessionStore.open(url, clock=lambda: now[0]) as store:
         assert store.sessions.used_since(0.0) == Total()
         session = store.sessions.create("q").id
         planned(store, session, 1000, cost=0.5)
         planned(store, session, 7, kind="offline")
-        now[0] = 200.0
+        now[0] = 1800.0
         planned(store, session, 30, cost=0.25)
         ended(store, session, "r", answered("r", 40, cost=0.125), answered("r", None, seq=1))
         store.sessions.delete(session)
-        today = Total(tokens=70, tokens_at_least=True, cost=0.375, cost_at_least=True)
-        assert store.sessions.used_since(150.0) == today
-        assert store.sessions.used_since(0.0).tokens == 1070
-        assert store.sessions.used_since(300.0) == Total()
+        assert known(store.sessions.used_since(1800.0)) == (30, False, 0.25, False)
+        assert known(store.sessions.used_since(0.0)) == (1070, True, 0.875, True)
+        assert store.housekeeping.remove_session(session)
+        assert known(store.sessions.used_since(0.0)) == (1070, True, 0.875, True)
+        assert store.sessions.used_since(2700.0) == Total()
