@@ -32,8 +32,8 @@ class ObservedAuthenticator(TokenAuthenticator):
         super().__init__(tokens, machine=lambda: machine)
         self.paid = Semaphore(0)
 
-    async def record_usage(self, principal: Principal, usage: Usage, least: Usage | None = None) -> None:
-        await super().record_usage(principal, usage, least)
+    async def record_usage(self, principal: Principal, charged: Usage, *, repeats: bool = False) -> None:
+        await super().record_usage(principal, charged, repeats=repeats)
         self.paid.release()
 
 

@@ -132,6 +132,15 @@ class StepState:
         return self.used.exact
 
     @property
+    def read_tokens(self) -> int | None:
+        """The tokens of `request` as its worker's endpoint reports them; None if it reports none."""
+        if self.inner:
+            return None
+        if self.charges:
+            return self.charges[-1].usage.prompt_tokens
+        return None if self.output is None else self.output.usage.prompt_tokens
+
+    @property
     def cut_off(self) -> bool:
         """Whether its output ends where the worker had no tokens left."""
         return self.output is not None and self.output.cut_off

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from conductor.values.budget import Budget
+from conductor.values.messages import Usage
 from conductor.workers.computed import is_computed
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -114,16 +115,15 @@ class TokenAuthenticator:
             raise _no_token(is_sent=bearer is not None)
         return token
 
-    async def record_request(self, principal: Principal) -> None:
-        """Count a request that is answered, or was stopped."""
+    async def record_usage(self, principal: Principal, charged: Usage, *, repeats: bool = False) -> None:
+        """Record that a request has ended, also where it was stopped, and charge the limit of tokens a
+        minute; the ledger has what it took. `repeats`: it was a further answer to a request.
+        """
         token = principal.token
         if token is not None:
-            await asyncio.to_thread(lambda: self._tokens().note_request(token))
-
-    def spend(self, principal: Principal, tokens: int) -> None:
-        """Charge the limit of tokens a minute."""
-        if principal.token is not None:
-            self._limits.spend(principal.token, tokens)
+            self._limits.spend(token, charged.total or 0)
+            if not repeats:
+                await asyncio.to_thread(lambda: self._tokens().note_request(token))
 
     async def _admitted(self, token: Token) -> Principal:
         limits = token.limits

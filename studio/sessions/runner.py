@@ -324,6 +324,8 @@ def planned_meter(store: SessionStore, session: str, settings: Settings) -> Mete
         plan for plan in store.plans.of_session(session) if last is None or plan.created_at >= last.started_at
     ]
     used, estimated = store.plans.charged(tuple(plan.id for plan in plans))
+    computed = sum(plan.planner_kind == "offline" for plan in plans)
     seconds = sum(plan.seconds or 0.0 for plan in plans)
-    meter.count_earlier(used.model_copy(update={"seconds": seconds}), estimated=estimated)
+    earlier = used.model_copy(update={"seconds": seconds, "calls": used.calls + computed})
+    meter.count_earlier(earlier, estimated=estimated)
     return meter

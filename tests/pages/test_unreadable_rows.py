@@ -30,7 +30,6 @@ NAMED = {
     ("workbench", "a session's state"): ("SessionSummary", "state"),
     ("workbench", "a plan's usage"): ("Plan",),
     ("sessions", "a session's state"): ("SessionSummary", "state"),
-    ("sessions", "a plan's usage"): ("Plan",),
     ("evaluation", "an evaluation"): ("Evaluation",),
 }
 """What a page names of a row that it would show; other rows are none of its."""

@@ -497,6 +497,4 @@ class ResponseRun:
             bench.store.housekeeping.remove_session(self.session)
 
     async def _record(self) -> None:
-        self.runs.auth.spend(self.principal, self.answer.state.charged.total or 0)
-        if not self.repeats:
-            await self.runs.auth.record_request(self.principal)
+        await self.runs.auth.record_usage(self.principal, self.answer.state.charged, repeats=self.repeats)

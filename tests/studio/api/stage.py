@@ -42,10 +42,11 @@ class AnyoneAs:
     async def record_usage(
         self,
         principal: Principal,  # noqa: ARG002
-        usage: Usage,
-        least: Usage | None = None,  # noqa: ARG002
+        charged: Usage,
+        *,
+        repeats: bool = False,  # noqa: ARG002
     ) -> None:
-        self.used.append(usage)
+        self.used.append(charged)
 
 
 class Stage:

@@ -16,6 +16,7 @@ import anyio
 import httpx
 import httpx2
 import pytest
+from charges import took
 from conductor_cases import ScriptedConductor, plan_text
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -23,6 +24,7 @@ from mcp_types import CallToolResult
 from rerun_cases import Wire, check_cards, remembered_pool
 from waiting import until_async
 
+from conductor.runs.request import Asker
 from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Worker, WorkerCard
@@ -265,7 +267,8 @@ async def test_a_token_for_some_workers_has_no_others(agents: Agents) -> None:
 async def test_a_token_whose_budget_is_used_up_reads_so_in_the_error_of_its_call(agents: Agents) -> None:
     async with agents.client(agents.token(tokens=4)) as client:
         tokens = agents.bench.store.tokens
-        tokens.note_spent(tokens.listed()[0].id, Usage(prompt_tokens=3, completion_tokens=1))
+        by = Asker(token=tokens.listed()[0].id)
+        agents.bench.store.ledger.add(took(Usage(prompt_tokens=3, completion_tokens=1)), by=by)
         call = ("ask", {"query": "Why?", "model": "worker:alpha"})
         assert "is used up" in error_of(await client.call_tool(*call))
 

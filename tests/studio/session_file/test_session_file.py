@@ -25,6 +25,7 @@ from store_scenario import (
     begin,
     by_fingerprint,
     chain,
+    charged,
     delta,
     finished,
     keep,
@@ -34,7 +35,8 @@ from store_scenario import (
 )
 
 from conductor.errors import FormatError, StorageError
-from conductor.runs.events import StepFinished
+from conductor.runs.events import StepFinished, StepInner
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.workflow.file import write_plan
 from storage import SessionStore
@@ -128,9 +130,11 @@ def test_an_imported_session_is_the_same_to_whoever_asks_the_store(
         by_fingerprint(elsewhere.runs.outputs(copy)).keys()
         == by_fingerprint(store.runs.outputs(session)).keys()
     )
-    assert [run.tokens for run in elsewhere.runs.of_session(copy)] == [
-        run.tokens for run in store.runs.of_session(session)
-    ]
+    assert elsewhere.sessions.total(copy) == store.sessions.total(session)
+    assert sorted(map(str, elsewhere.runs.totals(copy).values())) == sorted(
+        map(str, store.runs.totals(session).values())
+    )
+    assert elsewhere.sessions.used_since(0.0).calls == 0, "what was used elsewhere is not used here"
     assert [
         len(elsewhere.experiments.trials(each.id)) for each in elsewhere.experiments.of_session(copy)
     ] == [1, 1]
@@ -199,11 +203,29 @@ def test_what_an_interrupted_run_took_stays_unknown(store: SessionStore, elsewhe
     output = step_finished("run", "a", seq=1).output.model_copy(
         update={"usage": Usage(prompt_tokens=3, completion_tokens=4)}
     )
-    answered = StepFinished(run="run", seq=1, at=4.0, step=0, output=output)
-    keep(store, started("run", chain("do")), answered, finished("run", seq=2, outcome="interrupted"))
+    answered = charged(StepFinished(run="run", seq=1, at=4.0, step=0, output=output))
+    lost = Charge(worker="w", kind="model", purpose="step", stopped=True)
+    end = finished("run", seq=2, outcome="interrupted").model_copy(update={"charges": {0: lost}})
+    keep(store, started("run", chain("do")), answered, end)
     copy = imported(elsewhere, exported(store, session)).id
-    assert [run.tokens for run in store.runs.of_session(session)] == [None]
-    assert [run.tokens for run in elsewhere.runs.of_session(copy)] == [None]
+    for total in (store.sessions.total(session), elsewhere.sessions.total(copy)):
+        assert (total.tokens, total.tokens_at_least) == (7, True)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_a_file_of_an_earlier_version_took_is_in_the_totals_of_its_session(
+    store: SessionStore, elsewhere: SessionStore, *, inside: bool
+) -> None:
+    session = lived(store, [])
+    begin(store, session, "run")
+    former = step_finished("run", "a", seq=2).model_copy(update={"charge": None})
+    nested = StepInner(run="run", seq=1, at=3.0, step=0, event=former)
+    events = [started("run", chain("do")), *([nested] if inside else []), former]
+    file = exported(store, session) if keep(store, *events, finished("run", seq=3)) is None else b""
+    copy = imported(elsewhere, file).id
+    assert store.sessions.total(session).calls == 0
+    assert elsewhere.sessions.total(copy).calls == 1
+    assert elsewhere.sessions.used_since(0.0).calls == 0
 
 
 @pytest.mark.thorough
@@ -411,8 +433,8 @@ def test_every_column_of_a_session_is_in_its_file_or_left_out_for_a_reason() -> 
         # Made of the workflow.
         # What was undone in one store is no matter of another.
         "revision": ("revisions", {"session", "number", "topology", "steps", "redo"}),
-        # Tokens are made of the events; who ran it, and who asked it to stop, is one store's.
-        "run": ("runs", {"session", "number", "owner", "tokens", "stop_asked_at"}),
+        # Who ran it, for whom, and who asked it to stop, is one store's.
+        "run": ("runs", {"session", "number", "owner", "stop_asked_at", "token", "person"}),
         "experiment": ("experiments", {"session", "number"}),
         "correction": ("corrections", {"session"}),
         "rating": ("ratings", set()),
@@ -423,7 +445,7 @@ def test_every_column_of_a_session_is_in_its_file_or_left_out_for_a_reason() -> 
     # The first three are in the file in forms of their own, four are made of what is, and whose token asked,
     # and what it was answered, is one store's.
     beside = {"events", "outputs", "tags", "texts", "revision_workers", "long_texts", "fragments"}
-    beside |= {"api_requests", "api_earlier_responses"}
+    beside |= {"api_requests", "api_earlier_responses", "charges"}
     of_sessions = {table.name for table in METADATA.tables.values() if _of_a_session(table)}
     assert of_sessions == {name for name, _ in tables.values()} | beside
     for kind, (name, left_out) in tables.items():

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from conductor.runs.request import Asker
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from pages.components.tab import services
 from storage.api_token import TokenLimits, read_token
@@ -77,8 +79,10 @@ def test_what_cannot_be_made_says_why_and_keeps_what_was_typed(page, store):
 
 def test_a_token_is_listed_with_what_it_used_and_revoked_after_a_question(page, store):
     token, _ = store.tokens.create('<b id="x">*lab*</b>')
-    store.tokens.note_spent(token.id, Usage(prompt_tokens=700, completion_tokens=300, cost=0.5))
-    store.tokens.note_spent(token.id, Usage())
+    for usage in (Usage(prompt_tokens=700, completion_tokens=300, cost=0.5), Usage()):
+        charge = Charge(worker="alpha", kind="model", purpose="step", usage=usage)
+        store.ledger.add((charge,), by=Asker(token=token.id))
+        store.tokens.note_request(token.id)
     page.run()
     assert '**<b id="x">*lab*</b>**' in page_text(page)
     assert "1,000 tokens · $0.5000" in page_text(page)

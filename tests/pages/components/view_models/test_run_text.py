@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from charges import took
 
 from conductor.drawing.network import CardStatus
 from conductor.report.words import OUTCOMES, STATUSES
@@ -47,7 +48,9 @@ def run_of(budget, **step):
         (
             (
                 StepState(
-                    status="finished", started_at=91.0, usage=Usage(prompt_tokens=7, completion_tokens=3)
+                    status="finished",
+                    started_at=91.0,
+                    charges=took(Usage(prompt_tokens=7, completion_tokens=3)),
                 ),
                 StepState(status="running", started_at=92.0),
             ),
@@ -65,7 +68,7 @@ def test_a_live_run_says_nothing_of_tokens_that_are_unknown(steps, words):
 def test_each_limit_of_a_budget_has_its_words_and_its_share():
     usage = Usage(prompt_tokens=1000, completion_tokens=240, cost=0.05)
     budget = Budget(tokens=5000, cost=0.1, seconds=40, calls=1)
-    state = run_of(budget, status="finished", started_at=90.0, finished_at=95.0, usage=usage)
+    state = run_of(budget, status="finished", started_at=90.0, finished_at=95.0, charges=took(usage))
     assert [(limit.words, limit.share) for limit in spent(state, now=100.0)] == [
         ("1,240 of 5,000 tokens", 0.248),
         ("$0.0500 of $0.1000", 0.5),
@@ -83,7 +86,7 @@ def test_what_is_not_limited_is_not_shown_and_no_bar_is_longer_than_its_limit():
 def test_what_was_used_before_the_run_counts_and_unknown_costs_are_a_lower_bound():
     usage = Usage(prompt_tokens=1000, completion_tokens=240)
     budget = Budget(tokens=5000, cost=0.1, seconds=40, calls=4)
-    state = run_of(budget, status="finished", started_at=90.0, finished_at=95.0, usage=usage)
+    state = run_of(budget, status="finished", started_at=90.0, finished_at=95.0, charges=took(usage))
     state = replace(state, used_before=Used(tokens=760, cost=0.05, seconds=10, calls=1))
     assert [(limit.words, limit.share) for limit in spent(state, now=100.0)] == [
         ("2,000 of 5,000 tokens", 0.4),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from charges import took
 
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
@@ -180,18 +181,18 @@ CARD = WorkerCard(name="w", kind="model", strengths="", model="m")
 @pytest.mark.parametrize(
     ("card", "state", "reported", "unreported"),
     [
-        (CARD, StepState(status="finished", usage=Usage(prompt_tokens=7)), 7, UNREPORTED),
+        (CARD, StepState(status="finished", charges=took(Usage(prompt_tokens=7))), 7, UNREPORTED),
         (CARD, StepState(status="finished"), None, UNREPORTED),
         (CARD, StepState(status="running"), None, "the endpoint has not reported a number yet"),
         (
             CARD.model_copy(update={"nested": True}),
-            StepState(status="finished", usage=Usage(prompt_tokens=900)),
+            StepState(status="finished", charges=took(Usage(prompt_tokens=900))),
             None,
             "the Conductor's own calls are counted inside",
         ),
         (
             None,
-            StepState(status="finished", usage=Usage(prompt_tokens=900), inner=(RunState(),)),
+            StepState(status="finished", charges=took(Usage(prompt_tokens=900)), inner=(RunState(),)),
             None,
             "the Conductor's own calls are counted inside",
         ),

@@ -80,7 +80,8 @@ def test_the_run_and_its_upstream_calls_are_stopped(
     stage.settle()
     run = stage.workbench.store.runs.latest(session)
     assert run.status == "cancelled"
-    assert stage.auth.used[-1].total is None, "what a stopped call used is not known, and is not left out"
+    used = stage.workbench.store.sessions.total(session)
+    assert used.token_sum.most is None, "what a stopped call used is not known, and is not left out"
 
 
 def test_planning_is_stopped(stage: Stage) -> None:
@@ -94,13 +95,14 @@ def test_planning_is_stopped(stage: Stage) -> None:
     stage.settle()
     assert stage.workbench.store.runs.latest(session) is None
     assert stage.workbench.activities.going(session) is None, "nothing of it is kept in memory"
-    assert stage.auth.used[-1].total is None, "what the stopped call used is not known, and is not left out"
+    used = stage.workbench.store.sessions.total(session)
+    assert used.token_sum.most is None, "what the stopped call used is not known, and is not left out"
 
 
 def test_what_was_left_is_put_away_also_where_it_cannot_be_counted(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def locked(*_: object) -> None:
+    async def locked(*_: object, **__: object) -> None:
         raise StorageError("The store is locked.")
 
     conductor = Pensive()

@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 from command_line import Line
 from fake_openai import FakeOpenAI, serving
+from store_scenario import charged
 
 from conductor.runs.events import RunFinished, StepFinished
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.values.output import Output
 from conductor.workflow.file import write_plan
@@ -263,13 +265,16 @@ def test_a_stopped_run_leaves_a_lower_bound_of_what_a_session_used(
         run="n1",
         step=0,
     )
-    end = RunFinished(run="n1", seq=1, at=5.0, outcome="interrupted", answer=None, answer_step=None)
-    for event in (StepFinished(run="n1", seq=0, at=4.0, step=0, output=output), end):
+    lost = Charge(worker="alpha", kind="model", purpose="step", stopped=True)
+    end = RunFinished(
+        run="n1", seq=1, at=5.0, outcome="interrupted", answer=None, answer_step=None, charges={0: lost}
+    )
+    for event in (charged(StepFinished(run="n1", seq=0, at=4.0, step=0, output=output)), end):
         store.runs.append(event).result(timeout=60)
     used = {"tokens": 3_670, "tokens_at_least": True, "cost": 0.25, "cost_at_least": True}
+    used |= {"calls": 2, "cost_at_most": False}
     result = shape(line("sessions", "show", session, "--json").out)
     assert (result["session"]["used"], result["runs"][0]["used"]) == (used, used)
-    assert result["runs"][0]["tokens"] is None
     text = line("sessions", "show", session).out.splitlines()
     assert "  tokens   at least 3,670" in text
     assert "  cost     at least $0.2500" in text

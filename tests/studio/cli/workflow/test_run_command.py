@@ -103,7 +103,7 @@ def test_a_program_reads_one_json_object(line: Line) -> None:
     assert {"index", "worker", "status", "output", "usage", "seconds", "request_id"} <= set(step)
     assert (step["index"], step["worker"], step["status"]) == (0, "calculator", "finished")
     assert step["output"] == shape["answer"]
-    assert shape["usage"] == dict.fromkeys(("prompt_tokens", "completion_tokens", "cost", "total_tokens"))
+    assert set(shape["usage"].values()) == {0}, "an expert that is built in takes nothing"
     assert [set(each) for each in shape["workflow"]["steps"]] == [
         {"instruction", "worker", "worker_index", "access"}
     ]

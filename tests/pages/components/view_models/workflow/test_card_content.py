@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from charges import took
 
 from conductor.drawing.marks import MARKS
 from conductor.engine.schedule import BlastRadius
@@ -183,15 +184,15 @@ USED = Usage(prompt_tokens=1000, completion_tokens=312, cost=0.0214)
 @pytest.mark.parametrize(
     ("step", "figures"),
     [
-        ({"status": "finished", "usage": USED}, ("1,312 tok", "$0.0214")),
+        ({"status": "finished", "charges": took(USED)}, ("1,312 tok", "$0.0214")),
         (
-            {"status": "finished", "usage": USED, "retries": ASKED_TWICE * 2},
+            {"status": "finished", "charges": took(USED), "retries": ASKED_TWICE * 2},
             ("2 retries", "1,312 tok", "$0.0214"),
         ),
         ({"status": "running", "retries": ASKED_TWICE, "text": "So"}, ("1 retry",)),
-        ({"status": "finished", "usage": Usage(prompt_tokens=9)}, ()),
-        ({"status": "finished", "usage": USED, "reused": True}, ()),
-        ({"status": "finished", "usage": USED, "kept_because": "pinned"}, ()),
+        ({"status": "finished", "charges": took(Usage(prompt_tokens=9))}, ()),
+        ({"status": "finished", "charges": took(USED), "reused": True}, ()),
+        ({"status": "finished", "charges": took(USED), "kept_because": "pinned"}, ()),
     ],
 )
 def test_a_card_counts_what_its_call_took_as_far_as_that_is_known(step, figures):
