@@ -11,7 +11,7 @@ from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Value
 from conductor.values.presets import Settings
-from conductor.values.total import NOTHING, Sum, Total
+from conductor.values.total import NOTHING, BoundedSum, Total
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Topology
 from storage.session_entries import (
@@ -120,8 +120,8 @@ class SessionSummary(Value):
         """Its tokens as a total."""
         if self.tokens is None:
             return NOTHING
-        bounds = Sum(least=self.tokens, most=None if self.tokens_at_least else self.tokens)
-        return Total(prompt=bounds, counted=True)
+        bounds = BoundedSum(least=self.tokens, most=None if self.tokens_at_least else self.tokens)
+        return Total(prompt=bounds, may_call=True)
 
 
 class Plan(PlanEntry):

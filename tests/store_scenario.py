@@ -78,8 +78,8 @@ def step_finished(run: str, text: str, *, seq: int, step: int = 0, fingerprint: 
 
 def charged(event: StepFinished) -> StepFinished:
     """The end of a step whose one request took what its output has."""
-    given = event.output
-    charge = Charge(worker=given.worker, kind=given.worker_kind, purpose="step", usage=given.usage)
+    output = event.output
+    charge = Charge(worker=output.worker, kind=output.worker_kind, purpose="step", usage=output.usage)
     return event.model_copy(update={"charge": charge})
 
 

@@ -52,8 +52,8 @@ class Reservation:
         """The request has ended, and took this; None if it broke off and nothing of that is known. `answer`
         is its whole text, for one that did not come in pieces.
 
-        What it took, and by estimate what is not known; None where it has ended before, where no request was
-        sent (then it took `NOTHING_USED`), and of a worker that computes or makes requests of its own.
+        Returns what it took, and by estimate what is not known; None if it has ended before, if no request
+        was sent (then it took `NOTHING_USED`), and for a worker that computes or makes its own requests.
         """
         if self.ended:
             return None

@@ -190,7 +190,7 @@ async def recorded_plan(
     except asyncio.CancelledError:
         if not isinstance(event, PlanningEnd):
             event = _failure(f"{STOPPED}.", behind=event, requests=requests, stopped=True)
-            await recorder.write_plan(round_request, event, None, _with(charges, event))
+            await recorder.write_plan(round_request, event, None, _all_of(charges, event))
         if not passed_on:
             yield event
         raise
@@ -199,11 +199,11 @@ async def recorded_plan(
     except (Exception, GeneratorExit):
         if event is not None and not isinstance(event, PlanningEnd):
             event = _failure(_BROKE, behind=event, requests=requests)
-            await recorder.write_plan(round_request, event, None, _with(charges, event))
+            await recorder.write_plan(round_request, event, None, _all_of(charges, event))
         raise
 
 
-def _with(charges: Sequence[Charge], end: PlanningFailed) -> Sequence[Charge]:
+def _all_of(charges: Sequence[Charge], end: PlanningFailed) -> Sequence[Charge]:
     return charges if end.charge is None else [*charges, end.charge]
 
 
@@ -235,7 +235,7 @@ def _failure(
 async def metered_plan(
     request: PlanRequest, *, conductor: Conductor, meter: Meter, requests: Requests | None = None
 ) -> AsyncGenerator[Event, None]:
-    """`plan`, whose requests the meter counts: those of `requests`, of which the first is admitted.
+    """`plan`, whose requests the meter counts: those of `requests`, with the first one admitted.
 
     Where the budget has no room for the call, or a limit is crossed while the Conductor answers, which stops
     it, `BudgetExceeded` has the limit, and `PlanningFailed` comes last.

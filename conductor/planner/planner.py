@@ -95,7 +95,7 @@ class RequestCount(Protocol):
 
 
 class _Uncounted:
-    """For a call that nobody counts."""
+    """For a call whose requests are not counted."""
 
     def receive(self, text: str) -> None:
         """See `RequestCount.receive`."""

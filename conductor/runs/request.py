@@ -29,8 +29,8 @@ class Asker(Value):
     person: str | None = None
 
 
-NOBODY = Asker()
-"""Nobody that is known."""
+UNKNOWN_ASKER = Asker()
+"""Who makes a request is unknown."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RunRequest:
     tools: ToolOffer | None = None
     sent_on: bool = False
     may_call: frozenset[str] | None = None
-    by: Asker = NOBODY
+    by: Asker = UNKNOWN_ASKER
 
     def runnable(self, planned: Workflow) -> Workflow:
         """The workflow that is stored and run where the Conductor wrote `planned`."""
@@ -140,13 +140,5 @@ class RequestState:
 
     @property
     def usage(self) -> Usage:
-        """What `used` is exactly; None for what is not known so, and for all while a model plans."""
-        return Usage() if any(_is_planning(state) for state in self.attempts) else self.used.exact
-
-
-def _is_planning(state: RunState) -> bool:
-    """Whether a model plans here or inside a step; what it has used by then is unknown."""
-    called = state.planner_kind not in (None, "offline")
-    if called and state.report is None and state.planning_failure is None:
-        return True
-    return any(_is_planning(inner) for step in state.steps for inner in step.inner)
+        """What `used` is exactly; None for what is not known so."""
+        return self.used.exact

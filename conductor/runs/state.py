@@ -57,7 +57,7 @@ from conductor.values.charge import Charge, total_of
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import SeenResponse, Usage
 from conductor.values.output import Output, WorkerKind
-from conductor.values.total import NOTHING, Total
+from conductor.values.total import NOTHING, UNDER_WAY, Total
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
 
@@ -249,7 +249,16 @@ class RunState:
     @property
     def used(self) -> Total:
         """What planning and the steps took so far; reused steps take nothing."""
-        return total_of(self.charges)
+        planning = total_of(self.planning_charges)
+        if self.plans and self.planner_kind != "offline":
+            planning += UNDER_WAY
+        return sum((step.used for step in self.steps), planning)
+
+    @property
+    def plans(self) -> bool:
+        """Whether a Conductor is called for its workflow now."""
+        is_over = self.report is not None or self.planning_failure is not None or self.workflow is not None
+        return self.planner_kind is not None and not is_over
 
     @property
     def usage(self) -> Usage:

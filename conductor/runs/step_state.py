@@ -29,7 +29,7 @@ from conductor.text.formatting import quantity
 from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
-from conductor.values.total import Total
+from conductor.values.total import UNDER_WAY, Total
 
 if TYPE_CHECKING:
     from conductor.runs.state import RunState
@@ -121,10 +121,12 @@ class StepState:
 
     @property
     def used(self) -> Total:
-        """What its requests took in this run, with those inside; nothing of a reused output, whose `usage` is
-        what it took then.
+        """What its requests took in this run so far, with those inside; nothing of a reused output, whose
+        `usage` is what it took then.
         """
-        return sum((inner.used for inner in self.inner), total_of(self.charges))
+        used = sum((inner.used for inner in self.inner), total_of(self.charges))
+        calls = self.status == "running" and self.worker_kind != "offline" and not self.inner
+        return used + UNDER_WAY if calls else used
 
     @property
     def usage(self) -> Usage:

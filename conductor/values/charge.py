@@ -22,7 +22,7 @@ class Charge(Value):
     """What one request took: `usage` as its endpoint reported it and our price has it, field by field.
 
     `wrote`: a part of an answer came, or its end. `stopped`: it was broken off on our side. `estimate` has
-    the tokens and US dollars of what was not reported, None where all was.
+    the tokens and US dollars of what was not reported, None if all was.
     """
 
     worker: str

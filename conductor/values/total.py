@@ -1,4 +1,4 @@
-"""Sums that say what they are: exact, at least, at most, or unknown. Values and their arithmetic only."""
+"""Sums with their bounds: exact, at least, at most, or unknown. Values and their arithmetic only."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MOST_TOKENS = 1_000_000_000
 """An endpoint that reports more for one request is wrong."""
 
 
-class Sum(Value):
-    """A sum that lies between two bounds; `most` is None where a part of it is unknown.
+class BoundedSum(Value):
+    """A sum that lies between two bounds; `most` is None if a part of it is unknown.
 
     Both bounds of a sum are the sums of the bounds of its parts.
     """
@@ -23,9 +23,9 @@ class Sum(Value):
     least: int | float = 0
     most: int | float | None = 0
 
-    def __add__(self, other: Sum) -> Sum:
+    def __add__(self, other: BoundedSum) -> BoundedSum:
         most = None if self.most is None or other.most is None else self.most + other.most
-        return Sum(least=self.least + other.least, most=most)
+        return BoundedSum(least=self.least + other.least, most=most)
 
     @property
     def exact(self) -> Any:
@@ -58,26 +58,25 @@ class Sum(Value):
         return f"{bound}{written(self.best)}"
 
 
-ZERO, UNKNOWN = Sum(), Sum(most=None)
+ZERO, UNKNOWN = BoundedSum(), BoundedSum(most=None)
 
 
-def _known(number: float | None, least: float | None = None) -> Sum:
-    return UNKNOWN if number is None else Sum(least=number if least is None else least, most=number)
+def _bounds(number: float | None, least: float | None = None) -> BoundedSum:
+    return UNKNOWN if number is None else BoundedSum(least=number if least is None else least, most=number)
 
 
 class Total(Value):
     """What a number of requests took together, in tokens and US dollars.
 
-    `tokens` and `cost` are what to show: the exact number, or a bound of it as the flags say, None if nothing
-    is known. `counted` is False where nothing could have made a request: then both are
-    None as well.
+    `tokens` and `cost` are what to show: the exact number, or a bound of it by the flags, None if nothing
+    is known. Without any of the `calls` both are None as well, unless something of it `may_call`.
     """
 
-    prompt: Sum = Field(default=ZERO, exclude=True)
-    completion: Sum = Field(default=ZERO, exclude=True)
-    dollars: Sum = Field(default=ZERO, exclude=True)
+    prompt: BoundedSum = Field(default=ZERO, exclude=True)
+    completion: BoundedSum = Field(default=ZERO, exclude=True)
+    dollars: BoundedSum = Field(default=ZERO, exclude=True)
     calls: int = 0
-    counted: bool = Field(default=False, exclude=True)
+    may_call: bool = Field(default=False, exclude=True)
 
     @classmethod
     def of(cls, usages: Iterable[Usage]) -> Total:
@@ -85,11 +84,10 @@ class Total(Value):
         total = cls()
         for usage in usages:
             total += cls(
-                prompt=_known(usage.prompt_tokens),
-                completion=_known(usage.completion_tokens),
-                dollars=_known(usage.cost, usage.least_cost),
+                prompt=_bounds(usage.prompt_tokens),
+                completion=_bounds(usage.completion_tokens),
+                dollars=_bounds(usage.cost, usage.least_cost),
                 calls=1,
-                counted=True,
             )
         return total
 
@@ -99,18 +97,18 @@ class Total(Value):
             completion=self.completion + other.completion,
             dollars=self.dollars + other.dollars,
             calls=self.calls + other.calls,
-            counted=self.counted or other.counted,
+            may_call=self.may_call or other.may_call,
         )
 
     @property
-    def token_sum(self) -> Sum:
+    def token_sum(self) -> BoundedSum:
         """Prompts and completions together."""
         return self.prompt + self.completion
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def tokens(self) -> int | None:
-        return self.token_sum.best if self.counted else None
+        return self.token_sum.best if self.calls or self.may_call else None
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -120,7 +118,7 @@ class Total(Value):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def cost(self) -> float | None:
-        return self.dollars.best if self.counted else None
+        return self.dollars.best if self.calls or self.may_call else None
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -142,7 +140,7 @@ class Total(Value):
         )
 
     @property
-    def known(self) -> Usage:
+    def lower(self) -> Usage:
         """The lower bounds."""
         return Usage(
             prompt_tokens=int(self.prompt.least),
@@ -160,7 +158,7 @@ class Total(Value):
     @property
     def cost_words(self) -> str:
         """The dollars for people; "-" where unknown."""
-        return self.dollars.words(dollars) if self.counted else dollars(None)
+        return self.dollars.words(dollars) if self.calls or self.may_call else dollars(None)
 
     @property
     def known_words(self) -> list[str]:
@@ -171,3 +169,6 @@ class Total(Value):
 
 NOTHING = Total()
 """The total of no request, from which sums start."""
+
+UNDER_WAY = Total(prompt=UNKNOWN, completion=UNKNOWN, dollars=UNKNOWN, may_call=True)
+"""What a request takes that has not ended."""

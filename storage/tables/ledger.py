@@ -39,11 +39,11 @@ from conductor.runs.events import (
     StepRetried,
     WorkflowPlanned,
 )
-from conductor.runs.request import NOBODY, Asker
+from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.budget import Used
 from conductor.values.charge import Charge
 from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
-from conductor.values.total import MOST_TOKENS, NOTHING, Sum, Total
+from conductor.values.total import MOST_TOKENS, NOTHING, UNDER_WAY, BoundedSum, Total
 from storage.api_token import Spent
 from storage.database.compiled_statement import Statement
 from storage.database.schema import CHARGES, RUNNING, RUNS, USAGE_SUMS
@@ -115,7 +115,7 @@ def add(
     *,
     session: str | None = None,
     plan: str | None = None,
-    by: Asker = NOBODY,
+    by: Asker = UNKNOWN_ASKER,
 ) -> None:
     """Add requests that ended now and belong to no run."""
     place = {"session": session, "plan": plan, "run": None, "token": by.token, "person": by.person}
@@ -202,18 +202,14 @@ def _total(row: Row[Any]) -> Total:
         completion=_bounds(int(row.completion), int(row.completion), unknown=row.tokens_unknown),
         dollars=_bounds(float(row.least_cost), float(row.cost), unknown=row.costs_unknown),
         calls=int(row.calls),
-        counted=bool(row.calls),
     )
 
 
-def _bounds(least: float, most: float, *, unknown: int) -> Sum:
-    return Sum(least=least, most=None if unknown else most)
+def _bounds(least: float, most: float, *, unknown: int) -> BoundedSum:
+    return BoundedSum(least=least, most=None if unknown else most)
 
 
-_UNDER_WAY = Total(prompt=Sum(most=None), completion=Sum(most=None), dollars=Sum(most=None), counted=True)
-"""What a run took whose requests under way have no charge yet."""
-
-_NO_REQUEST = Total(counted=True)
+_NO_REQUEST = Total(may_call=True)
 
 _MAY_CALL = func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL
 _CALLS_MODELS = RUNNING & _MAY_CALL & (func.coalesce(RUNS.c.pool_label, "") != SIMULATED_LABEL)
@@ -231,7 +227,7 @@ def _with_runs(
     """What was used by session or run, with that of runs which needed no request, or have some under way."""
     runs = select(key, RUNS.c.status).distinct().where(key.in_(names), _MAY_CALL)
     for name, status in connection.execute(runs).all():
-        used[name] = used.get(name, NOTHING) + (_UNDER_WAY if status == "running" else _NO_REQUEST)
+        used[name] = used.get(name, NOTHING) + (UNDER_WAY if status == "running" else _NO_REQUEST)
     return used
 
 
@@ -265,7 +261,7 @@ def since(connection: Connection, moment: float) -> Total:
     row = connection.execute(_over_sums().where(USAGE_SUMS.c.quarter >= _quarter(moment), called)).one()
     used = _total(row)
     if connection.scalar(select(exists().where(_CALLS_MODELS))):
-        used += _UNDER_WAY
+        used += UNDER_WAY
     return used
 
 
@@ -295,7 +291,7 @@ def charged_for_plans(connection: Connection, plans: Sequence[str]) -> tuple[Use
     used = connection.execute(sums.where(row.plan.in_(plans))).one()
     return (
         Used(tokens=int(used.tokens), cost=float(used.cost), calls=used.calls),
-        used.known < used.calls,
+        used.lower < used.calls,
     )
 
 
@@ -319,14 +315,14 @@ def spent(connection: Connection, token: str, *, begin: float) -> Spent:
 def sessions_between(*, least: int | None, most: int | None) -> Select[str]:
     """The sessions whose known tokens are `least` or more, and at most `most` if no tokens are unknown."""
     row = CHARGES.c
-    taken = select(
+    amounts = select(
         row.session,
         (func.coalesce(row.prompt, 0) + func.coalesce(row.completion, 0)).label("known"),
         (row.prompt + row.completion).label("tokens"),
     ).where(row.session.is_not(None))
     # A run may have needed no request.
     ran = select(RUNS.c.session, literal(0), literal(0)).where(_MAY_CALL)
-    used = union_all(taken, ran).subquery()
+    used = union_all(amounts, ran).subquery()
     sums = select(used.c.session).group_by(used.c.session)
     if least is not None:
         sums = sums.having(func.sum(used.c.known) >= least)

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, and_, case, select
 
 from conductor.errors import UnknownId
-from conductor.runs.request import NOBODY, Asker
+from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage, Value
 from conductor.values.output import WorkerKind
@@ -69,7 +69,7 @@ class Underway(Value):
     attempt: int = 1
     looks_back: str | None = None
     alternative: str | None = None
-    by: Asker = NOBODY
+    by: Asker = UNKNOWN_ASKER
     stop_asked: bool = False
 
 
@@ -123,7 +123,7 @@ def _insert(
         **answer,
     }
     connection.execute(PLANS.insert(), {name: row[name] for name in row.keys() - {"charges", "by"}})
-    charges, by = answer.get("charges"), answer.get("by", NOBODY)
+    charges, by = answer.get("charges"), answer.get("by", UNKNOWN_ASKER)
     if charges is None and row["planner_kind"] != "offline":
         charges = [_of_one(answer)]
     ledger.add(connection, now, charges or (), session=session, plan=plan, by=by)

@@ -23,7 +23,7 @@ from conductor.runs.events import (
     StepKept,
     StepReused,
 )
-from conductor.runs.request import NOBODY, Asker
+from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.runs.state import RunState, advance, joined, lost_requests
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
@@ -122,7 +122,7 @@ def insert(
         "owner": owner,
         "round": 1,
     }
-    by = new.get("by", NOBODY)
+    by = new.get("by", UNKNOWN_ASKER)
     columns = {"id" if name == "run" else name: value for name, value in new.items() if name != "by"}
     columns |= {"token": by.token, "person": by.person}
     _INSERT.execute(connection, {**first, "stop_asked_at": stop_asked_at, **columns})

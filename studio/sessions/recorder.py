@@ -19,7 +19,7 @@ from conductor.orchestration.rounds import new_id
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import PlanningEnd
 from conductor.runs.events import AnswerKept, Event, PlanningFailed, PlanRejected, WorkflowPlanned
-from conductor.runs.request import NOBODY, Asker
+from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Usage
 from conductor.workers.protocol import WorkerCard
@@ -56,7 +56,7 @@ class SessionRecorder:
     activity: Activity
     looks_back: str | None = None
     place: BatchPlace | None = None
-    by: Asker = NOBODY
+    by: Asker = UNKNOWN_ASKER
     other_outputs: OutputArchive = field(default_factory=OutputArchive)
     _planning: str = ""
     _attempt: dict[str, Any] = field(default_factory=dict)

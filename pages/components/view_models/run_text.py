@@ -158,7 +158,7 @@ class Spent:
 
 def spent(state: RunState, *, now: float) -> tuple[Spent, ...]:
     """Each limited quantity of the run with what led to it, as far as known. `now` is in Unix seconds."""
-    budget, usage, before = state.budget, state.used.known, state.used_before
+    budget, usage, before = state.budget, state.used.lower, state.used_before
     seconds, calls = before.seconds + (state.elapsed(now) or 0.0), before.calls + state.calls
     tokens, cost = before.tokens + (usage.total or 0), before.cost + (usage.cost or 0.0)
     quantities: list[Spent] = []

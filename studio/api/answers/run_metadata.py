@@ -44,7 +44,7 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
         "calls": answer.state.calls,
         "tokens": usage.total,
         "cost": usage.cost,
-        "known": _used(answer.state.used.known),
+        "known": _used(answer.state.used.lower),
         "counted": _token_estimate(answer) is not None,
         "seconds": round(ended.seconds, 3),
         "without_effect": [*request.ignored, *_without_effect(request, ended)],
@@ -65,7 +65,7 @@ def choices_metadata(request: ApiRequest, choices: Choices) -> Shape:
         "calls": state.calls,
         "tokens": state.usage.total,
         "cost": state.usage.cost,
-        "known": _used(state.used.known),
+        "known": _used(state.used.lower),
         "seconds": round(runs[0].seconds, 3),
     }
 

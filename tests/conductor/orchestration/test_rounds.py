@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from charges import took
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
 from conductor.engine.bound_workflow import BoundWorkflow
@@ -187,9 +188,8 @@ async def test_what_another_call_spends_stops_the_planning_beside_it() -> None:
     async for event in metered_plan(request, conductor=conductor, meter=meter):
         events.append(event)
         if isinstance(event, PlanningDelta):
-            beside = meter.admit()
-            assert beside is not None
-            beside.settle(Usage(prompt_tokens=90_000, completion_tokens=20_000))
+            (charge,) = took(Usage(prompt_tokens=90_000, completion_tokens=20_000))
+            meter.count(charge)
     assert isinstance(events[-1], PlanningFailed)
     assert "of 100,000 tokens used" in events[-1].message
 

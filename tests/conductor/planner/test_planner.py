@@ -10,6 +10,7 @@ import pytest
 from simulated_time import in_simulated_time
 from worker_cases import PlainIterator
 
+from conductor.engine.meter import Meter, Requests
 from conductor.errors import QueryError, WorkerError
 from conductor.planner.conductor import OutgoingPrompt, PlanRequest
 from conductor.planner.planner import check_query, plan
@@ -23,6 +24,7 @@ from conductor.runs.events import (
     WorkflowPlanned,
 )
 from conductor.runs.state import fold
+from conductor.values.budget import NO_BUDGET
 from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import Completion, Delta, Retried, Thought, Usage
 from conductor.workers.pool.pool import Pool
@@ -134,14 +136,16 @@ async def test_a_plan_that_breaks_off_is_withdrawn_and_its_use_unknown(pool: Poo
     usage = Usage(prompt_tokens=1, completion_tokens=1)
     script = [Thought("hm"), Delta("mod"), retried, Delta(GOOD), Completion(text=GOOD, usage=usage)]
     request = PlanRequest(query="why?", workers=tuple(worker.card for worker in pool.workers), max_steps=5)
-    events = [event async for event in plan(request, conductor=Plain(script), run="p")]
+    conductor = Plain(script)
+    requests = Requests(Meter(NO_BUDGET), conductor.card, tuple, purpose="plan")
+    events = [event async for event in plan(request, conductor=conductor, run="p", requests=requests)]
     withdrawal = next(at for at, event in enumerate(events) if isinstance(event, PlanningRetried))
     before, after = fold(events[:withdrawal]), fold(events[: withdrawal + 1])
     assert (before.planning_text, before.planning_thought) == ("mod", "hm")
     assert (after.planning_text, after.planning_thought) == ("", "")
     assert after.planning_retries[0].withdrawn == 5
     state = fold(events)
-    assert (state.planning_text, state.planning_usage) == (GOOD, Usage())
+    assert (state.planning_text, state.used.lower.total, state.used.exact.total) == (GOOD, 2, None)
 
 
 @pytest.mark.parametrize(("form", "repairs"), [("json", []), ("lists", ["json-steps"])])

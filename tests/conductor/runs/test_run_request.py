@@ -94,7 +94,7 @@ def test_each_attempt_begins_a_state_that_goes_on_with_its_run() -> None:
     assert (state.answer, state.planned, state.failure) == ("said", True, None)
     assert state.output is not None
     assert state.output.text == "said"
-    assert (state.calls, state.used.known, state.usage) == (4, SOME + SOME + SOME, UNKNOWN)
+    assert (state.calls, state.used.lower, state.usage) == (4, SOME + SOME + SOME, UNKNOWN)
 
 
 def test_an_earlier_rounds_answer_counts_where_a_later_one_has_none() -> None:
@@ -115,7 +115,7 @@ def test_planning_without_room_in_the_budget_is_no_part_of_the_run_before() -> N
 def test_a_call_that_was_stopped_makes_the_sum_unknown_but_not_what_is_known() -> None:
     stopped = StepCancelled(run="r", seq=0, at=0, step=1, usage=Usage(), seconds=1)
     state = folded(run_start("r"), started("r", 0), finished("r", 0, usage=SOME), started("r", 1), stopped)
-    assert (state.usage.total, state.usage.cost, state.used.known, state.calls) == (None, None, SOME, 2)
+    assert (state.usage.total, state.usage.cost, state.used.lower, state.calls) == (None, None, SOME, 2)
 
 
 def test_calls_of_experts_and_rules_take_no_tokens() -> None:

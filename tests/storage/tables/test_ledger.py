@@ -39,7 +39,7 @@ def answered(
     return charged(event.model_copy(update={"output": value}))
 
 
-def known(total: Total) -> tuple[int | None, bool, float | None, bool]:
+def figures(total: Total) -> tuple[int | None, bool, float | None, bool]:
     """The tokens and dollars, each with whether it is a lower bound."""
     return total.tokens, total.tokens_at_least, total.cost, total.cost_at_least
 
@@ -79,7 +79,7 @@ def test_planning_counts(store: SessionStore, session: str) -> None:
     planned(store, session, 100, cost=0.25)
     ended(store, session, "r", answered("r", 40, cost=0.125))
     assert listed(store) == (1040, False)
-    assert known(store.sessions.total(session)) == (1040, False, 0.875, False)
+    assert figures(store.sessions.total(session)) == (1040, False, 0.875, False)
 
 
 @pytest.mark.slow
@@ -95,8 +95,8 @@ def test_an_output_with_the_character_that_postgresql_does_not_read_counts(
         event.model_copy(update={"output": event.output.model_copy(update={"text": text})}),
     )
     assert listed(store) == (40, False)
-    assert known(store.sessions.total(session)) == (40, False, 0.125, False)
-    assert known(store.sessions.used_since(0.0)) == (40, False, 0.125, False)
+    assert figures(store.sessions.total(session)) == (40, False, 0.125, False)
+    assert figures(store.sessions.used_since(0.0)) == (40, False, 0.125, False)
 
 
 @pytest.mark.slow
@@ -108,8 +108,8 @@ def test_a_run_that_was_stopped_leaves_a_lower_bound(
     ended(store, session, "r", answered("r", 40, cost=0.125), outcome=outcome)
     ended(store, session, "s", answered("s", 2, cost=0.25))
     assert listed(store) == (942, True)
-    assert known(store.sessions.total(session)) == (942, True, 0.875, True)
-    assert {run: known(total) for run, total in store.runs.totals(session).items()} == {
+    assert figures(store.sessions.total(session)) == (942, True, 0.875, True)
+    assert {run: figures(total) for run, total in store.runs.totals(session).items()} == {
         "r": (40, True, 0.125, True),
         "s": (2, False, 0.25, False),
     }
@@ -133,17 +133,17 @@ def test_a_run_under_way_is_a_lower_bound(store: SessionStore, session: str) -> 
 @pytest.mark.slow
 def test_what_nothing_is_known_of_is_unknown_and_not_nothing(store: SessionStore, session: str) -> None:
     nothing = (None, False, None, False)
-    assert (listed(store), known(store.sessions.total(session))) == (nothing[:2], nothing)
+    assert (listed(store), figures(store.sessions.total(session))) == (nothing[:2], nothing)
     planned(store, session, None)
     ended(store, session, "r", answered("r", None))
-    assert (listed(store), known(store.sessions.total(session))) == (nothing[:2], nothing)
+    assert (listed(store), figures(store.sessions.total(session))) == (nothing[:2], nothing)
 
 
 @pytest.mark.slow
 def test_a_run_that_needed_no_request_took_nothing(store: SessionStore, session: str) -> None:
     ended(store, session, "r")
     assert listed(store) == (0, False)
-    assert known(store.sessions.total(session)) == (0, False, 0.0, False)
+    assert figures(store.sessions.total(session)) == (0, False, 0.0, False)
 
 
 @pytest.mark.slow
@@ -168,11 +168,11 @@ def test_simulated_workers_and_planners_use_nothing_today(store: SessionStore, s
     planned(store, session, 900, kind="simulated")
     ended(store, session, "r", answered("r", 40, cost=0.5), answered("r", 7, seq=1, kind="simulated"))
     assert listed(store) == (947, False)
-    assert known(store.sessions.used_since(0.0)) == (40, False, 0.5, False)
+    assert figures(store.sessions.used_since(0.0)) == (40, False, 0.5, False)
 
 
 @pytest.mark.slow
-def test_sessions_are_found_by_what_is_known(store: SessionStore, session: str) -> None:
+def test_sessions_are_found_by_what_is_figures(store: SessionStore, session: str) -> None:
     planned(store, session, 900)
     other = store.sessions.create("q", title="stopped").id
     planned(store, other, 500)
@@ -199,8 +199,8 @@ def test_what_was_used_since_a_moment_counts_planning_runs_and_deleted_sessions(
         planned(store, session, 30, cost=0.25)
         ended(store, session, "r", answered("r", 40, cost=0.125), answered("r", None, seq=1))
         store.sessions.delete(session)
-        assert known(store.sessions.used_since(1800.0)) == (30, False, 0.25, False)
-        assert known(store.sessions.used_since(0.0)) == (1070, True, 0.875, True)
+        assert figures(store.sessions.used_since(1800.0)) == (30, False, 0.25, False)
+        assert figures(store.sessions.used_since(0.0)) == (1070, True, 0.875, True)
         assert store.housekeeping.remove_session(session)
-        assert known(store.sessions.used_since(0.0)) == (1070, True, 0.875, True)
+        assert figures(store.sessions.used_since(0.0)) == (1070, True, 0.875, True)
         assert store.sessions.used_since(2700.0) == Total()

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from charges import took
 
+from conductor.runs.request import Asker
 from conductor.values.budget import Budget
 from conductor.values.messages import Usage
 from conductor.workers.simulated import SimulatedWorker
@@ -131,10 +133,11 @@ async def test_a_request_may_use_what_is_left_of_the_budget(
     _, text = store.tokens.create("lab", TokenLimits(tokens=1000, cost=2.0, period="day", workers=("alpha",)))
     principal = await auth.authenticate(text, HERE)
     assert (principal.workers, principal.budget) == (("alpha",), Budget(tokens=1000, cost=2.0))
-    await auth.record_usage(principal, Usage(prompt_tokens=600, completion_tokens=100, cost=0.5))
-    await auth.record_usage(principal, Usage())  # nothing of it is known
+    by = Asker(token=principal.token)
+    store.ledger.add(took(Usage(prompt_tokens=600, completion_tokens=100, cost=0.5)), by=by)
+    store.ledger.add(took(Usage()), by=by)  # nothing of it is known
     assert (await auth.authenticate(text, HERE)).budget == Budget(tokens=300, cost=1.5)
-    await auth.record_usage(principal, Usage(prompt_tokens=300, completion_tokens=0, cost=0.0))
+    store.ledger.add(took(Usage(prompt_tokens=300, completion_tokens=0, cost=0.0)), by=by)
     error = await refusal(auth, text)
     assert (error.status, error.code) == (429, "insufficient_quota")
     assert error.headers == {"x-should-retry": "false", "retry-after": str(12 * 3600)}
@@ -146,7 +149,7 @@ async def test_a_budget_in_total_never_comes_back(
     auth: TokenAuthenticator, store: SessionStore, clock: Clock
 ) -> None:
     token, text = store.tokens.create("lab", TokenLimits(cost=1.0))
-    await auth.record_usage(await auth.authenticate(text, HERE), Usage(cost=1.25))
+    store.ledger.add(took(Usage(cost=1.25)), by=Asker(token=token.id))
     clock.now += 400 * 86400
     error = await refusal(auth, text)
     assert "retry-after" not in error.headers

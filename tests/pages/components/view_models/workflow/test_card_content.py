@@ -190,7 +190,7 @@ USED = Usage(prompt_tokens=1000, completion_tokens=312, cost=0.0214)
             ("2 retries", "1,312 tok", "$0.0214"),
         ),
         ({"status": "running", "retries": ASKED_TWICE, "text": "So"}, ("1 retry",)),
-        ({"status": "finished", "charges": took(Usage(prompt_tokens=9))}, ()),
+        ({"status": "finished", "charges": took(Usage(prompt_tokens=9))}, ("≥ 9 tok",)),
         ({"status": "finished", "charges": took(USED), "reused": True}, ()),
         ({"status": "finished", "charges": took(USED), "kept_because": "pinned"}, ()),
     ],

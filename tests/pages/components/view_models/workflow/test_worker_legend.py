@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from charges import took
 
 from conductor.drawing.marks import marks
 from conductor.runs.state import RunState
@@ -18,7 +19,7 @@ USED = Usage(prompt_tokens=100, completion_tokens=20, cost=0.5)
 
 
 def done(seconds, usage):
-    return StepState(status="finished", started_at=10.0, finished_at=10.0 + seconds, usage=usage)
+    return StepState(status="finished", started_at=10.0, finished_at=10.0 + seconds, charges=took(usage))
 
 
 def legend(*states):
