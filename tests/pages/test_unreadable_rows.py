@@ -28,7 +28,6 @@ DAMAGED = {
 
 NAMED = {
     ("workbench", "a session's state"): ("SessionSummary", "state"),
-    ("workbench", "a plan's usage"): ("Plan",),
     ("sessions", "a session's state"): ("SessionSummary", "state"),
     ("evaluation", "an evaluation"): ("Evaluation",),
 }
