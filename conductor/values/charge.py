@@ -47,6 +47,11 @@ class Charge(Value):
         return Total.of([self.usage if self.counts else NOTHING_USED])
 
     @property
+    def nested(self) -> Charge:
+        """The same as a request inside a step."""
+        return self.model_copy(update={"purpose": "nested"})
+
+    @property
     def charged(self) -> Usage:
         """What a limit is charged for it: what is known, and the estimate of the rest."""
         if not self.counts:

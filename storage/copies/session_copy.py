@@ -15,6 +15,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, exists, select
 
+from conductor.runs import ledger_entry
 from conductor.runs.events import EVENT, Event, StepCancelled, StepFailed, StepFinished, StepStarted
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
@@ -281,7 +282,7 @@ class _Charges:
         self._session = session
         self._run = ""
         self._has_charges = False
-        self._former: list[ledger.Entry] = []
+        self._former: list[ledger_entry.LedgerEntry] = []
         self._kinds: dict[int, tuple[str, WorkerKind]] = {}
 
     def add_plans(self, plans: Sequence[PlanEntry]) -> None:
@@ -291,7 +292,7 @@ class _Charges:
                 charge = Charge(
                     worker=plan.planner, kind=plan.planner_kind, purpose="earlier", usage=plan.usage
                 )
-                entries = [ledger.Entry(charge, plan.created_at)]
+                entries = [ledger_entry.LedgerEntry(charge, plan.created_at)]
                 ledger.add_copies(self._connection, entries, session=self._session, plan=plan.id)
 
     def add(self, events: Sequence[Event]) -> None:
@@ -301,7 +302,7 @@ class _Charges:
             if event.run != self._run:
                 self.finish()
                 self._run, self._has_charges = event.run, False
-            self._has_charges = self._has_charges or any(True for _ in ledger.entries_of(event))
+            self._has_charges = self._has_charges or any(True for _ in ledger_entry.entries_of(event))
             self._former += [] if self._has_charges else self._former_entries(event)
 
     def finish(self) -> None:
@@ -310,7 +311,7 @@ class _Charges:
         if former and not self._has_charges:
             ledger.add_copies(self._connection, former, session=self._session, run=self._run)
 
-    def _former_entries(self, event: Event) -> Iterator[ledger.Entry]:
+    def _former_entries(self, event: Event) -> Iterator[ledger_entry.LedgerEntry]:
         match event:
             case StepStarted():
                 self._kinds[event.step] = (event.worker, event.worker_kind)
@@ -323,7 +324,7 @@ class _Charges:
                 return
         if kind != "offline":
             charge = Charge(worker=worker, kind=kind, purpose="earlier", usage=usage)
-            yield ledger.Entry(charge, event.at, event.step)
+            yield ledger_entry.LedgerEntry(charge, event.at, event.step)
 
 
 class FreeTitles:

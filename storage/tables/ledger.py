@@ -7,7 +7,7 @@ each row to its sum by a trigger, those of copied sessions apart. Every total is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -24,21 +24,8 @@ from sqlalchemy import (
     union_all,
 )
 
-from conductor.runs.events import (
-    AnswerKept,
-    Event,
-    PlanningFailed,
-    PlanningRetried,
-    PlanRejected,
-    RunFinished,
-    StepCancelled,
-    StepFailed,
-    StepFellBack,
-    StepFinished,
-    StepInner,
-    StepRetried,
-    WorkflowPlanned,
-)
+from conductor.runs.events import Event
+from conductor.runs.ledger_entry import LedgerEntry, entries_of
 from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.budget import Used
 from conductor.values.charge import Charge
@@ -74,32 +61,6 @@ _OF_A_RUN = Statement(
 )
 
 
-class Entry(NamedTuple):
-    """A charge, when its request ended in Unix seconds, and its step; None if it is of no step."""
-
-    charge: Charge
-    at: float
-    step: int | None = None
-
-
-def entries_of(event: Event) -> Iterable[Entry]:
-    """What an event of a run has of requests that have ended; one inside a step is that step's."""
-    match event:
-        case StepRetried() | StepFellBack() | StepFinished() | StepFailed() | StepCancelled():
-            if event.charge is not None:
-                yield Entry(event.charge, event.at, event.step)
-        case StepInner():
-            for entry in entries_of(event.event):
-                nested = entry.charge.model_copy(update={"purpose": "nested"})
-                yield Entry(nested, entry.at, event.step)
-        case RunFinished():
-            for step, charge in event.charges.items():
-                yield Entry(charge, event.at, step)
-        case PlanningRetried() | WorkflowPlanned() | AnswerKept() | PlanRejected() | PlanningFailed():
-            if event.charge is not None:
-                yield Entry(event.charge, event.at)
-
-
 def add_of_runs(connection: Connection, events: Iterable[Event], *, copied: bool = False) -> None:
     """Add what events of runs have of requests that have ended; `copied`: they were made elsewhere."""
     rows = [
@@ -119,14 +80,14 @@ def add(
 ) -> None:
     """Add requests that ended now and belong to no run."""
     place = {"session": session, "plan": plan, "run": None, "token": by.token, "person": by.person}
-    rows = [place | _row(Entry(charge, now), copied=False) for charge in charges]
+    rows = [place | _row(LedgerEntry(charge, now), copied=False) for charge in charges]
     if rows:
         connection.execute(CHARGES.insert(), rows)
 
 
 def add_copies(
     connection: Connection,
-    entries: Iterable[Entry],
+    entries: Iterable[LedgerEntry],
     *,
     session: str,
     plan: str | None = None,
@@ -147,7 +108,7 @@ def copy_run(connection: Connection, run: str, *, to: str, session: str) -> None
     connection.execute(CHARGES.insert().from_select(names, copy))
 
 
-def _row(entry: Entry, *, copied: bool) -> dict[str, Any]:
+def _row(entry: LedgerEntry, *, copied: bool) -> dict[str, Any]:
     """The row of an entry; what cannot be is unknown."""
     charge = entry.charge
     usage, charged = charge.usage, charge.charged
