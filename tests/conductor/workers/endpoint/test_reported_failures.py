@@ -7,7 +7,8 @@ from itertools import count, product
 
 import pytest
 from chat_cases import endpoint
-from raw_endpoint import DONE, chunk, event, head, raw_endpoint
+from raw_endpoint import head, raw_endpoint
+from reported_failures import FAILED, answer_of
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
@@ -22,20 +23,11 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price
 from conductor.workflow.on_failure import OnFailure
 
-REPORT = event({"choices": [], "usage": {"prompt_tokens": 1754, "completion_tokens": 0}})
-FILTERED = event({"choices": [], "usage": {"prompt_tokens": 1754, "completion_tokens": 9}})
-FAILED: dict[str, tuple[bytes, int]] = {
-    "cut": (REPORT, 1754),
-    "an error": (REPORT + event({"error": {"message": "Overloaded.", "code": 503}}), 1754),
-    "filtered": (chunk("content_filter") + FILTERED + DONE, 1763),
-}
 # An endpoint that filters an answer is not called again.
 CASES = [
     *product(FAILED, ("a rule's tries", "a rule's fallback", "the pool")),
     *product(("cut", "an error"), ("its endpoint",)),
 ]
-ANSWER = chunk(content="Yes.") + chunk("stop")
-ANSWERED = ANSWER + event({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 4}}) + DONE
 CHEAP, DEAR = Price(prompt=1.0, completion=1.0), Price(prompt=1000.0, completion=1000.0)
 
 
@@ -46,7 +38,7 @@ async def ran(
     requests = count()
 
     async def answer(writer: asyncio.StreamWriter) -> None:
-        writer.write(head() + (failed if next(requests) < times else ANSWERED))
+        writer.write(head() + (failed if next(requests) < times else answer_of()))
         await writer.drain()
 
     async with raw_endpoint(answer) as base_url:
