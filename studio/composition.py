@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from conductor.errors import PoolError
 from conductor.files.named_file import read_whole
-from conductor.orchestration.runtime import Runtime, runtime_of
+from conductor.orchestration.runtime import Runtime, Runtimes, runtime_of
 from conductor.own_settings import setting
 from conductor.workers.endpoint.transport.timing import waiting_calls
 from conductor.workers.keys.hosts import hosts_file
@@ -55,18 +55,19 @@ def served_workbench(configured: ConfiguredRuntime, metrics: Metrics) -> Workben
         log_as_json()
         observers.append(RunLog)
     if os.environ.get(TRACES):
-        observers.extend(_traces())
+        observers.extend(_traces(configured))
     store = SessionStore.open(default_url())
+    store.ledger.watchers.append(metrics.count_apart)
     metrics.show_queues(writes=lambda: store.waiting_writes, calls=waiting_calls)
     return Workbench(store, configured, observers=observers)
 
 
-def _traces() -> Sequence[Observer]:
+def _traces(configured: Runtimes) -> Sequence[Observer]:
     """The observer that traces runs; none without the extra."""
     try:
         from studio.telemetry.traces import configured_traces  # noqa: PLC0415 - an extra
 
-        return [configured_traces()]
+        return [configured_traces(configured)]
     except ImportError as error:
         _log.warning(
             "%s names where traces of runs go, and none are sent: %s is not installed; install it with: "

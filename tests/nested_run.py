@@ -27,6 +27,7 @@ from conductor.runs.events import (
     StepThought,
     WorkflowPlanned,
 )
+from conductor.values.charge import Charge
 from conductor.values.messages import Message, Part, Request, Usage
 from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
@@ -84,19 +85,21 @@ class Teller:
         )
 
     def finished(self, step: int, worker: str, text: str, **fields: Any) -> Event:
-        """A step's worker answered."""
-        fields.setdefault("usage", Usage(prompt_tokens=1_000, completion_tokens=200, cost=0.0042))
+        """A step's worker answered; what a Conductor took is that of the requests inside."""
+        usage = fields.setdefault("usage", Usage(prompt_tokens=1_000, completion_tokens=200, cost=0.0042))
+        kind = fields.setdefault("worker_kind", "model")
         output = Output(
             fingerprint=f"{self.run}-{step}",
             text=text,
             worker=worker,
-            worker_kind=fields.pop("worker_kind", "model"),
             seconds=1.0,
             run=self.run,
             step=step,
             **fields,
         )
-        return self.tell(StepFinished, step=step, output=output)
+        charge = Charge(worker=worker, kind=kind, purpose="step", usage=usage)
+        nested = worker == "conductor"
+        return self.tell(StepFinished, step=step, output=output, charge=None if nested else charge)
 
 
 def plan_of(workflow: Workflow) -> str:
@@ -117,7 +120,8 @@ def planned(teller: Teller, text: str, *, attempt: int = 1) -> Iterator[Event]:
     )
     usage = Usage(prompt_tokens=300, completion_tokens=50, cost=0.001)
     kind = WorkflowPlanned if report.ok else PlanRejected
-    yield teller.tell(kind, report=report, usage=usage, seconds=0.5)
+    charge = Charge(worker="conductor", kind="model", purpose="plan", usage=usage)
+    yield teller.tell(kind, report=report, charge=charge, usage=usage, seconds=0.5)
 
 
 def run_of(workflow: Workflow, teller: Teller, inside: dict[int, list[Event]], name: str) -> Iterator[Event]:

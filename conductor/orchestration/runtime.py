@@ -29,7 +29,7 @@ from conductor.workers.pool.kinds import ConductorEntry
 from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.schema import LocalConductorTable
 from conductor.workers.pool.table import PlannerTable, built
-from conductor.workers.protocol import Worker
+from conductor.workers.protocol import Worker, WorkerCard
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,11 @@ class Runtime:
     @cached_property
     def pool(self) -> Pool:
         return self.pool_for(Meter(NO_BUDGET))
+
+    def card_of(self, name: str) -> WorkerCard | None:
+        """What is known of the worker of this name, or of the Conductor; None if it is neither."""
+        own = self.conductor.card
+        return self.workers.cards.get(name, own if own.name == name else None)
 
     def planner_for(self, settings: Settings) -> Conductor:
         """Who plans with these settings. Raises `PlanError` where they name a planner that does not exist."""

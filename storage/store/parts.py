@@ -5,7 +5,7 @@ A method takes the arguments of its function, without the connection and the tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -17,8 +17,9 @@ from conductor.engine.known_outputs import EarlierRun
 from conductor.errors import SessionBusy, StorageError
 from conductor.planner.corrections import Correction, JudgedPlan, Revised
 from conductor.runs.events import Event, RunFinished, StepFinished
-from conductor.runs.request import RunRequest
+from conductor.runs.request import NOBODY, Asker, RunRequest
 from conductor.runs.state import RunState
+from conductor.values.charge import Charge
 from storage.api_token import Spent, Token, TokenLimits, new_secret
 from storage.copies import forking, session_copy
 from storage.records import RunRecord
@@ -302,9 +303,21 @@ class Requests(_Owned):
 
 
 class Ledger(Part):
-    """What requests took, and sums over them."""
+    """What requests took, and sums over them. `watchers` are shown what is added here once it is stored: the
+    requests that belong to no run and to no plan.
+    """
 
-    add = dated(ledger.add)
+    _add = dated(ledger.add)
+
+    def __init__(self, transactions: Transactions) -> None:
+        super().__init__(transactions)
+        self.watchers: list[Callable[[Sequence[Charge]], None]] = []
+
+    def add(self, charges: Sequence[Charge], *, session: str | None = None, by: Asker = NOBODY) -> None:
+        """Add requests that ended now and belong to no run."""
+        self._add(charges, session=session, by=by)
+        for watch in self.watchers:
+            watch(charges)
 
 
 class Runs(_Owned):

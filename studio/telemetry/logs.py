@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from conductor.errors import PoolError, ServeError, StorageError
 from conductor.runs.events import Event
+from conductor.values.total import Total
 from studio.telemetry.spans import Skipped, Span, SpanReader
 
 LOG = "CONDUCTOR_LOG"
@@ -131,16 +132,25 @@ def _name_of(change: Span | Skipped) -> str:
 def _fields_of(change: Span | Skipped) -> dict[str, object]:
     if isinstance(change, Skipped):
         return {"step": change.step, "worker": change.worker, "outcome": change.outcome}
-    usage = change.usage
     return {
         "round": change.round,
         "step": change.step,
         "worker": change.worker,
         "instead_of": change.instead_of,
+        "purpose": None if change.charge is None else change.charge.purpose,
         "outcome": change.outcome,
         "seconds": None if change.seconds is None else round(change.seconds, 4),
         "retries": change.retries or None,
-        "input_tokens": None if usage is None else usage.prompt_tokens,
-        "output_tokens": None if usage is None else usage.completion_tokens,
-        "dollars": None if usage is None else usage.cost,
+        **_sums_of(change.used),
     }
+
+
+def _sums_of(used: Total) -> dict[str, object]:
+    """What was used, and which bound of it each number is; nothing without a request."""
+    sums = {"input_tokens": used.prompt, "output_tokens": used.completion, "dollars": used.dollars}
+    fields: dict[str, object] = {}
+    for name, number in sums.items() if used.calls else ():
+        fields[name] = number.best
+        fields[f"{name}_at_least"] = number.at_least or None
+        fields[f"{name}_at_most"] = number.at_most or None
+    return fields

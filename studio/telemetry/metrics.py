@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from conductor.runs.events import Event
+from conductor.values.charge import Charge
 from studio.telemetry.spans import Skipped, Span, SpanReader
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -59,11 +60,12 @@ class Metrics:
         self._call_seconds = self._histogram(
             "call_seconds", "A call of a worker or planner, its retries included.", "kind", "worker"
         )
+        self._calls = self._counter("calls", "Requests to workers that ended.", "purpose", "worker")
         self._tokens = self._counter("tokens", "Tokens, where known.", "kind", "worker", "direction")
         self._dollars = self._counter("cost_dollars", "US dollars, where known.", "kind", "worker")
         self._unknown = self._counter(
             "calls_with_unknown",
-            "Calls whose tokens or cost are unknown.",
+            "Requests whose tokens or cost are unknown, or whose cost is an upper bound.",
             "kind",
             "worker",
             "what",
@@ -123,6 +125,8 @@ class Metrics:
         """Count what began, ended or was skipped."""
         if isinstance(change, Skipped):
             self._steps.labels(change.worker, change.outcome).inc()
+        elif change.charge is not None:
+            self._count_charge(change.charge, "plan" if change.step is None else "step")
         elif change.outcome is None:
             self._now.labels(change.kind).inc()
         else:
@@ -141,21 +145,27 @@ class Metrics:
             self._retries.labels(span.kind, worker).inc(span.retries)
         if span.instead_of is not None:
             self._fallbacks.labels(span.instead_of).inc()
-        self._count_usage(span, worker)
 
-    def _count_usage(self, span: Span, worker: str) -> None:
-        usage = span.usage
-        if usage is None:
-            return
-        tokens = {"input": usage.prompt_tokens, "output": usage.completion_tokens}
-        for direction, number in tokens.items():
-            if number is not None:
-                self._tokens.labels(span.kind, worker, direction).inc(number)
-        if usage.cost is not None:
-            self._dollars.labels(span.kind, worker).inc(usage.cost)
-        for what, value in (("tokens", usage.total), ("cost", usage.cost)):
-            if value is None:
-                self._unknown.labels(span.kind, worker, what).inc()
+    def count_apart(self, charges: Iterable[Charge]) -> None:
+        """Count requests that belong to no run and to no plan; their purpose is the label `kind`."""
+        for charge in charges:
+            self._count_charge(charge, charge.purpose)
+
+    def _count_charge(self, charge: Charge, kind: str) -> None:
+        worker, total = charge.worker, charge.total
+        self._calls.labels(charge.purpose, worker).inc()
+        for direction, tokens in (("input", total.prompt), ("output", total.completion)):
+            if tokens.most is not None:
+                self._tokens.labels(kind, worker, direction).inc(tokens.most)
+        if total.dollars.most is not None:
+            self._dollars.labels(kind, worker).inc(total.dollars.most)
+        unknown = {
+            "tokens": total.token_sum.most is None,
+            "cost": total.dollars.most is None,
+            "cost_at_most": total.cost_at_most,
+        }
+        for what in (name for name, holds in unknown.items() if holds):
+            self._unknown.labels(kind, worker, what).inc()
 
     def _counter(self, name: str, help: str, *labels: str) -> Counter:
         return Counter(f"conductor_{name}", help, labels, registry=self.registry)

@@ -1,6 +1,7 @@
-"""What begins and ends in a session, read from its events: planning, runs, steps, and those inside of steps.
+"""What begins and ends in a session, read from its events: planning, runs, steps, their requests to workers.
 
 Metrics, logs and traces are made of these spans and of nothing else. Knows events; keeps no text of them.
+What requests took is the ledger's entries.
 """
 
 from __future__ import annotations
@@ -30,21 +31,24 @@ from conductor.runs.events import (
     StepStarted,
     WorkflowPlanned,
 )
-from conductor.values.messages import Usage
+from conductor.runs.ledger_entry import LedgerEntry, entries_of
+from conductor.values.charge import Charge
 from conductor.values.output import WorkerKind
+from conductor.values.total import NOTHING, Total
 
-SpanKind = Literal["plan", "run", "step"]
+SpanKind = Literal["plan", "run", "step", "call"]
 Place = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Planning, a run or a step's call, from `started_at` to `ended_at` (Unix seconds; None while it lasts).
+    """Planning, a run, a step or one request to a worker (`call`), from `started_at` to `ended_at` (Unix
+    seconds; None while it lasts).
 
     `place` is unique in a session; the span in which it happens is at the `parent` place, None at the top.
     `worker` is who plans or answers: after a fallback the one that answered, the called one is `instead_of`.
-    `step` is 0-based. `outcome` is a word of a fixed list, None while it lasts. `usage` is None if no call
-    was made, and where the calls inside have it: their sum would count them twice.
+    `step` is 0-based. `outcome` is a word of a fixed list, None while it lasts. A call has a `charge`, and is
+    known once it has ended; what a span `used` is the sum over all calls in it, those inside of steps, too.
     """
 
     kind: SpanKind
@@ -60,7 +64,8 @@ class Span:
     retries: int = 0
     ended_at: float | None = None
     outcome: str | None = None
-    usage: Usage | None = None
+    charge: Charge | None = None
+    used: Total = NOTHING
 
     @property
     def seconds(self) -> float | None:
@@ -79,7 +84,7 @@ class Skipped:
 
 
 Change = Span | Skipped
-"""A span that began, or ended (then it has an `outcome`), or a step without a call."""
+"""A span that began, or ended (then it has an `outcome`), or a step without a call; a call only ends."""
 
 
 class SpanReader:
@@ -88,13 +93,18 @@ class SpanReader:
     def __init__(self) -> None:
         self._open: dict[Place, Span] = {}
         self._workers: dict[Place, tuple[str, ...]] = {}
-        # Spans in which others happened.
-        self._nesting: set[Place] = set()
+        # When the request that is under way at a place was made.
+        self._called_at: dict[Place, float] = {}
 
     def read(self, event: Event, within: Place | None = None) -> Iterator[Change]:
         """What the event begins and ends, in the step at the place `within`, if any."""
         above = within or ()
         here = (*above, event.run)
+        if isinstance(event, StepInner):
+            yield from self.read(event.event, (*here, str(event.step)))
+            return
+        for entry in entries_of(event):
+            yield self._call(entry, event, here)
         match event:
             case PlanningStarted():
                 yield self._open_span(
@@ -110,14 +120,14 @@ class SpanReader:
                     )
                 )
             case WorkflowPlanned():
-                yield from self._ended(here, event.at, "planned", event.usage)
+                yield from self._ended(here, event.at, "planned")
             case AnswerKept():
-                yield from self._ended(here, event.at, "answer_kept", event.usage)
+                yield from self._ended(here, event.at, "answer_kept")
             case PlanRejected():
-                yield from self._ended(here, event.at, "rejected", event.usage)
+                yield from self._ended(here, event.at, "rejected")
             case PlanningFailed():
                 outcome = "cancelled" if event.stopped else "failed"
-                yield from self._ended(here, event.at, outcome, Usage())
+                yield from self._ended(here, event.at, outcome)
             case RunStarted():
                 self._workers[here] = tuple(step.worker for step in event.workflow.steps)
                 yield self._open_span(
@@ -133,20 +143,17 @@ class SpanReader:
             case RunFinished():
                 cut_off = "cancelled" if event.outcome == "cancelled" else "interrupted"
                 yield from self._end_below(here, event.at, cut_off)
-                yield from self._ended(here, event.at, event.outcome, None)
+                yield from self._ended(here, event.at, event.outcome)
                 self._workers.pop(here, None)
             case PlanningRetried():
-                self._retried(here)
-            case StepInner():
-                step = (*here, str(event.step))
-                yield from self.read(event.event, step)
+                self._retried(here, event)
             case _:
                 yield from self._of_step(event, here)
 
     def end(self, at: float) -> Iterator[Span]:
         """What lasts still, ended as cancelled: no more events come. The inner ones come first."""
         for place in sorted(self._open, key=len, reverse=True):
-            yield from self._ended(place, at, "cancelled", Usage())
+            yield from self._ended(place, at, "cancelled")
 
     def _of_step(self, event: Event, run: Place) -> Iterator[Change]:
         if not isinstance(event, _OF_A_STEP):
@@ -169,13 +176,13 @@ class SpanReader:
                 )
             case StepFinished(output=output):
                 outcome = "refused" if output.refused else "empty" if output.empty else "finished"
-                yield from self._ended(place, event.at, outcome, output.usage)
+                yield from self._ended(place, event.at, outcome)
             case StepFailed():
-                yield from self._ended(place, event.at, "failed", event.usage)
+                yield from self._ended(place, event.at, "failed")
             case StepCancelled():
-                yield from self._ended(place, event.at, "cancelled", event.usage)
+                yield from self._ended(place, event.at, "cancelled")
             case StepRetried():
-                self._retried(place)
+                self._retried(place, event)
             case StepFellBack():
                 span = self._open[place]
                 self._open[place] = replace(
@@ -191,30 +198,55 @@ class SpanReader:
 
     def _open_span(self, span: Span) -> Span:
         self._open[span.place] = span
+        self._called_at[span.place] = span.started_at
         return span
 
-    def _ended(self, place: Place, at: float, outcome: str, usage: Usage | None) -> Iterator[Span]:
+    def _ended(self, place: Place, at: float, outcome: str) -> Iterator[Span]:
+        self._called_at.pop(place, None)
         span = self._open.pop(place, None)
-        if span is None:
-            # Planning for which the budget has no room fails before it starts.
-            return
-        nested = place in self._nesting
-        self._nesting.discard(place)
-        if span.parent is not None:
-            self._nesting.add(span.parent)
-        uses = None if span.kind == "run" or nested else usage
-        yield replace(span, ended_at=at, outcome=outcome, usage=uses)
+        # Planning for which the budget has no room fails before it starts.
+        if span is not None:
+            yield replace(span, ended_at=at, outcome=outcome)
 
-    def _retried(self, place: Place) -> None:
+    def _call(self, entry: LedgerEntry, event: Event, run: Place) -> Span:
+        """The request of an entry, which every span that it happened in used."""
+        place = run if entry.step is None else (*run, str(entry.step))
+        charge = entry.charge if len(run) == 1 else entry.charge.nested
+        for depth in range(1, len(place) + 1):
+            span = self._open.get(place[:depth])
+            if span is not None:
+                self._open[span.place] = replace(span, used=span.used + charge.total)
+        started_at = min(self._called_at.get(place, entry.at), entry.at)
+        self._called_at[place] = entry.at
+        own = self._open.get(place)
+        return Span(
+            kind="call",
+            place=(*place, f"call {1 if own is None else own.used.calls}"),
+            parent=place,
+            run=event.run,
+            started_at=started_at,
+            round=1 if own is None else own.round,
+            worker=charge.worker,
+            worker_kind=charge.kind,
+            step=entry.step,
+            ended_at=entry.at,
+            outcome="cancelled" if charge.stopped else "failed" if isinstance(event, _FAILS) else "finished",
+            charge=charge,
+            used=charge.total,
+        )
+
+    def _retried(self, place: Place, event: StepRetried | PlanningRetried) -> None:
         span = self._open[place]
         self._open[place] = replace(span, retries=span.retries + 1)
+        self._called_at[place] = event.at + event.seconds
 
     def _end_below(self, run: Place, at: float, outcome: str) -> Iterator[Span]:
         below = [place for place in self._open if len(place) > len(run) and place[: len(run)] == run]
         for place in sorted(below, key=len, reverse=True):
-            yield from self._ended(place, at, outcome, Usage())
+            yield from self._ended(place, at, outcome)
 
 
+_FAILS = PlanningFailed | PlanningRetried | StepFailed | StepFellBack | StepRetried
 _OF_A_STEP = (
     StepStarted
     | StepFinished

@@ -1,7 +1,8 @@
-"""Traces of sessions for OpenTelemetry: a span for each planning, each run and each step's call.
+"""Traces of sessions for OpenTelemetry: a span for each planning, run, step, and request to a worker.
 
-Names are of version 0.1.0 of its conventions for generative AI, still in development. Spans hold names, ids
-and numbers, never a text. OpenTelemetry is imported here alone, and comes with the extra `otel`.
+Names are of version 0.1.0 of its conventions for generative AI, still in development
+(https://github.com/open-telemetry/semantic-conventions-genai). Spans hold names, ids, addresses and numbers,
+never a text. OpenTelemetry is imported here alone, and comes with the extra `otel`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
 
+from conductor.orchestration.runtime import Runtime, Runtimes
 from conductor.runs.events import Event
+from conductor.values.charge import Charge
+from conductor.values.total import NOTHING, Total
+from conductor.workers.protocol import WorkerCard
 from studio.telemetry.spans import Place, Skipped, Span, SpanReader
 
 if TYPE_CHECKING:
@@ -22,27 +28,35 @@ if TYPE_CHECKING:
 _GOOD = frozenset({"planned", "answer_kept", "finished", "empty", "refused", "cancelled"})
 """Outcomes that are no errors: a person may stop what runs."""
 
-_OPERATIONS = {"plan": "plan", "run": "invoke_workflow", "step": "invoke_agent"}
+_OPERATIONS = {"plan": "plan", "run": "invoke_workflow", "step": "invoke_agent", "call": "chat"}
 _WORKFLOW = "conductor"
+
+Attributes = Mapping[str, str | int | float | None]
+"""What is unknown is None, and is left out of a span."""
 
 
 class Traces:
-    """An `Observer`. Everything that begins in a session at once is one trace."""
+    """An `Observer`. Everything that begins in a session at once is one trace; the models of its workers are
+    those of the runtime of then.
+    """
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, runtimes: Runtimes) -> None:
         self._tracer = tracer
+        self._runtimes = runtimes
 
     def __call__(self, session: str) -> SessionTrace:
-        """See `Observer`."""
-        return SessionTrace(self._tracer, session)
+        """See `Observer`. Raises `PoolError` while there is no runtime."""
+        return SessionTrace(self._tracer, session, self._runtimes())
 
 
 class SessionTrace:
     """The watch of one session; its root span lasts from the first event to the end."""
 
-    def __init__(self, tracer: Tracer, session: str) -> None:
+    def __init__(self, tracer: Tracer, session: str, runtime: Runtime) -> None:
         self._tracer = tracer
         self._session = session
+        self._runtime = runtime
+        self._used = NOTHING
         self._reader = SpanReader()
         self._root: trace.Span | None = None
         self._open: dict[Place, trace.Span] = {}
@@ -58,70 +72,103 @@ class SessionTrace:
         for span in self._reader.end(now):
             self._note(span)
         if self._root is not None:
+            self._root.set_attributes(_without_unknown(_usage(self._used)))
             self._root.end(_nanoseconds(now))
 
     def _note(self, change: Span | Skipped) -> None:
         if isinstance(change, Skipped):
             return
-        if change.outcome is None:
-            self._open[change.place] = self._start_span(change)
+        if change.charge is not None:
+            self._used += change.used
+            _end(self._start_call(change, change.charge), change)
+        elif change.outcome is None:
+            name = change.worker or _WORKFLOW
+            self._open[change.place] = self._start(change, name, {"gen_ai.agent.name": name})
         else:
-            _end(self._open.pop(change.place), change, change.outcome)
+            traced = self._open.pop(change.place)
+            traced.set_attributes(_without_unknown({"gen_ai.agent.name": change.worker}))
+            _end(traced, change)
 
-    def _start_span(self, span: Span) -> trace.Span:
+    def _start_call(self, call: Span, charge: Charge) -> trace.Span:
+        card = self._runtime.card_of(charge.worker)
+        own: Attributes = {
+            "conductor.worker": charge.worker,
+            "conductor.purpose": charge.purpose,
+            "gen_ai.usage.cache_read.input_tokens": charge.usage.cached_tokens or None,
+            **({} if card is None else _model_of(card)),
+        }
+        kind = SpanKind.CLIENT if charge.kind == "model" else SpanKind.INTERNAL
+        return self._start(call, "" if card is None else card.model, own, kind)
+
+    def _start(
+        self, span: Span, name: str, own: Attributes, kind: SpanKind = SpanKind.INTERNAL
+    ) -> trace.Span:
+        about: Attributes = {"gen_ai.conversation.id": self._session}
+        start, operation = _nanoseconds(span.started_at), _OPERATIONS[span.kind]
         if self._root is None:
+            root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": _WORKFLOW, **about}
             self._root = self._tracer.start_span(
-                f"invoke_agent {_WORKFLOW}",
-                kind=SpanKind.INTERNAL,
-                start_time=_nanoseconds(span.started_at),
-                attributes=self._attributes("invoke_agent", _WORKFLOW),
+                f"invoke_agent {_WORKFLOW}", start_time=start, attributes=_without_unknown(root)
             )
         parent = self._root if span.parent is None else self._open.get(span.parent, self._root)
-        operation, name = _OPERATIONS[span.kind], span.worker or _WORKFLOW
-        where: dict[str, str | int | None] = {
+        where: Attributes = {
+            "gen_ai.operation.name": operation,
             "conductor.run.id": span.run,
             "conductor.round": span.round,
             "conductor.step": span.step,
         }
         return self._tracer.start_span(
-            f"{operation} {name}",
+            f"{operation} {name}".strip(),
             context=trace.set_span_in_context(parent),
-            kind=SpanKind.INTERNAL,
-            start_time=_nanoseconds(span.started_at),
-            attributes=_without_unknown({**self._attributes(operation, name), **where}),
+            kind=kind,
+            start_time=start,
+            attributes=_without_unknown({**about, **where, **own}),
         )
 
-    def _attributes(self, operation: str, agent: str) -> dict[str, str]:
-        return {
-            "gen_ai.operation.name": operation,
-            "gen_ai.agent.name": agent,
-            "gen_ai.conversation.id": self._session,
-        }
+
+def _model_of(card: WorkerCard) -> Attributes:
+    """The model of a request, and where it is served: in OpenAI's API, by whichever provider."""
+    if card.endpoint is None:
+        return {"gen_ai.request.model": card.model}
+    url = urlsplit(card.endpoint)
+    return {
+        "gen_ai.request.model": card.model,
+        "gen_ai.provider.name": "openai",
+        "server.address": url.hostname,
+        "server.port": url.port or {"http": 80, "https": 443}.get(url.scheme),
+    }
 
 
-def _end(traced: trace.Span, span: Span, outcome: str) -> None:
-    """End the span; what is unknown has no attribute."""
-    usage = span.usage
+def _usage(used: Total) -> Attributes:
+    """What is known exactly; nothing without a request."""
+    if not used.calls:
+        return {}
+    return {
+        "gen_ai.usage.input_tokens": used.prompt.exact,
+        "gen_ai.usage.output_tokens": used.completion.exact,
+        "conductor.usage.dollars": used.dollars.exact,
+        "conductor.usage.dollars_at_most": used.dollars.best if used.cost_at_most else None,
+    }
+
+
+def _end(traced: trace.Span, span: Span) -> None:
     traced.set_attributes(
         _without_unknown(
             {
-                "gen_ai.agent.name": span.worker,
-                "gen_ai.usage.input_tokens": None if usage is None else usage.prompt_tokens,
-                "gen_ai.usage.output_tokens": None if usage is None else usage.completion_tokens,
-                "conductor.usage.dollars": None if usage is None else usage.cost,
-                "conductor.outcome": outcome,
+                **_usage(span.used),
+                "conductor.outcome": span.outcome,
                 "conductor.retries": span.retries or None,
                 "conductor.instead_of": span.instead_of,
             }
         )
     )
-    if outcome not in _GOOD:
-        traced.set_attribute("error.type", outcome)
+    if span.outcome is not None and span.outcome not in _GOOD:
+        traced.set_attribute("error.type", span.outcome)
         traced.set_status(Status(StatusCode.ERROR))
     traced.end(_nanoseconds(span.ended_at or span.started_at))
 
 
-def _without_unknown(attributes: Mapping[str, str | int | float | None]) -> dict[str, str | int | float]:
+def _without_unknown(attributes: Attributes) -> dict[str, str | int | float]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 
@@ -141,6 +188,6 @@ def tracer_provider() -> TracerProvider:
     return provider
 
 
-def configured_traces() -> Traces:
+def configured_traces(runtimes: Runtimes) -> Traces:
     """Traces that are sent by `tracer_provider`. Raises as that."""
-    return Traces(tracer_provider().get_tracer("conductor"))
+    return Traces(tracer_provider().get_tracer("conductor"), runtimes)

@@ -16,6 +16,8 @@ import nested_run
 import pytest
 
 from conductor.errors import FormatError, StorageError
+from conductor.runs.events import StepRetried
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from studio.telemetry.logs import JsonLines, RunLog, log_as_json, log_request
 
@@ -62,9 +64,32 @@ def test_what_is_unknown_is_left_out(written: io.StringIO) -> None:
     teller = nested_run.Teller("r")
     log.see(teller.started(0, "alpha"))
     log.see(teller.finished(0, "alpha", "text", usage=Usage(prompt_tokens=3)))
-    (_, ended) = lines(written)
-    assert ended["input_tokens"] == 3
-    assert not {"output_tokens", "dollars"} & ended.keys()
+    _, call, ended = lines(written)
+    for line in (call, ended):
+        assert line["input_tokens"] == 3
+        assert not {"output_tokens", "dollars"} & line.keys()
+
+
+def test_a_step_is_logged_with_what_all_its_requests_took_and_which_bound_that_is(
+    written: io.StringIO,
+) -> None:
+    log, teller = RunLog("s"), nested_run.Teller("r")
+    bounded = Usage(prompt_tokens=7, completion_tokens=1, cost=0.5, least_cost=0.25)
+    unknown = Charge(worker="a", kind="model", purpose="step")
+    log.see(teller.started(0, "a"))
+    log.see(teller.tell(StepRetried, step=0, attempt=1, message="503", seconds=1.0, charge=unknown))
+    log.see(teller.finished(0, "a", "text", usage=bounded))
+    _, failed, answered, ended = lines(written)
+    assert [(line["event"], line["outcome"]) for line in (failed, answered, ended)] == [
+        ("call ended", "failed"),
+        ("call ended", "finished"),
+        ("step ended", "finished"),
+    ]
+    assert not {"input_tokens", "output_tokens", "dollars"} & failed.keys()
+    assert (answered["dollars"], answered["dollars_at_most"]) == (0.5, True)
+    assert (ended["input_tokens"], ended["input_tokens_at_least"]) == (7, True)
+    assert (ended["dollars"], ended["dollars_at_least"]) == (0.25, True)
+    assert "dollars_at_most" not in ended
 
 
 @pytest.mark.parametrize(

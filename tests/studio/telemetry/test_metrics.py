@@ -1,4 +1,4 @@
-"""What is counted of runs: the same tokens as the fold of a request counts, by names and fixed words."""
+"""What is counted of runs: what the ledger has of their requests, by names and fixed words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 from timed_run import timed_events, timed_workflow
 
-from conductor.runs.events import Event, PlanningFailed, PlanningStarted, StepFellBack, StepFinished
+from conductor.runs.events import Event, PlanningFailed, PlanningStarted, StepFellBack
 from conductor.runs.request import RequestState
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from studio.telemetry.metrics import Metrics, side_by_side
 from studio.telemetry.observer import Watches
@@ -44,10 +45,11 @@ def total(figures: Samples, name: str, **labels: str) -> float:
 def test_tokens_and_dollars_are_those_of_the_fold_with_each_inner_call_counted_once() -> None:
     events = nested_run.events()
     figures, state = samples(metrics_of(*events)), reduce(RequestState.advance, events, RequestState())
-    usage = state.known_usage
-    assert total(figures, "tokens_total", direction="input") == usage.prompt_tokens
-    assert total(figures, "tokens_total", direction="output") == usage.completion_tokens
-    assert total(figures, "cost_dollars_total") == pytest.approx(usage.cost)
+    used = state.used
+    assert total(figures, "calls_total") == used.calls
+    assert total(figures, "tokens_total", direction="input") == used.prompt.least
+    assert total(figures, "tokens_total", direction="output") == used.completion.least
+    assert total(figures, "cost_dollars_total") == pytest.approx(used.dollars.least)
     assert total(figures, "in_progress") == 0
 
 
@@ -68,16 +70,33 @@ def test_steps_that_make_no_call_are_counted_apart_and_take_no_time() -> None:
 
 
 def test_what_is_unknown_adds_to_no_sum_and_is_counted_as_unknown() -> None:
-    events = [
-        one.model_copy(update={"output": one.output.model_copy(update={"usage": Usage()})})
-        if isinstance(one, StepFinished)
-        else one
-        for one in timed_events(timed_workflow([]), [1.0])
-    ]
+    teller = nested_run.Teller("r")
+    events = [teller.started(0, "w1"), teller.finished(0, "w1", "text", usage=Usage())]
     figures = samples(metrics_of(*events))
     assert not [name for name, _ in figures if name.startswith(("tokens_total", "cost_dollars_total"))]
     assert total(figures, "calls_with_unknown_total", worker="w1", what="tokens") == 1
     assert total(figures, "calls_with_unknown_total", worker="w1", what="cost") == 1
+
+
+def test_what_a_failed_attempt_took_counts_for_the_worker_that_was_called() -> None:
+    teller, usage = nested_run.Teller("r"), Usage(prompt_tokens=90, completion_tokens=0, cost=0.5)
+    failed = Charge(worker="a", kind="model", purpose="step", usage=usage)
+    fell = teller.tell(StepFellBack, step=0, worker="b", worker_kind="model", message="503", charge=failed)
+    figures = samples(metrics_of(teller.started(0, "a"), fell, teller.finished(0, "b", "text")))
+    read = [total(figures, "tokens_total", worker=name, direction="input") for name in ("a", "b")]
+    assert read == [90, 1_000]
+    assert [total(figures, "calls_total", worker=name) for name in ("a", "b")] == [1, 1]
+
+
+def test_dollars_that_are_an_upper_bound_are_counted_as_such() -> None:
+    teller, bounded = (
+        nested_run.Teller("r"),
+        Usage(prompt_tokens=9, completion_tokens=1, cost=0.5, least_cost=0.25),
+    )
+    figures = samples(metrics_of(teller.started(0, "a"), teller.finished(0, "a", "text", usage=bounded)))
+    assert total(figures, "cost_dollars_total", worker="a") == 0.5
+    assert total(figures, "calls_with_unknown_total", worker="a", what="cost_at_most") == 1
+    assert total(figures, "calls_with_unknown_total", worker="a", what="cost") == 0
 
 
 def test_a_call_that_fell_back_counts_for_the_worker_that_answered() -> None:
@@ -108,6 +127,7 @@ def test_planning_that_was_stopped_has_not_failed() -> None:
 def test_no_label_holds_a_text_or_an_id() -> None:
     allowed = {"gpt-5", "conductor", "writer-8b", "critic-7b", "input", "output", "plan", "step", "run"}
     words = {"planned", "rejected", "finished", "failed", "empty", "tokens", "cost", "+Inf", "interrupted"}
+    words |= {"nested"}
     for _, labels in samples(metrics_of(*nested_run.events("secret-run"))):
         for name, value in labels:
             if name != "le":

@@ -8,24 +8,40 @@ from contextlib import closing
 
 import nested_run
 import pytest
+from conductor_cases import ScriptedConductor
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 from timed_run import timed_events, timed_workflow
 
-from conductor.runs.events import Event, RunFinished, StepCancelled, StepFellBack, StepInner
+from conductor.orchestration.runtime import Runtime
+from conductor.runs.events import Event, RunFinished, StepCancelled, StepFellBack, StepInner, StepRetried
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
+from conductor.workers.pool.pool import Pool
 from studio.composition import TRACES, ConfiguredRuntime, served_workbench
 from studio.telemetry.metrics import Metrics
 from studio.telemetry.observer import Watches
 from studio.telemetry.traces import Traces
 
 
+def model(name: str, base_url: str) -> OpenAIWorker:
+    return OpenAIWorker(Endpoint(base_url=base_url, model=f"{name}-large"), name=name)
+
+
+RUNTIME = Runtime(
+    workers=Pool(workers=(model("a", "https://models.example/v1"), model("b", "http://127.0.0.1:8000/v1"))),
+    conductor=ScriptedConductor([]),
+)
+
+
 def traced(events: Sequence[Event], *, session: str = "s1") -> list[ReadableSpan]:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    watches = Watches([Traces(provider.get_tracer("test"))], session)
+    watches = Watches([Traces(provider.get_tracer("test"), lambda: RUNTIME)], session)
     for event in events:
         watches.see(event)
     watches.end()
@@ -56,7 +72,10 @@ def test_a_run_is_a_tree_with_what_its_steps_did_inside() -> None:
     assert "        invoke_agent writer-8b" in lines
     assert "            invoke_agent critic-7b" in lines
     assert len(lines) == len(spans)
-    assert {span.kind for span in spans} == {SpanKind.INTERNAL}
+    calls = [span for span in spans if span.name.startswith("chat")]
+    assert {span.kind for span in spans if span not in calls} == {SpanKind.INTERNAL}
+    assert {span.kind for span in calls} == {SpanKind.CLIENT, SpanKind.INTERNAL}
+    assert lines[3] == "      chat"
 
 
 def test_a_step_has_its_times_its_usage_and_its_place() -> None:
@@ -83,11 +102,78 @@ def test_a_failed_step_is_an_error_and_a_blocked_one_has_no_span() -> None:
 def test_what_is_unknown_has_no_attribute() -> None:
     teller = nested_run.Teller("r")
     usage = Usage(prompt_tokens=5)
-    step = named(
-        traced([teller.started(0, "a"), teller.finished(0, "a", "text", usage=usage)]), "invoke_agent a"
+    spans = traced([teller.started(0, "a"), teller.finished(0, "a", "text", usage=usage)])
+    for span in spans:
+        assert span.attributes["gen_ai.usage.input_tokens"] == 5
+        assert not {"gen_ai.usage.output_tokens", "conductor.usage.dollars"} & span.attributes.keys()
+    assert len(spans) == 3
+
+
+def failed_then_fell_back() -> list[Event]:
+    teller, used = nested_run.Teller("r"), Usage(prompt_tokens=90, completion_tokens=0, cost=0.5)
+    retried = {"step": 0, "attempt": 1, "message": nested_run.HOSTILE, "seconds": 0.05}
+    first = Charge(worker="a", kind="model", purpose="step", usage=used)
+    second = Charge(worker="a", kind="model", purpose="retry", wrote=False)
+    usage = Usage(prompt_tokens=7, completion_tokens=2, cost=0.25, cached_tokens=4)
+    return [
+        teller.started(0, "a"),
+        teller.tell(StepRetried, charge=first, **retried),
+        teller.tell(StepFellBack, step=0, worker="b", worker_kind="model", message="503", charge=second),
+        teller.finished(0, "b", "text", usage=usage),
+    ]
+
+
+def test_each_request_is_a_span_of_its_own_inside_of_its_step() -> None:
+    spans = traced(failed_then_fell_back())
+    assert tree(spans) == [
+        "invoke_agent conductor",
+        "  invoke_agent a",
+        "    chat a-large",
+        "    chat a-large",
+        "    chat b-large",
+    ]
+    first, second, third = sorted(
+        (span for span in spans if "chat" in span.name), key=lambda span: span.end_time
     )
-    assert step.attributes["gen_ai.usage.input_tokens"] == 5
-    assert not {"gen_ai.usage.output_tokens", "conductor.usage.dollars"} & step.attributes.keys()
+    assert {span.kind for span in (first, second, third)} == {SpanKind.CLIENT}
+    # The pause before the second one is none of its own.
+    assert second.start_time - first.end_time == pytest.approx(5e7, abs=1e3)
+    assert dict(first.attributes) == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "a-large",
+        "gen_ai.conversation.id": "s1",
+        "gen_ai.usage.input_tokens": 90,
+        "gen_ai.usage.output_tokens": 0,
+        "server.address": "models.example",
+        "server.port": 443,
+        "error.type": "failed",
+        "conductor.run.id": "r",
+        "conductor.round": 1,
+        "conductor.step": 0,
+        "conductor.worker": "a",
+        "conductor.purpose": "step",
+        "conductor.outcome": "failed",
+        "conductor.usage.dollars": 0.5,
+    }
+    assert [span.status.status_code for span in (first, second, third)] == [
+        StatusCode.ERROR,
+        StatusCode.ERROR,
+        StatusCode.UNSET,
+    ]
+    assert third.attributes["gen_ai.usage.cache_read.input_tokens"] == 4
+    assert (third.attributes["server.address"], third.attributes["server.port"]) == ("127.0.0.1", 8000)
+
+
+def test_a_step_and_the_session_have_the_sums_of_their_requests() -> None:
+    spans = traced(failed_then_fell_back())
+    for span in (named(spans, "invoke_agent a"), named(spans, "invoke_agent conductor")):
+        sums = {name: value for name, value in span.attributes.items() if "usage" in name}
+        assert sums == {
+            "gen_ai.usage.input_tokens": 97,
+            "gen_ai.usage.output_tokens": 2,
+            "conductor.usage.dollars": 0.75,
+        }
 
 
 def test_after_a_fallback_the_span_names_who_answered() -> None:
@@ -103,6 +189,7 @@ def test_what_was_cut_off_ends_all_the_same() -> None:
     spans = traced([teller.started(0, "a")])
     assert named(spans, "invoke_agent a").attributes["conductor.outcome"] == "cancelled"
     assert tree(spans) == ["invoke_agent conductor", "  invoke_agent a"]
+    assert not [name for span in spans for name in span.attributes if "usage" in name]
 
 
 @pytest.mark.parametrize("outcome", ["cancelled", "interrupted"])
