@@ -17,7 +17,7 @@ from conductor.engine.known_outputs import EarlierRun
 from conductor.errors import SessionBusy, StorageError
 from conductor.planner.corrections import Correction, JudgedPlan, Revised
 from conductor.runs.events import Event, RunFinished, StepFinished
-from conductor.runs.request import NOBODY, Asker, RunRequest
+from conductor.runs.request import UNKNOWN_ASKER, Asker, RunRequest
 from conductor.runs.state import RunState
 from conductor.values.charge import Charge
 from storage.api_token import Spent, Token, TokenLimits, new_secret
@@ -313,7 +313,9 @@ class Ledger(Part):
         super().__init__(transactions)
         self.watchers: list[Callable[[Sequence[Charge]], None]] = []
 
-    def add(self, charges: Sequence[Charge], *, session: str | None = None, by: Asker = NOBODY) -> None:
+    def add(
+        self, charges: Sequence[Charge], *, session: str | None = None, by: Asker = UNKNOWN_ASKER
+    ) -> None:
         """Add requests that ended now and belong to no run."""
         self._add(charges, session=session, by=by)
         for watch in self.watchers:
