@@ -16,7 +16,11 @@ FEWEST = 4
 """Fewer are hardly more than the plain ones that Hypothesis begins with."""
 
 
-def cases(number: int, **more: Any) -> settings:
-    """That many, or the share of them that the loaded profile leaves; with `more` settings of Hypothesis'."""
+def cases(number: int, *, unit: int | None = None, **more: Any) -> settings:
+    """That many, or the share of them that the loaded profile leaves, in the unit suite `unit` instead; with
+    `more` settings of Hypothesis'.
+    """
     share = number * settings().max_examples // PROFILES["whole"]
+    if unit is not None and settings().max_examples == PROFILES["unit"]:
+        share = unit
     return settings(max_examples=max(FEWEST, share), **more)

@@ -1,0 +1,286 @@
+"""The doors by which people and programs read what was used: a function for each, from a case that was played
+to the figures that the door shows.
+
+Another door is one more function in `DOORS`. Knows the product's figures; `truth` knows which are right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from accounting_cases import NEST
+from books import Books, Played
+from reporting_upstream import PLAN, Sent
+from truth import Amount, truth_of
+
+from conductor.values.messages import Usage
+from conductor.values.total import Total
+
+
+class Figure(NamedTuple):
+    """The requests that a figure is about, and its amounts; None for one that it does not have. `calls` is
+    the number of requests that it shows.
+    """
+
+    name: str
+    requests: Sequence[Sent]
+    tokens: Amount | None
+    cost: Amount | None
+    is_broken_off: bool = False
+    calls: int | None = None
+
+
+class Fault(NamedTuple):
+    """An amount that is not as the upstream's log has it."""
+
+    figure: Figure
+    what: str
+    amount: Amount
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.figure.name}: {self.what} {self.amount} {self.reason}"
+
+
+Door = Callable[[Books, Played], Iterable[Figure | Fault]]
+
+
+def faults(books: Books, played: Played) -> Iterator[Fault]:
+    """All that is wrong at any door."""
+    for door in DOORS:
+        for figure in door(books, played):
+            yield from [figure] if isinstance(figure, Fault) else faults_of(figure)
+
+
+def faults_of(figure: Figure) -> Iterator[Fault]:
+    """Which amounts of a figure are wrong; of no request at all, unknown and nothing are both right."""
+    truth = truth_of(figure.requests, is_broken_off=figure.is_broken_off)
+    for what, amount, range in (("tokens", figure.tokens, truth.tokens), ("cost", figure.cost, truth.cost)):
+        if amount is None or (not figure.requests and not amount.value):
+            continue
+        if (reason := range.fault(amount)) is not None:
+            yield Fault(figure, what, amount, reason)
+    # Of a call that was broken off, the request may have been under way to the endpoint.
+    if figure.calls not in (None, len(figure.requests)) and not figure.is_broken_off:
+        yield Fault(figure, "calls", Amount(figure.calls), f"are {len(figure.requests)}")
+
+
+def of_total(total: Total) -> tuple[Amount, Amount]:
+    """The amounts of a total."""
+    most = getattr(total, "cost_at_most", False)
+    cost = "at most" if most else "at least" if total.cost_at_least else "exact"
+    return (
+        Amount(total.tokens, "at least" if total.tokens_at_least else "exact"),
+        Amount(total.cost, cost),
+    )
+
+
+def of_usage(usage: Usage) -> tuple[Amount, Amount]:
+    """The amounts of a usage, whose cost is an upper bound where it has a least one."""
+    return Amount(usage.total), Amount(usage.cost, "exact" if usage.least_cost is None else "at most")
+
+
+def least_of(usage: Usage) -> tuple[Amount, Amount]:
+    """The amounts of a usage that is a lower bound as a whole; nothing is said where nothing is known."""
+    least = usage.cost if usage.least_cost is None else usage.least_cost
+    return _least(usage.total), _least(least)
+
+
+def _least(value: float | None) -> Amount:
+    return Amount(0 if value is None else value, "at least")
+
+
+def _sum(amounts: Iterable[Amount]) -> Amount:
+    """Of amounts that stand one beside the other."""
+    amounts = tuple(amounts)
+    numbers = [amount.value for amount in amounts if amount.value is not None]
+    if not numbers:
+        return Amount(None)
+    bounds = {amount.bound if amount.value is not None else "at least" for amount in amounts} - {"exact"}
+    return Amount(sum(numbers), "exact" if not bounds else "at least" if "at least" in bounds else "at most")
+
+
+# -- the store -------------------------------------------------------------------------------------
+
+
+def session_total(books: Books, played: Played) -> Iterator[Figure]:
+    """What the session has used."""
+    if played.session is not None:
+        total = books.store.sessions.total(played.session)
+        yield Figure("the session's total", played.sent, *of_total(total), played.is_broken_off)
+
+
+def session_list(books: Books, played: Played) -> Iterator[Figure]:
+    """The tokens beside its name."""
+    for summary in books.store.sessions.listed(limit=3):
+        if summary.id == played.session:
+            tokens = Amount(summary.tokens, "at least" if summary.tokens_at_least else "exact")
+            yield Figure("the list of sessions", played.sent, tokens, None, played.is_broken_off)
+
+
+def run_totals(books: Books, played: Played) -> Iterator[Figure]:
+    """What its runs have used."""
+    if played.session is not None and (sent := played.of_runs) is not None:
+        totals = [of_total(total) for total in books.store.runs.totals(played.session).values()]
+        tokens, cost = (_sum(total[at] for total in totals) for at in (0, 1))
+        yield Figure("the totals of its runs", sent, tokens, cost, played.is_broken_off)
+
+
+def folded_events(books: Books, played: Played) -> Iterator[Figure]:
+    """What the events of its runs add up to."""
+    if played.session is None or (sent := played.of_runs) is None:
+        return
+    runs = books.store.runs.of_session(played.session)
+    states = [books.store.runs.state(run.id) for run in runs]
+    for name, usages in (
+        ("the usage of its events", [of_usage(state.usage) for state in states]),
+        ("the known usage of its events", [least_of(state.known_usage) for state in states]),
+    ):
+        tokens, cost = (_sum(usage[at] for usage in usages) for at in (0, 1))
+        yield Figure(name, sent, tokens, cost, played.is_broken_off or name.startswith("the known"))
+
+
+def used_today(books: Books, played: Played) -> Iterator[Figure]:
+    """What all sessions used since the case began."""
+    total = books.store.sessions.used_since(played.moment)
+    yield Figure("used since", played.sent, *of_total(total), played.is_broken_off)
+
+
+def copies(books: Books, played: Played) -> Iterator[Figure]:
+    """Imported, the session has used as much; a copy is no use of today."""
+    if played.session is None:
+        return
+    imported, fork = books.copied(played.session)
+    total = books.store.sessions.total(imported)
+    yield Figure("the imported session's total", played.sent, *of_total(total), played.is_broken_off)
+    if fork is not None:
+        total = books.store.sessions.total(fork)
+        amounts = _least(total.tokens), _least(None if total.cost is None else 0.0)
+        yield Figure("the fork's total", played.sent, *amounts, is_broken_off=True)
+    today = books.store.sessions.used_since(played.moment)
+    yield Figure("used since, with copies", played.sent, *of_total(today), played.is_broken_off)
+
+
+# -- counters --------------------------------------------------------------------------------------
+
+
+def metrics(_: Books, played: Played) -> Iterator[Figure]:
+    """How much `/metrics` grew."""
+    before, after = played.before, played.after
+    assert after is not None
+
+    def grown(name: str, unknown: str) -> Amount:
+        is_least = getattr(after, unknown) > getattr(before, unknown)
+        return Amount(getattr(after, name) - getattr(before, name), "at least" if is_least else "exact")
+
+    tokens, cost = grown("tokens", "unknown_tokens"), grown("cost", "unknown_costs")
+    yield Figure("/metrics", played.sent, tokens, _rounded(cost, after.cost), played.is_broken_off)
+
+
+def token_ledger(_: Books, played: Played) -> Iterator[Figure]:
+    """How much more the API token has spent."""
+    if played.case.door == "workbench":
+        return
+    assert played.after is not None
+    before, after = played.before.spent, played.after.spent
+
+    def grown(name: str, unknown: str) -> Amount:
+        is_unknown = getattr(after, unknown) > getattr(before, unknown)
+        return Amount(getattr(after, name) - getattr(before, name), "charged" if is_unknown else "exact")
+
+    tokens, cost = grown("tokens", "unknown_tokens"), grown("cost", "unknown_costs")
+    yield Figure("the token's ledger", played.sent, tokens, _rounded(cost, after.cost), played.is_broken_off)
+
+
+def requests_of_token(_: Books, played: Played) -> Iterator[Figure | Fault]:
+    """How many requests more came with the API token; one that is refused may be counted or not."""
+    assert played.after is not None
+    requests, fewest = played.after.spent.requests - played.before.spent.requests, int(bool(played.sent))
+    if played.case.door != "workbench" and not fewest <= requests <= played.posts:
+        figure = Figure("the token's ledger", played.sent, None, None)
+        yield Fault(figure, "requests", Amount(requests), f"are {played.posts}")
+
+
+def _rounded(grown: Amount, whole: float) -> Amount:
+    """A difference of sums has the digits of the sums."""
+    return Amount(round(grown.value or 0.0, 9), grown.bound) if whole else grown
+
+
+def meter(_: Books, played: Played) -> Iterator[Figure]:
+    """What the meter of each activity counted: what is unknown is nothing, or an estimate for a budget."""
+    for metered in played.meters:
+        truth = truth_of(metered.requests, is_broken_off=metered.is_broken_off)
+        is_estimated = bool(played.case.budget)
+        amounts: list[Amount | None] = []
+        for range, value in ((truth.tokens, metered.used.total), (truth.cost, metered.used.cost)):
+            unknown = range.is_open or range.may_be_open
+            bound = "at least" if unknown else "at most" if range.least < range.most else "exact"
+            amounts.append(None if unknown and is_estimated else Amount(value, bound))  # type: ignore[arg-type]
+        yield Figure("the meter", metered.requests, *amounts, metered.is_broken_off)
+
+
+# -- the API ---------------------------------------------------------------------------------------
+
+
+def answers(_: Books, played: Played) -> Iterator[Figure]:
+    """`usage` and `conductor` of each answer."""
+    for answered in played.answers:
+        body, which = answered.body, " of a resumed response" if answered.is_resumed else ""
+        sent, broken_off = answered.requests, answered.is_broken_off
+        has_answer = body.get("status", "completed") in ("completed", "incomplete") and not body.get("error")
+        conductor = body.get("conductor") or {}
+        if "calls" not in conductor:
+            continue
+        paused = (body.get("incomplete_details") or {}).get("reason") == "paused"
+        if answered.shows_usage and has_answer and not paused and not conductor["counted"]:
+            yield Figure(f"usage{which}", sent, _of_body(body.get("usage")), None, broken_off)
+        cost = Amount(conductor["cost"], "at most" if conductor.get("cost_at_most") else "exact")
+        yield Figure(
+            f"conductor{which}", sent, Amount(conductor["tokens"]), cost, broken_off, conductor["calls"]
+        )
+        least = Usage(**conductor["known"])
+        yield Figure(f"conductor.known{which}", sent, *least_of(least), is_broken_off=True)
+
+
+def _of_body(usage: Mapping[str, Any] | None) -> Amount:
+    if usage is None:
+        return Amount(None)
+    read = usage.get("prompt_tokens", usage.get("input_tokens"))
+    written = usage.get("completion_tokens", usage.get("output_tokens"))
+    assert read is not None
+    assert written is not None
+    assert usage["total_tokens"] == read + written
+    return Amount(usage["total_tokens"])
+
+
+def steps(_: Books, played: Played) -> Iterator[Figure]:
+    """The steps of `conductor`: each has its own requests, and those inside of it."""
+    for answered in played.answers:
+        conductor = answered.body.get("conductor") or {}
+        if not conductor.get("workflow"):
+            continue
+        written = conductor["workflow"]["steps"]
+        for at, (step, done) in enumerate(zip(written, conductor["steps"], strict=True)):
+            # Of several answers the final step is called for each.
+            if at == len(written) - 1 and played.case.answers > 1:
+                continue
+            own = [each for each in answered.own if _is_of(each, step, is_alone=len(written) == 1)]
+            usage = Usage(**done["usage"])
+            yield Figure("conductor.steps", own, *of_usage(usage), answered.is_broken_off)
+
+
+def _is_of(sent: Sent, step: Mapping[str, Any], *, is_alone: bool) -> bool:
+    """Whether it is of this step, or inside of it; a worker alone has no instruction."""
+    is_inside = sent.mark == PLAN or not sent.mark.startswith("0.")
+    mark = re.search(r"Part (\S+)", step["instruction"])
+    if mark is None:
+        return is_alone
+    return sent.mark == mark[1] or (step["worker"] == NEST and is_inside)
+
+
+DOORS: Sequence[Door] = (
+    session_total, session_list, run_totals, folded_events, used_today, copies, metrics, token_ledger,
+    requests_of_token, meter, answers, steps,
+)  # fmt: skip
