@@ -155,8 +155,8 @@ def _plans(draw: st.DrawFn, *, workers: Sequence[str]) -> list[str | list[Planne
 
 
 @st.composite
-def cases_by(draw: st.DrawFn, door: Door) -> Case:
-    """A case that comes through this door."""
+def cases_by(draw: st.DrawFn, door: Door, *, stops: bool = False) -> Case:
+    """A case that comes through this door; `stops`: its first run or its planning may stand still."""
     more: dict[str, Any] = {"door": door, "seed": draw(st.integers(0, 2**20))}
     is_given = draw(st.booleans())
     is_worker_alone = door in ("chat", "responses") and draw(st.integers(0, 5)) == 0
@@ -194,11 +194,12 @@ def cases_by(draw: st.DrawFn, door: Door) -> Case:
                 ["continue", "all again", "a step again", "from a step", "another round", "alternatives"]
             )
             more |= {
-                "is_stopped": draw(st.integers(0, 3)) == 0,
+                "is_stopped": stops or draw(st.integers(0, 3)) == 0,
                 "acts": tuple(draw(st.lists(st.tuples(acts, st.integers(0, 4)), max_size=2))),
             }
     if more.get("is_stopped"):
-        behaviours[draw(st.sampled_from(["0.0", "1.0", PLAN]))] = (draw(st.sampled_from(STALLS)),)
+        steps = ["0.0", "0.0", "0.1", "1.0"] if "workflow" in more else ["1.0", "1.1", PLAN]
+        behaviours[draw(st.sampled_from(steps))] = (draw(st.sampled_from(STALLS)),)
     # An outage lasts for the first requests of a mark, then it answers; some never do.
     for mark in sorted(behaviours):
         if behaviours[mark][-1] in REFUSALS and draw(st.booleans()):

@@ -13,27 +13,23 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 
 import httpx
 from accounting_cases import NEST, Act, Case
 from api_server import ObservedAuthenticator
-from fake_openai import serving as serving_upstream
+from fake_openai import Served
+from first_run import begin, bench_over, session_of
 from prometheus_client.parser import text_string_to_metric_families
-from reporting_upstream import PLAN, PLANNER, ReportingUpstream, Sent
+from reporting_upstream import PLAN, ReportingUpstream, Sent
 from served_app import serving
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from truth import PRICES
 from waiting import until
 
 from conductor.errors import ConductorError
-from conductor.orchestration.runtime import runtime_of
 from conductor.runs.scope import FORCE, RunScope
-from conductor.values.budget import Budget
 from conductor.values.messages import Usage
-from conductor.values.presets import Settings
-from conductor.workers.pool.pool import Pool, parse_pool
 from conductor.workflow.file import write_plan
 from storage import SessionStore
 from storage.api_token import Spent, new_secret
@@ -41,25 +37,6 @@ from studio.api.app import api
 from studio.session_file import import_sessions, write_sessions
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
-
-_RETRIES = 2
-_FALLBACKS = {"e": "b"}
-
-
-def pool_at(base_url: str) -> Pool:
-    """The five models, and the Conductor, which is a worker as well."""
-
-    def served(model: str) -> str:
-        price, fallback = PRICES[model], _FALLBACKS.get(model)
-        lines = [f'base_url = "{base_url}"', f'model = "{model}"', f"retries = {_RETRIES}"]
-        if price is not None:
-            lines += [f"price_prompt = {price.prompt}", f"price_completion = {price.completion}"]
-            lines += [] if price.cached is None else [f"price_cached = {price.cached}"]
-        return "\n".join([*lines, *([] if fallback is None else [f'fallback = "{fallback}"'])])
-
-    workers = [f'[[worker]]\nname = "{name}"\n{served(name)}' for name in PRICES if name != PLANNER]
-    conductor = f'[conductor]\n{served(PLANNER)}\nname = "{NEST}"\nas_worker = true\nconstrain = "none"'
-    return parse_pool("\n\n".join([conductor, *workers]))
 
 
 @dataclass(frozen=True)
@@ -255,13 +232,8 @@ class Books:
 
     def _work(self, played: Played) -> None:
         case, bench = played.case, self.bench
-        settings = Settings(rounds=case.rounds, budget=Budget(**case.budget))
-        session = played.session = bench.ask(case.question, settings=settings).id
-        if case.workflow is not None:
-            bench.editing.edit(session, case.workflow, note="By hand")
-            self._do(played, lambda: bench.running.start(session))
-        else:
-            self._do(played, lambda: bench.planning.begin(session, then_run=True))
+        session = played.session = session_of(bench, case)
+        self._do(played, lambda: begin(bench, case, session))
         for act, step in case.acts:
             self._do(played, self._act(session, act, step), is_metered=act != "alternatives")
 
@@ -334,30 +306,27 @@ def _last_of(stream: str) -> Mapping[str, Any]:
 
 
 @contextmanager
-def opened(url: str) -> Iterator[Books]:
-    """The books over the store at this URL, until the block is left."""
-    upstream, metrics = ReportingUpstream(), Metrics()
-    with serving_upstream(upstream) as served:  # type: ignore[arg-type]
-        runtime = runtime_of(pool_at(served.base_url))
-        bench = Workbench(SessionStore.open(url), lambda: runtime, observers=[metrics])
-        try:
-            token, secret = bench.store.tokens.create("accounts")
-            machine = new_secret().text
-            auth = ObservedAuthenticator(lambda: bench.store.tokens, machine=machine)
-            app = api(lambda: bench, auth, metrics=metrics)
-            headers = {"authorization": f"Bearer {secret}"}
-            with (
-                serving(Starlette(routes=[Mount("/v1", app)])) as port,
-                httpx.Client(base_url=f"http://127.0.0.1:{port}/v1", headers=headers, timeout=60) as client,
-            ):
-                runs = app.state.runs
-                yield Books(
-                    bench,
-                    upstream=upstream,
-                    metrics=metrics,
-                    client=client,
-                    token=token.id,
-                    busy=lambda: bool(runs.busy),
-                )
-        finally:
-            bench.close()
+def opened(url: str, served: Served) -> Iterator[Books]:
+    """The books over the store at this URL and a `ReportingUpstream`, until the block is left."""
+    upstream, metrics = cast(ReportingUpstream, served.fake), Metrics()
+    bench = bench_over(url, served.base_url, metrics)
+    try:
+        token, secret = bench.store.tokens.create(f"accounts of {time.time()}")
+        auth = ObservedAuthenticator(lambda: bench.store.tokens, machine=new_secret().text)
+        app = api(lambda: bench, auth, metrics=metrics)
+        headers = {"authorization": f"Bearer {secret}"}
+        with (
+            serving(Starlette(routes=[Mount("/v1", app)])) as port,
+            httpx.Client(base_url=f"http://127.0.0.1:{port}/v1", headers=headers, timeout=60) as client,
+        ):
+            runs = app.state.runs
+            yield Books(
+                bench,
+                upstream=upstream,
+                metrics=metrics,
+                client=client,
+                token=token.id,
+                busy=lambda: bool(runs.busy),
+            )
+    finally:
+        bench.close()

@@ -255,7 +255,13 @@ class ReportingUpstream:
             self._script = script
             self._requests = Counter[str]()
             self._plans = 0
+            self._stalls = True
             self.log.clear()
+
+    def end_stalls(self) -> None:
+        """Answer from now on where the script has a stall."""
+        with self._lock:
+            self._stalls = False
 
     @property
     def sent(self) -> tuple[Sent, ...]:
@@ -281,6 +287,8 @@ class ReportingUpstream:
         self._requests[mark] += 1
         own = self._script.behaviours.get(mark, ())
         behaviour = own[times] if times < len(own) else self._script.defaults.get(model, "ok")
+        if behaviour in STALLS and not self._stalls:
+            behaviour = "ok"
         number = len(self.log.entries)
         sent = Sent(path, has_key, body, number=number, model=model, mark=mark, behaviour=behaviour)
         numbers = Random(f"{self._script.seed} {mark} {times}")

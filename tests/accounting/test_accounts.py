@@ -7,81 +7,24 @@ The upstream's log is the oracle: no figure of the product is compared with anot
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 import pytest
-from accounting_cases import NEST, Door, cases_by
-from books import Books, Played, opened
-from doors import Fault, faults
+from accounting_cases import Door, cases_by
+from books import Books, opened
+from doors import DOORS
+from fake_openai import serving
 from hypothesis import Phase, given
 from hypothesis import strategies as st
+from known_faults import check
 from property_cases import cases
-from reporting_upstream import FAILURES, PLAN, Sent
-from truth import PRICES
+from reporting_upstream import ReportingUpstream
 
 from conductor.workers.endpoint.transport import timing
-from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.slow
-
-
-def _is_vague(fault: Fault) -> bool:
-    """Whether it is unknown, or a bound, without a reason."""
-    return fault.amount.value is None or fault.amount.bound != "exact"
-
-
-def _has(fault: Fault, holds: Callable[[Sent], bool]) -> bool:
-    return any(holds(each) for each in fault.figure.requests)
-
-
-def _is_cached_at_no_price(sent: Sent) -> bool:
-    price = PRICES[sent.model]
-    return sent.behaviour == "cached" and price is not None and price.cached is None
-
-
-def _conductors_steps(played: Played) -> list[Step]:
-    steps = () if played.case.workflow is None else played.case.workflow.steps
-    return [step for step in steps if step.worker == NEST]
-
-
-KNOWN_FAULTS: dict[str, Callable[[Fault, Played], bool]] = {
-    "the endpoint's own cost is not read": lambda fault, _: (
-        fault.what == "cost" and _has(fault, lambda sent: sent.behaviour == "own cost")
-    ),
-    "cached tokens without a price are dear, and exact (F11)": lambda fault, _: (
-        fault.what == "cost" and _has(fault, _is_cached_at_no_price)
-    ),
-    "a plan that failed is unknown": lambda fault, _: (
-        _is_vague(fault) and _has(fault, lambda sent: sent.mark == PLAN and sent.behaviour in FAILURES)
-    ),
-    "a step that failed is unknown": lambda fault, _: (
-        _is_vague(fault) and _has(fault, lambda sent: sent.mark != PLAN and sent.behaviour in FAILURES)
-    ),
-    "a Conductor's step without an answer is unknown": lambda fault, played: (
-        _is_vague(fault) and bool(_conductors_steps(played))
-    ),
-    "a Conductor's step with a rule has its plans alone, or what its rule called": lambda _, played: any(
-        step.on_failure for step in _conductors_steps(played)
-    ),
-    "what is not stored is not used today (F6)": lambda fault, played: (
-        fault.figure.name.startswith("used since") and not played.case.is_stored
-    ),
-    "a copy is used today (F6)": lambda fault, _: fault.figure.name == "used since, with copies",
-    "a resumed response has what came since (F7)": lambda fault, _: "resumed" in fault.figure.name,
-    "each of several answers is a request of the token (F8)": lambda fault, played: (
-        fault.what == "requests" and played.case.answers > 1
-    ),
-    "a plan that the budget refused is unknown (F12)": lambda fault, played: (
-        _is_vague(fault) and "calls" in played.case.budget and _has(fault, lambda sent: sent.mark == PLAN)
-    ),
-    "a plan that failed is nothing to the meter": lambda fault, _: (
-        fault.figure.name == "the meter"
-        and _has(fault, lambda sent: sent.mark == PLAN and sent.behaviour in FAILURES)
-    ),
-}
-"""Faults of the product that are not mended yet, by their name, and which faults of a case are theirs."""
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +33,7 @@ def books(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Iterat
     file = shutil.copyfile(empty_store, tmp_path_factory.mktemp("accounts") / "conductor.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timing, "_backoff", lambda _: 0.0)
-        with opened(f"sqlite:///{file}") as books:
+        with serving(ReportingUpstream()) as served, opened(f"sqlite:///{file}", served) as books:  # type: ignore[arg-type]
             yield books
 
 
@@ -98,10 +41,4 @@ def books(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Iterat
 @given(data=st.data())
 @cases(1_250, unit=25, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
 def test_every_door_shows_what_the_upstream_reported(books: Books, door: Door, data: st.DataObject) -> None:
-    played = books.played(data.draw(cases_by(door)))
-    new = [
-        fault
-        for fault in faults(books, played)
-        if not any(is_it(fault, played) for is_it in KNOWN_FAULTS.values())
-    ]
-    assert not new, "\n".join(["", *map(str, new), str(played)])
+    check(books, books.played(data.draw(cases_by(door))), DOORS)
