@@ -6,9 +6,10 @@ Knows the workbench; compares nothing.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 
-from accounting_cases import NEST, Case
+from accounting_cases import MODELS, NEST, Case
 from reporting_upstream import PLANNER
 from truth import PRICES
 
@@ -16,7 +17,7 @@ from conductor.errors import ConductorError
 from conductor.orchestration.runtime import runtime_of
 from conductor.values.budget import Budget
 from conductor.values.presets import Settings
-from conductor.workers.pool.pool import Pool, parse_pool
+from conductor.workers.pool.pool import parse_pool
 from storage import SessionStore
 from studio.telemetry.observer import Observer
 from studio.workbench import Workbench
@@ -26,8 +27,8 @@ _RETRIES = 2
 _FALLBACKS = {"e": "b"}
 
 
-def pool_at(base_url: str) -> Pool:
-    """The five models, and the Conductor, which is a worker as well."""
+def pool_file(base_url: str, models: Sequence[str] = MODELS) -> str:
+    """The text of a pool file: these models, and the Conductor, which is a worker as well."""
 
     def served(model: str) -> str:
         price, fallback = PRICES[model], _FALLBACKS.get(model)
@@ -37,14 +38,14 @@ def pool_at(base_url: str) -> Pool:
             lines += [] if price.cached is None else [f"price_cached = {price.cached}"]
         return "\n".join([*lines, *([] if fallback is None else [f'fallback = "{fallback}"'])])
 
-    workers = [f'[[worker]]\nname = "{name}"\n{served(name)}' for name in PRICES if name != PLANNER]
+    workers = [f'[[worker]]\nname = "{name}"\n{served(name)}' for name in models]
     conductor = f'[conductor]\n{served(PLANNER)}\nname = "{NEST}"\nas_worker = true\nconstrain = "none"'
-    return parse_pool("\n\n".join([conductor, *workers]))
+    return "\n\n".join([conductor, *workers])
 
 
 def bench_over(url: str, base_url: str, *observers: Observer) -> Workbench:
     """The workbench over the store at `url`, whose models are at `base_url`."""
-    runtime = runtime_of(pool_at(base_url))
+    runtime = runtime_of(parse_pool(pool_file(base_url)))
     return Workbench(SessionStore.open(url), lambda: runtime, observers=observers)
 
 

@@ -274,9 +274,12 @@ class ReportingUpstream:
         return any(each.behaviour in STALLS and each.outcome is None and each.is_whole for each in self.sent)
 
     def respond(self, path: str, headers: Mapping[str, str], content: bytes) -> tuple[Entry, Script]:
-        """See `FakeOpenAI.respond`."""
+        """See `FakeOpenAI.respond`; the list of models is empty."""
+        has_key = "authorization" in headers
+        if not content:
+            return Entry(path, has_key), (Head(), encoded({"object": "list", "data": []}))
         with self._lock:
-            return self._responded(path, "authorization" in headers, json.loads(content))
+            return self._responded(path, has_key, json.loads(content))
 
     def _responded(self, path: str, has_key: bool, body: dict[str, Any]) -> tuple[Entry, Script]:
         model = body["model"]
