@@ -157,8 +157,7 @@ def copies(books: Books, played: Played) -> Iterator[Figure]:
     yield Figure("the imported session's total", played.sent, *of_total(total), played.is_broken_off)
     if fork is not None:
         total = books.store.sessions.total(fork)
-        amounts = _least(total.tokens), _least(None if total.cost is None else 0.0)
-        yield Figure("the fork's total", played.sent, *amounts, is_broken_off=True)
+        yield Figure("the fork's total", played.sent, _least(total.tokens), None, is_broken_off=True)
     today = books.store.sessions.used_since(played.moment)
     yield Figure("used since, with copies", played.sent, *of_total(today), played.is_broken_off)
 
