@@ -14,7 +14,6 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount
 
 from conductor.planner.rule_planner import OfflineConductor
-from conductor.values.messages import Usage
 from conductor.workers.pool.pool import Pool
 from storage import SessionStore
 from storage.api_token import new_secret
@@ -32,8 +31,8 @@ class ObservedAuthenticator(TokenAuthenticator):
         super().__init__(tokens, machine=lambda: machine)
         self.paid = Semaphore(0)
 
-    async def record_usage(self, principal: Principal, charged: Usage, *, repeats: bool = False) -> None:
-        await super().record_usage(principal, charged, repeats=repeats)
+    async def record_usage(self, principal: Principal, tokens: int, *, repeats: bool = False) -> None:
+        await super().record_usage(principal, tokens, repeats=repeats)
         self.paid.release()
 
 

@@ -12,7 +12,7 @@ answer whole or thinks without showing it, that answer or those thoughts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from conductor.values.budget import Budget, Crossing, Limit, Used
@@ -206,7 +206,9 @@ class Meter:
         """Count requests that were made before this meter; `estimated`: a part of it is no report."""
         self._start -= used.seconds
         self.calls += used.calls
-        self._add(used.tokens, used.cost, estimated={"tokens": estimated, "cost": estimated})
+        if estimated:
+            self._estimated |= {"tokens", "cost"}
+        self._add(used.tokens, used.cost)
 
     def close(self, call: _Estimate) -> None:
         """Reserve no more for it."""
@@ -214,20 +216,16 @@ class Meter:
 
     def count(self, charge: Charge) -> None:
         """Count what a request took."""
-        charged, reported = charge.charged, charge.usage
-        self._add(
-            charged.total or 0,
-            charged.cost or 0.0,
-            estimated={
-                "tokens": charge.counts and reported.total is None,
-                "cost": reported.cost is None and bool(charged.cost),
-            },
-        )
+        cost = charge.charged_cost
+        if charge.usage.total is None and charge.counts:
+            self._estimated.add("tokens")
+        if charge.usage.cost is None and cost:
+            self._estimated.add("cost")
+        self._add(charge.charged_tokens, cost)
 
-    def _add(self, tokens: int, cost: float, *, estimated: Mapping[Limit, bool]) -> None:
+    def _add(self, tokens: int, cost: float) -> None:
         self._tokens += tokens
         self._cost += cost
-        self._estimated |= {limit for limit, is_estimate in estimated.items() if is_estimate}
         if self._limited:
             self.check()
 

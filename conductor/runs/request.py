@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from conductor.runs.events import BudgetExceeded, Event
 from conductor.runs.state import RunState, advance_rounds
+from conductor.values.budget import Used
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.message_parts.tools import ToolOffer
-from conductor.values.messages import NOTHING_USED, Usage, Value
+from conductor.values.messages import Usage, Value
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.values.total import NOTHING, Total
@@ -133,10 +134,14 @@ class RequestState:
         return sum((state.used for state in self.attempts), self.before)
 
     @property
-    def charged(self) -> Usage:
+    def charged(self) -> Used:
         """What a limit is charged for the requests of this state, by estimate what is not known."""
-        charges = (charge for state in self.attempts for charge in state.charges)
-        return sum((charge.charged for charge in charges), NOTHING_USED)
+        charges = [charge for state in self.attempts for charge in state.charges]
+        return Used(
+            tokens=sum(charge.charged_tokens for charge in charges),
+            cost=sum(charge.charged_cost for charge in charges),
+            calls=len(charges),
+        )
 
     @property
     def usage(self) -> Usage:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from conductor.values.messages import NOTHING_USED, Number, Usage, Value
+from conductor.values.messages import NOTHING_USED, Usage, Value
 from conductor.values.output import WorkerKind
 from conductor.values.total import NOTHING, Total
 
@@ -52,20 +52,24 @@ class Charge(Value):
         return self.model_copy(update={"purpose": "nested"})
 
     @property
-    def charged(self) -> Usage:
-        """What a limit is charged for it: what is known, and the estimate of the rest."""
-        if not self.counts:
-            return NOTHING_USED
-        rest = self.estimate or Usage()
-        return Usage(
-            prompt_tokens=_first(self.usage.prompt_tokens, rest.prompt_tokens, 0),
-            completion_tokens=_first(self.usage.completion_tokens, rest.completion_tokens, 0),
-            cost=_first(self.usage.cost, rest.cost, 0.0),
+    def charged_tokens(self) -> int:
+        """The tokens that a limit is charged for it: those that are known, and the estimate of the rest."""
+        known = self.usage.total
+        if known is not None or not self.counts:
+            return known or 0
+        rest = self.estimate or NOTHING_USED
+        prompt, completion = self.usage.prompt_tokens, self.usage.completion_tokens
+        return (rest.prompt_tokens or 0 if prompt is None else prompt) + (
+            rest.completion_tokens or 0 if completion is None else completion
         )
 
-
-def _first(*numbers: Number | None) -> Number | None:
-    return next((number for number in numbers if number is not None), None)
+    @property
+    def charged_cost(self) -> float:
+        """The US dollars of `charged_tokens`; 0 without a price."""
+        known = self.usage.cost
+        if known is None and self.counts and self.estimate is not None:
+            known = self.estimate.cost
+        return known or 0.0
 
 
 def total_of(charges: Iterable[Charge]) -> Total:

@@ -29,6 +29,7 @@ from conductor.runs.ledger_entry import LedgerEntry, entries_of
 from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.budget import Used
 from conductor.values.charge import Charge
+from conductor.values.messages import NOTHING_USED
 from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
 from conductor.values.total import MOST_TOKENS, NOTHING, UNDER_WAY, BoundedSum, Total
 from storage.api_token import Spent
@@ -111,10 +112,8 @@ def copy_run(connection: Connection, run: str, *, to: str, session: str) -> None
 def _row(entry: LedgerEntry, *, copied: bool) -> dict[str, Any]:
     """The row of an entry; what cannot be is unknown."""
     charge = entry.charge
-    usage, charged = charge.usage, charge.charged
-    if not charge.counts:
-        # A request that was refused took nothing.
-        usage = charged
+    # A request that was refused took nothing.
+    usage = charge.usage if charge.counts else NOTHING_USED
     return {
         "at": entry.at,
         "step": entry.step,
@@ -128,8 +127,8 @@ def _row(entry: LedgerEntry, *, copied: bool) -> dict[str, Any]:
         "cost": usage.cost,
         "least_cost": usage.least_cost,
         "reported_cost": usage.reported_cost,
-        "charged_tokens": _number(charged.total) or 0,
-        "charged_cost": charged.cost or 0.0,
+        "charged_tokens": _number(charge.charged_tokens) or 0,
+        "charged_cost": charge.charged_cost,
         "copied": int(copied),
     }
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from conductor.values.budget import Budget
-from conductor.values.messages import Usage
 from conductor.workers.computed import is_computed
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -115,13 +114,13 @@ class TokenAuthenticator:
             raise _no_token(is_sent=bearer is not None)
         return token
 
-    async def record_usage(self, principal: Principal, charged: Usage, *, repeats: bool = False) -> None:
+    async def record_usage(self, principal: Principal, tokens: int, *, repeats: bool = False) -> None:
         """Record that a request has ended, also where it was stopped, and charge the limit of tokens a
         minute; the ledger has what it took. `repeats`: it was a further answer to a request.
         """
         token = principal.token
         if token is not None:
-            self._limits.spend(token, charged.total or 0)
+            self._limits.spend(token, tokens)
             if not repeats:
                 await asyncio.to_thread(lambda: self._tokens().note_request(token))
 

@@ -99,10 +99,10 @@ class Choices:
 
     def _left(self, budget: Budget) -> Budget:
         """What the runs so far leave of the budget. Raises `ApiError` where that is nothing."""
-        usage = self.state.charged
+        charged = self.state.charged
         used: dict[Limit, float] = {
-            "tokens": usage.total or 0,
-            "cost": usage.cost or 0.0,
+            "tokens": charged.tokens,
+            "cost": charged.cost,
             "seconds": self.runs[0].seconds,
             "calls": self.state.calls,
         }

@@ -497,4 +497,6 @@ class ResponseRun:
             bench.store.housekeeping.remove_session(self.session)
 
     async def _record(self) -> None:
-        await self.runs.auth.record_usage(self.principal, self.answer.state.charged, repeats=self.repeats)
+        await self.runs.auth.record_usage(
+            self.principal, self.answer.state.charged.tokens, repeats=self.repeats
+        )

@@ -166,5 +166,5 @@ async def create_embedding(
     answer, charge = await embeddings(request, worker)
     by = Asker(token=principal.token)
     await service.backend.look_up(lambda store: store.ledger.add((charge,), by=by))
-    await service.auth.record_usage(principal, charge.charged)
+    await service.auth.record_usage(principal, charge.charged_tokens)
     return Json(answer, headers=dict(principal.headers))

@@ -121,7 +121,7 @@ async def test_tokens_a_minute_are_limited_by_what_was_used(
 ) -> None:
     _, text = store.tokens.create("lab", TokenLimits(tokens_per_minute=100))
     principal = await auth.authenticate(text, HERE)
-    await auth.record_usage(principal, Usage(prompt_tokens=100, completion_tokens=50))
+    await auth.record_usage(principal, 150)
     error = await refusal(auth, text)
     assert (error.status, error.type) == (429, "tokens")
 

@@ -14,7 +14,6 @@ from waiting import until
 from conductor.errors import ConductorError
 from conductor.orchestration.runtime import Runtime
 from conductor.planner.conductor import Conductor
-from conductor.values.messages import Usage
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
@@ -30,11 +29,11 @@ APP = "http://localhost:8501"
 
 
 class AnyoneAs:
-    """Admits every request as `principal`, and collects the usage of all."""
+    """Admits every request as `principal`, and collects the tokens that it is charged."""
 
     def __init__(self) -> None:
         self.principal = Principal()
-        self.used: list[Usage] = []
+        self.used: list[int] = []
 
     async def authenticate(self, bearer: str | None, client: str | None) -> Principal:  # noqa: ARG002
         return self.principal
@@ -42,11 +41,11 @@ class AnyoneAs:
     async def record_usage(
         self,
         principal: Principal,  # noqa: ARG002
-        charged: Usage,
+        tokens: int,
         *,
         repeats: bool = False,  # noqa: ARG002
     ) -> None:
-        self.used.append(charged)
+        self.used.append(tokens)
 
 
 class Stage:

@@ -35,7 +35,8 @@ def test_each_text_has_its_vector(stage: Stage, client: OpenAI, fake_openai: Ser
     assert (answer.model, answer.usage.prompt_tokens, answer.usage.total_tokens) == ("worker:alpha", 2, 2)
     sent = fake_openai.settled().body or {}
     assert (sent["model"], sent["input"], sent["dimensions"]) == ("simulated", ["abba", "cd"], 26)
-    assert (stage.auth.used[-1].prompt_tokens, stage.auth.used[-1].cost) == (2, 1.0)
+    assert stage.auth.used[-1] == 2
+    assert stage.workbench.store.sessions.used_since(0.0).cost_words == "$2.00"
 
 
 def test_one_text_needs_no_list(stage: Stage, client: OpenAI, fake_openai: Served) -> None:

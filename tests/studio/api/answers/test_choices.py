@@ -58,8 +58,7 @@ def test_usage_and_metadata_are_of_all_answers(stage: Stage, client: OpenAI) -> 
     plays(stage)
     whole: Any = client.chat.completions.create(model="conductor", messages=QUESTION, n=2)
     stage.settle(requests=2)
-    used = [usage.total for usage in stage.auth.used]
-    assert whole.usage.total_tokens == sum(used) == whole.conductor["tokens"]
+    assert whole.usage.total_tokens == sum(stage.auth.used) == whole.conductor["tokens"]
     assert whole.conductor["calls"] == 4, "a plan, two steps and the second one again"
     runs = stage.workbench.store.runs.of_session(whole.conductor["session"])
     assert {each["run"] for each in whole.conductor["choices"]} == {run.id for run in runs}
