@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from conductor.values.budget import Budget, Crossing, Limit, Used
 from conductor.values.charge import Charge, Purpose
-from conductor.values.messages import NOTHING_USED, Usage
+from conductor.values.messages import Usage
 from conductor.workers.endpoint.tokens import TokenCount
 from conductor.workers.protocol import WorkerCard
 
@@ -58,7 +59,7 @@ class Reservation:
         if self.ended:
             return None
         self.ended = True
-        if usage == NOTHING_USED or self._card.kind == "offline" or self._card.nested:
+        if (usage is not None and usage.nothing) or self._card.kind == "offline" or self._card.nested:
             self._count(None)
             return None
         answered, pieces = usage is not None, self._pieces or [answer]
@@ -72,7 +73,7 @@ class Reservation:
             stopped=stopped,
         )
         if charge.counts and usage.total is None:
-            charge = charge.model_copy(update={"estimate": self._estimate_of(usage, pieces)})
+            charge = replace(charge, estimate=self._estimate_of(usage, pieces))
         self._count(charge)
         return charge
 

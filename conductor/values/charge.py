@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from conductor.values.messages import NOTHING_USED, Usage, Value
+from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import WorkerKind
 from conductor.values.total import NOTHING, Total
 
@@ -18,11 +19,13 @@ Purpose = Literal[
 is one inside a step; `earlier` is what a version without a ledger stored of a whole plan or step."""
 
 
-class Charge(Value):
+@dataclass(frozen=True, slots=True)
+class Charge:
     """What one request took: `usage` as its endpoint reported it and our price has it, field by field.
 
     `wrote`: a part of an answer came, or its end. `stopped`: it was broken off on our side. `estimate` has
-    the tokens and US dollars of what was not reported, None if all was.
+    the tokens and US dollars of what was not reported, None if all was. A dataclass, because each step makes
+    one.
     """
 
     worker: str
@@ -30,16 +33,19 @@ class Charge(Value):
     purpose: Purpose
     usage: Usage = Usage()
     wrote: bool = True
-    stopped: bool = Field(default=False, exclude_if=lambda stopped: not stopped)
-    estimate: Usage | None = Field(default=None, exclude_if=lambda estimate: estimate is None)
+    stopped: Annotated[bool, Field(exclude_if=lambda stopped: not stopped)] = False
+    estimate: Annotated[Usage | None, Field(exclude_if=lambda estimate: estimate is None)] = None
 
     @property
     def counts(self) -> bool:
         """Whether it took anything: a server that refuses, or breaks off before a word, and reports nothing
         bills nothing.
         """
-        reported = (self.usage.prompt_tokens, self.usage.completion_tokens, self.usage.cost)
-        return self.wrote or self.stopped or any(number is not None for number in reported)
+        if self.wrote or self.stopped:
+            return True
+        usage = self.usage
+        reported = (usage.prompt_tokens, usage.completion_tokens, usage.cost)
+        return any(number is not None for number in reported)
 
     @property
     def total(self) -> Total:
@@ -49,7 +55,7 @@ class Charge(Value):
     @property
     def nested(self) -> Charge:
         """The same as a request inside a step."""
-        return self.model_copy(update={"purpose": "nested"})
+        return replace(self, purpose="nested")
 
     @property
     def charged_tokens(self) -> int:

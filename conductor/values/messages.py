@@ -114,6 +114,11 @@ class Usage(Value):
     reported_cost: float | None = Field(default=None, exclude_if=_is_none)
 
     @property
+    def nothing(self) -> bool:
+        """Whether it is just `NOTHING_USED`; looks at fields alone, which is done with each call."""
+        return self.prompt_tokens == 0 and self.completion_tokens == 0 and self.cost == 0.0
+
+    @property
     def total(self) -> int | None:
         """Prompt and completion tokens together, None when either is unknown."""
         if self.prompt_tokens is None or self.completion_tokens is None:

@@ -301,6 +301,7 @@ USAGE_SUMS = Table(
     *(Column(name, PlainText(), primary_key=True) for name in ("worker", "kind", "token", "person")),
     *(Column(name, BigInteger(), nullable=False) for name in _SUMMED),
     *(Column(name, Double(), nullable=False) for name in ("cost", "least_cost", "charged_cost")),
+    sqlite_with_rowid=False,
 )
 
 # By the sessions that requests to the API began. The token's row is never removed; it is empty where no token

@@ -24,7 +24,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from conductor.runs.events import Event
+from conductor.runs.events import Event, StepFinished, TextPiece
 from conductor.runs.ledger_entry import LedgerEntry, entries_of
 from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.budget import Used
@@ -64,9 +64,15 @@ _OF_A_RUN = Statement(
 
 def add_of_runs(connection: Connection, events: Iterable[Event], *, copied: bool = False) -> None:
     """Add what events of runs have of requests that have ended; `copied`: they were made elsewhere."""
-    rows = [
-        {"run": event.run, **_row(entry, copied=copied)} for event in events for entry in entries_of(event)
-    ]
+    rows: list[dict[str, Any]] = []
+    for event in events:
+        if isinstance(event, StepFinished):
+            # As `entries_of`, for the most of all.
+            if event.charge is not None:
+                entry = LedgerEntry(event.charge, event.at, event.step)
+                rows.append(_row(entry, run=event.run, copied=copied))
+        elif not isinstance(event, TextPiece):
+            rows += (_row(entry, run=event.run, copied=copied) for entry in entries_of(event))
     _OF_A_RUN.execute(connection, rows)
 
 
@@ -80,7 +86,7 @@ def add(
     by: Asker = UNKNOWN_ASKER,
 ) -> None:
     """Add requests that ended now and belong to no run."""
-    place = {"session": session, "plan": plan, "run": None, "token": by.token, "person": by.person}
+    place = {"session": session, "plan": plan, "token": by.token, "person": by.person}
     rows = [place | _row(LedgerEntry(charge, now), copied=False) for charge in charges]
     if rows:
         connection.execute(CHARGES.insert(), rows)
@@ -95,8 +101,8 @@ def add_copies(
     run: str | None = None,
 ) -> None:
     """Add requests that were made elsewhere, and that no event of a run has."""
-    place = {"session": session, "plan": plan, "run": run}
-    rows = [place | _row(entry, copied=True) for entry in entries]
+    place = {"session": session, "plan": plan}
+    rows = [place | _row(entry, run=run, copied=True) for entry in entries]
     if rows:
         connection.execute(CHARGES.insert(), rows)
 
@@ -109,12 +115,13 @@ def copy_run(connection: Connection, run: str, *, to: str, session: str) -> None
     connection.execute(CHARGES.insert().from_select(names, copy))
 
 
-def _row(entry: LedgerEntry, *, copied: bool) -> dict[str, Any]:
+def _row(entry: LedgerEntry, *, copied: bool, run: str | None = None) -> dict[str, Any]:
     """The row of an entry; what cannot be is unknown."""
     charge = entry.charge
     # A request that was refused took nothing.
     usage = charge.usage if charge.counts else NOTHING_USED
     return {
+        "run": run,
         "at": entry.at,
         "step": entry.step,
         "worker": charge.worker,
@@ -122,8 +129,8 @@ def _row(entry: LedgerEntry, *, copied: bool) -> dict[str, Any]:
         "purpose": charge.purpose,
         "prompt": _number(usage.prompt_tokens),
         "completion": _number(usage.completion_tokens),
-        "cached": _number(usage.cached_tokens),
-        "reported_total": _number(usage.reported_total),
+        "cached": usage.cached_tokens and _number(usage.cached_tokens),
+        "reported_total": usage.reported_total and _number(usage.reported_total),
         "cost": usage.cost,
         "least_cost": usage.least_cost,
         "reported_cost": usage.reported_cost,

@@ -42,6 +42,7 @@ def upgrade() -> None:
         *(sa.Column(name, sa.Text(), primary_key=True) for name in ("worker", "kind", "token", "person")),
         *(sa.Column(name, sa.BigInteger(), nullable=False) for name in summed),
         *(sa.Column(name, sa.Double(), nullable=False) for name in ("cost", "least_cost", "charged_cost")),
+        sqlite_with_rowid=False,
     )
     op.create_index("charges_by_session", "charges", ["session", "run"])
     op.create_index("usage_sums_by_token", "usage_sums", ["token", "quarter"])
