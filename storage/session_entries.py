@@ -15,6 +15,7 @@ from conductor.engine.experiments import Experiment
 from conductor.planner.corrections import Thumbs
 from conductor.runs.events import EVENT, Event
 from conductor.runs.state import RunStatus
+from conductor.values.charge import Charge
 from conductor.values.conversation import Conversation
 from conductor.values.messages import Usage, Value
 from conductor.values.note import Note
@@ -65,6 +66,12 @@ class PlanEntry(Value):
     attempt: int = 1
     looks_back: str | None = Field(default=None, description="id of the run that it looks back on")
     alternative: str | None = None
+
+
+class ChargedPlanEntry(PlanEntry):
+    """One answer of a Conductor with what each request for it took; None in a file of an earlier version."""
+
+    charges: tuple[Charge, ...] | None = None
 
 
 class RevisionEntry(Value):
@@ -153,7 +160,7 @@ class ChangeEntry(Value):
     chosen: str | None = Field(default=None, description="id of the revision that was made of the answer")
 
 
-NumberedEntry = PlanEntry | RevisionEntry | RunEntry | ExperimentEntry
+NumberedEntry = ChargedPlanEntry | RevisionEntry | RunEntry | ExperimentEntry
 """Entries with an id and a number."""
 
 Entry = (
@@ -176,7 +183,7 @@ Kind = Literal[
 
 ENTRIES: Mapping[Kind, TypeAdapter[Any]] = {
     "session": TypeAdapter(SessionEntry),
-    "plan": TypeAdapter(PlanEntry),
+    "plan": TypeAdapter(ChargedPlanEntry),
     "revision": TypeAdapter(RevisionEntry),
     "run": TypeAdapter(RunEntry),
     "experiment": TypeAdapter(ExperimentEntry),

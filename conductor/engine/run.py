@@ -500,7 +500,7 @@ class WorkflowRun:
             reasoning=completion.reasoning,
             worker=answering.name,
             worker_kind=answering.kind,
-            usage=total_of(call.charges).exact if len(call.charges) > 1 or by_rule else completion.usage,
+            usage=total_of(call.charges).usage if len(call.charges) > 1 or by_rule else completion.usage,
             seconds=now - call.started_at,
             finish_reason=completion.finish_reason,
             request_id=completion.request_id,

@@ -189,7 +189,7 @@ def cell_result(
         planning=planning,
         work=sum((output.usage for output in called), NOTHING_USED),
         judging=tuple(judging),
-        spent=used.exact,
+        spent=used.usage,
         calls=len(called) + plans,
         paid=used.calls,
         steps=None if last is None else len(last),

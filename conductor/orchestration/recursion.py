@@ -96,7 +96,7 @@ class ConductorWorker:
         output = None if last.answer_step is None else last.steps[last.answer_step].output
         is_answer = output is not None and not output.empty and not output.refused
         yield Completion(
-            text=last.answer or "", usage=state.used.exact, finish_reason="stop" if is_answer else "refused"
+            text=last.answer or "", usage=state.used.usage, finish_reason="stop" if is_answer else "refused"
         )
 
 

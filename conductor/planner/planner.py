@@ -205,7 +205,7 @@ async def _ask(request: PlanRequest, conductor: Conductor, record: Record, reque
     other = next((item for item in notes if isinstance(item, HandedOver)), None)
     report = _report(request, conductor, completion, prompt=prompt, computed=computed, other=other)
     charge = ended(requests.end(completion.usage, answer=completion.text))
-    usage = total_of(charges).exact if len(charges) > 1 else completion.usage
+    usage = total_of(charges).usage if len(charges) > 1 else completion.usage
     seconds = time.perf_counter() - started
     spent: dict[str, Any] = {"report": report, "usage": usage, "charge": charge, "seconds": seconds}
     if not report.ok:

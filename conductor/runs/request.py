@@ -146,4 +146,4 @@ class RequestState:
     @property
     def usage(self) -> Usage:
         """What `used` is exactly; None for what is not known so."""
-        return self.used.exact
+        return self.used.usage

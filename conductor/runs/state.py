@@ -263,7 +263,7 @@ class RunState:
     @property
     def usage(self) -> Usage:
         """What the steps took, exactly; None for what is not known so."""
-        return sum((step.used for step in self.steps), NOTHING).exact
+        return sum((step.used for step in self.steps), NOTHING).usage
 
     @property
     def calls(self) -> int:

@@ -131,7 +131,7 @@ class StepState:
     @property
     def usage(self) -> Usage:
         """What `used` is exactly; None for what is not known so."""
-        return self.used.exact
+        return self.used.usage
 
     @property
     def read_tokens(self) -> int | None:

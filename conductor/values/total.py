@@ -131,12 +131,14 @@ class Total(Value):
         return self.dollars.at_most
 
     @property
-    def exact(self) -> Usage:
-        """What is known exactly; None for what is not."""
+    def usage(self) -> Usage:
+        """The same as one usage: None for what has no upper bound; `least_cost` for a bounded cost."""
+        least = None if self.dollars.most == self.dollars.least else float(self.dollars.least)
         return Usage(
             prompt_tokens=self.prompt.exact,
             completion_tokens=self.completion.exact,
-            cost=self.dollars.exact,
+            cost=self.dollars.most,
+            least_cost=None if self.dollars.most is None else least,
         )
 
     @property

@@ -40,13 +40,13 @@ from storage.fragments import Fragments
 from storage.records import Session
 from storage.session_entries import (
     ChangeEntry,
+    ChargedPlanEntry,
     CorrectionEntry,
     Entry,
     ExperimentEntry,
     Kind,
     NoteEntry,
     NumberedEntry,
-    PlanEntry,
     RatingEntry,
     RevisionEntry,
     RunEntry,
@@ -77,7 +77,7 @@ _TABLES: Mapping[Kind, Table] = {
 }
 
 _NUMBERED: Mapping[Kind, type[NumberedEntry]] = {
-    "plan": PlanEntry,
+    "plan": ChargedPlanEntry,
     "revision": RevisionEntry,
     "run": RunEntry,
     "experiment": ExperimentEntry,
@@ -124,6 +124,8 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
         for rows in _batches(connection, query):
             for row in rows:
                 values = dict(row)
+                if kind == "plan":
+                    values["charges"] = ledger.of_plan(connection, session, str(row["id"]))
                 if kind == "revision":
                     (values["workflow"],) = fragments.read(connection, session, WORKFLOW, [row["workflow"]])
                 yield kind, cast("Entry", record(form, values))
@@ -140,7 +142,8 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
 
 
 def _columns(table: Table, form: type[BaseModel], session: str) -> Select[Any]:
-    return select(*(table.c[name] for name in form.model_fields)).where(table.c.session == session)
+    columns = (table.c[name] for name in form.model_fields if name in table.c)
+    return select(*columns).where(table.c.session == session)
 
 
 def _batches(connection: Connection, query: Select[Any]) -> Iterator[Sequence[RowMapping]]:
@@ -237,7 +240,7 @@ class _NewSession:
 
     def _row(self, entry: Entry, shared: Fragments) -> dict[str, Any]:
         match entry:
-            case PlanEntry() | RevisionEntry() | RunEntry() | ExperimentEntry():
+            case ChargedPlanEntry() | RevisionEntry() | RunEntry() | ExperimentEntry():
                 return self._numbered(entry, shared)
             case CorrectionEntry() | NoteEntry() | ChangeEntry():
                 return {"session": self.id, **dict(entry)}
@@ -257,6 +260,7 @@ class _NewSession:
         kind = self._kind
         self._numbers[kind] += 1
         row = {**dict(entry), "session": self.id, "number": self._numbers[kind]}
+        row.pop("charges", None)
         later = {f"new_{name}": row.get(name) for name in _LATER[kind]}
         row |= dict.fromkeys(_LATER[kind])
         if isinstance(entry, RevisionEntry):
@@ -285,15 +289,15 @@ class _Charges:
         self._former: list[ledger_entry.LedgerEntry] = []
         self._kinds: dict[int, tuple[str, WorkerKind]] = {}
 
-    def add_plans(self, plans: Sequence[PlanEntry]) -> None:
-        """Add the requests for these plans, as one each."""
+    def add_plans(self, plans: Sequence[ChargedPlanEntry]) -> None:
+        """Add the requests for these plans; in a file of an earlier version each was one."""
         for plan in plans:
-            if plan.planner_kind != "offline":
-                charge = Charge(
-                    worker=plan.planner, kind=plan.planner_kind, purpose="earlier", usage=plan.usage
-                )
-                entries = [ledger_entry.LedgerEntry(charge, plan.created_at)]
-                ledger.add_copies(self._connection, entries, session=self._session, plan=plan.id)
+            kind, charges = plan.planner_kind, plan.charges
+            if charges is None and kind != "offline":
+                former = Charge(worker=plan.planner, kind=kind, purpose="earlier", usage=plan.usage)
+                charges = (former,)
+            entries = [ledger_entry.LedgerEntry(charge, plan.created_at) for charge in charges or ()]
+            ledger.add_copies(self._connection, entries, session=self._session, plan=plan.id)
 
     def add(self, events: Sequence[Event]) -> None:
         """Add those of these events, which come run by run."""

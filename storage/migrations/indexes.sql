@@ -20,6 +20,8 @@ CREATE INDEX runs_by_session ON runs (session, experiment);
 
 CREATE INDEX charges_by_session ON charges (session, run);
 
+CREATE INDEX charges_by_time ON charges (at);
+
 CREATE INDEX usage_sums_by_token ON usage_sums (token, quarter);
 
 CREATE INDEX sessions_deleted ON sessions (updated_at, id) WHERE deleted_at IS NOT NULL;

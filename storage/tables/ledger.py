@@ -29,7 +29,7 @@ from conductor.runs.ledger_entry import LedgerEntry, entries_of
 from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.budget import Used
 from conductor.values.charge import Charge
-from conductor.values.messages import NOTHING_USED
+from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
 from conductor.values.total import MOST_TOKENS, NOTHING, UNDER_WAY, BoundedSum, Total
 from storage.api_token import Spent
@@ -105,6 +105,30 @@ def add_copies(
     rows = [place | _row(entry, run=run, copied=True) for entry in entries]
     if rows:
         connection.execute(CHARGES.insert(), rows)
+
+
+def of_plan(connection: Connection, session: str, plan: str) -> tuple[Charge, ...]:
+    """What the requests for a plan took, oldest first."""
+    rows = connection.execute(
+        select(CHARGES).where(CHARGES.c.session == session, CHARGES.c.plan == plan).order_by(CHARGES.c.id)
+    )
+    return tuple(
+        Charge(
+            worker=row.worker,
+            kind=row.kind,
+            purpose=row.purpose,
+            usage=Usage(
+                prompt_tokens=row.prompt,
+                completion_tokens=row.completion,
+                cost=row.cost,
+                cached_tokens=row.cached,
+                least_cost=row.least_cost,
+                reported_total=row.reported_total,
+                reported_cost=row.reported_cost,
+            ),
+        )
+        for row in rows
+    )
 
 
 def copy_run(connection: Connection, run: str, *, to: str, session: str) -> None:
@@ -220,13 +244,18 @@ def run_totals(connection: Connection, session: str) -> Mapping[str, Total]:
 
 
 def since(connection: Connection, moment: float) -> Total:
-    """What the requests have used that ended since the quarter of an hour in which `moment` (Unix seconds)
-    lies, those of simulated workers apart. What sessions used that were removed counts as well.
+    """What the requests have used that ended since `moment` (Unix seconds), those of simulated workers apart.
+    What sessions used that were removed counts as well.
     """
     # What a token spent before there was a ledger has no worker: the runs of then are in the ledger, too.
     called = USAGE_SUMS.c.kind.not_in(("simulated", ""))
-    row = connection.execute(_over_sums().where(USAGE_SUMS.c.quarter >= _quarter(moment), called)).one()
+    first = _quarter(moment) + (moment % QUARTER > 0)
+    row = connection.execute(_over_sums().where(USAGE_SUMS.c.quarter >= first, called)).one()
     used = _total(row)
+    if moment % QUARTER > 0:
+        own = (CHARGES.c.at >= moment, CHARGES.c.at < first * QUARTER, CHARGES.c.copied == 0)
+        rest = _sums().where(*own, CHARGES.c.kind != "simulated")
+        used += _total(connection.execute(rest).one())
     if connection.scalar(select(exists().where(_CALLS_MODELS))):
         used += UNDER_WAY
     return used
@@ -253,12 +282,12 @@ def charged_for_plans(connection: Connection, plans: Sequence[str]) -> tuple[Use
         func.count().label("calls"),
         func.coalesce(func.sum(row.charged_tokens), 0).label("tokens"),
         func.coalesce(func.sum(row.charged_cost), 0.0).label("cost"),
-        func.count(row.prompt + row.completion).label("known"),
+        func.count(row.prompt + row.completion).label("reported"),
     )
     used = connection.execute(sums.where(row.plan.in_(plans))).one()
     return (
         Used(tokens=int(used.tokens), cost=float(used.cost), calls=used.calls),
-        used.lower < used.calls,
+        used.reported < used.calls,
     )
 
 

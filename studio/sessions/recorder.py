@@ -105,7 +105,7 @@ class SessionRecorder:
             report=answered.report if answered else None,
             failure=end.message if isinstance(end, PlanningFailed) else None,
             stopped=isinstance(end, PlanningFailed) and end.stopped,
-            usage=total_of(charges).exact if charges else answered.usage if answered else Usage(),
+            usage=total_of(charges).usage if charges else answered.usage if answered else Usage(),
             charges=charges,
             seconds=answered.seconds if answered else None,
             workflow=workflow if self.place is None else None,

@@ -29,7 +29,6 @@ from waiting import until
 
 from conductor.errors import ConductorError
 from conductor.runs.scope import FORCE, RunScope
-from conductor.values.messages import Usage
 from conductor.workflow.file import write_plan
 from storage import SessionStore
 from storage.api_token import Spent, new_secret
@@ -47,6 +46,7 @@ class Counters:
     cost: float
     unknown_tokens: float
     unknown_costs: float
+    bounded_costs: float
     spent: Spent
 
 
@@ -59,15 +59,6 @@ class Answered:
     own: Sequence[Sent]
     shows_usage: bool
     is_resumed: bool
-    is_broken_off: bool
-
-
-@dataclass(frozen=True)
-class Metered:
-    """What a session's activity counted, and the requests that it made."""
-
-    used: Usage
-    requests: Sequence[Sent]
     is_broken_off: bool
 
 
@@ -84,7 +75,6 @@ class Played:
     posts: int = 0
     is_broken_off: bool = False
     answers: list[Answered] = field(default_factory=list)
-    meters: list[Metered] = field(default_factory=list)
     sent: Sequence[Sent] = ()
     after: Counters | None = None
 
@@ -140,6 +130,7 @@ class Books:
             cost=total("cost_dollars"),
             unknown_tokens=total("calls_with_unknown", what="tokens"),
             unknown_costs=total("calls_with_unknown", what="cost"),
+            bounded_costs=total("calls_with_unknown", what="cost_at_most"),
             spent=self.store.tokens.spent(self._token),
         )
 
@@ -235,7 +226,7 @@ class Books:
         session = played.session = session_of(bench, case)
         self._do(played, lambda: begin(bench, case, session))
         for act, step in case.acts:
-            self._do(played, self._act(session, act, step), is_metered=act != "alternatives")
+            self._do(played, self._act(session, act, step))
 
     def _act(self, session: str, act: Act, step: int) -> Callable[[], object]:
         bench = self.bench
@@ -249,8 +240,8 @@ class Books:
         }
         return starts[act]
 
-    def _do(self, played: Played, start: Callable[[], object], *, is_metered: bool = True) -> None:
-        bench, session, since = self.bench, str(played.session), len(self.upstream.sent)
+    def _do(self, played: Played, start: Callable[[], object]) -> None:
+        bench, session = self.bench, str(played.session)
         # What cannot be done in this session is refused.
         with suppress(ConductorError):
             start()
@@ -261,9 +252,6 @@ class Books:
         with suppress(ConductorError, CancelledError):
             bench.activities.wait(session)
         until(lambda: all(each.outcome for each in self.upstream.sent), every=0.001)
-        activity, sent = bench.activities.activity(session), self.upstream.sent[since:]
-        if is_metered and sent and activity is not None:
-            played.meters.append(Metered(activity.used, sent, played.is_broken_off))
 
 
 def _body_of(case: Case) -> dict[str, Any]:

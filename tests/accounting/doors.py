@@ -136,7 +136,7 @@ def folded_events(books: Books, played: Played) -> Iterator[Figure]:
     states = [books.store.runs.state(run.id) for run in runs]
     for name, usages in (
         ("the usage of its events", [of_usage(state.usage) for state in states]),
-        ("the known usage of its events", [least_of(state.known_usage) for state in states]),
+        ("the known usage of its events", [least_of(state.used.lower) for state in states]),
     ):
         tokens, cost = (_sum(usage[at] for usage in usages) for at in (0, 1))
         yield Figure(name, sent, tokens, cost, played.is_broken_off or name.startswith("the known"))
@@ -175,6 +175,8 @@ def metrics(_: Books, played: Played) -> Iterator[Figure]:
         return Amount(getattr(after, name) - getattr(before, name), "at least" if is_least else "exact")
 
     tokens, cost = grown("tokens", "unknown_tokens"), grown("cost", "unknown_costs")
+    if cost.bound == "exact" and after.bounded_costs > before.bounded_costs:
+        cost = cost._replace(bound="at most")
     yield Figure("/metrics", played.sent, tokens, _rounded(cost, after.cost), played.is_broken_off)
 
 
@@ -190,6 +192,10 @@ def token_ledger(_: Books, played: Played) -> Iterator[Figure]:
         return Amount(getattr(after, name) - getattr(before, name), "charged" if is_unknown else "exact")
 
     tokens, cost = grown("tokens", "unknown_tokens"), grown("cost", "unknown_costs")
+    sent = truth_of(played.sent)
+    if sent.cost.least < sent.cost.most:
+        # Of a cost with an upper bound that is charged.
+        cost = cost._replace(bound="charged")
     yield Figure("the token's ledger", played.sent, tokens, _rounded(cost, after.cost), played.is_broken_off)
 
 
@@ -205,19 +211,6 @@ def requests_of_token(_: Books, played: Played) -> Iterator[Figure | Fault]:
 def _rounded(grown: Amount, whole: float) -> Amount:
     """A difference of sums has the digits of the sums."""
     return Amount(round(grown.value or 0.0, 9), grown.bound) if whole else grown
-
-
-def meter(_: Books, played: Played) -> Iterator[Figure]:
-    """What the meter of each activity counted: what is unknown is nothing, or an estimate for a budget."""
-    for metered in played.meters:
-        truth = truth_of(metered.requests, is_broken_off=metered.is_broken_off)
-        is_estimated = bool(played.case.budget)
-        amounts: list[Amount | None] = []
-        for range, value in ((truth.tokens, metered.used.total), (truth.cost, metered.used.cost)):
-            unknown = range.is_open or range.may_be_open
-            bound = "at least" if unknown else "at most" if range.least < range.most else "exact"
-            amounts.append(None if unknown and is_estimated else Amount(value, bound))  # type: ignore[arg-type]
-        yield Figure("the meter", metered.requests, *amounts, metered.is_broken_off)
 
 
 # -- the API ---------------------------------------------------------------------------------------
@@ -282,4 +275,4 @@ def _is_of(sent: Sent, step: Mapping[str, Any], *, is_alone: bool) -> bool:
 STORED: Sequence[Door] = (session_total, session_list, run_totals, folded_events, used_today, copies)
 """Those that read the store."""
 
-DOORS: Sequence[Door] = (*STORED, metrics, token_ledger, requests_of_token, meter, answers, steps)
+DOORS: Sequence[Door] = (*STORED, metrics, token_ledger, requests_of_token, answers, steps)

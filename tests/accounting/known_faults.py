@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from accounting_cases import NEST
 from books import Books, Played
 from doors import Door, Fault, faults
-from reporting_upstream import FAILURES, PLAN, Sent
+from reporting_upstream import Sent
 from truth import PRICES
 
 from conductor.workflow.model import Step
@@ -35,44 +35,7 @@ def _conductors_steps(played: Played) -> list[Step]:
     return [step for step in steps if step.worker == NEST]
 
 
-KNOWN_FAULTS: dict[str, Callable[[Fault, Played], bool]] = {
-    "the endpoint's own cost is not read": lambda fault, _: (
-        fault.what == "cost" and _has(fault, lambda sent: sent.behaviour == "own cost")
-    ),
-    "cached tokens without a price are dear, and exact (F11)": lambda fault, _: (
-        fault.what == "cost" and _has(fault, _is_cached_at_no_price)
-    ),
-    "a plan that failed is unknown": lambda fault, _: (
-        _is_vague(fault) and _has(fault, lambda sent: sent.mark == PLAN and sent.behaviour in FAILURES)
-    ),
-    "a step that failed is unknown": lambda fault, _: (
-        _is_vague(fault) and _has(fault, lambda sent: sent.mark != PLAN and sent.behaviour in FAILURES)
-    ),
-    "a Conductor's step without an answer is unknown": lambda fault, played: (
-        _is_vague(fault) and bool(_conductors_steps(played))
-    ),
-    "a Conductor's step with a rule has its plans alone, or what its rule called": lambda _, played: any(
-        step.on_failure for step in _conductors_steps(played)
-    ),
-    "a Conductor's step that was stopped has what had ended inside, and is exact": lambda _, played: (
-        played.is_broken_off and bool(_conductors_steps(played))
-    ),
-    "what is not stored is not used today (F6)": lambda fault, played: (
-        fault.figure.name.startswith("used since") and not played.case.is_stored
-    ),
-    "a copy is used today (F6)": lambda fault, _: fault.figure.name == "used since, with copies",
-    "a resumed response has what came since (F7)": lambda fault, _: "resumed" in fault.figure.name,
-    "each of several answers is a request of the token (F8)": lambda fault, played: (
-        fault.what == "requests" and played.case.answers > 1
-    ),
-    "a plan that the budget refused is unknown (F12)": lambda fault, played: (
-        _is_vague(fault) and "calls" in played.case.budget and _has(fault, lambda sent: sent.mark == PLAN)
-    ),
-    "a plan that failed is nothing to the meter": lambda fault, _: (
-        fault.figure.name == "the meter"
-        and _has(fault, lambda sent: sent.mark == PLAN and sent.behaviour in FAILURES)
-    ),
-}
+KNOWN_FAULTS: dict[str, Callable[[Fault, Played], bool]] = {}
 """Faults of the product that are not mended yet, by their name, and which faults of a case are theirs."""
 
 

@@ -45,6 +45,7 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index("charges_by_session", "charges", ["session", "run"])
+    op.create_index("charges_by_time", "charges", ["at"])
     op.create_index("usage_sums_by_token", "usage_sums", ["token", "quarter"])
     execute_script(connection, f"ledger_{connection.dialect.name}")
     for rows in (_plans(connection), _steps(connection)):

@@ -44,6 +44,7 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
         "calls": answer.state.calls,
         "tokens": usage.total,
         "cost": usage.cost,
+        "cost_at_most": usage.least_cost is not None,
         "known": _used(answer.state.used.lower),
         "counted": _token_estimate(answer) is not None,
         "seconds": round(ended.seconds, 3),
@@ -65,6 +66,7 @@ def choices_metadata(request: ApiRequest, choices: Choices) -> Shape:
         "calls": state.calls,
         "tokens": state.usage.total,
         "cost": state.usage.cost,
+        "cost_at_most": state.usage.least_cost is not None,
         "known": _used(state.used.lower),
         "seconds": round(runs[0].seconds, 3),
     }
@@ -156,6 +158,7 @@ def _used(usage: Usage) -> Shape:
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "cost": usage.cost,
+        **({} if usage.least_cost is None else {"least_cost": usage.least_cost}),
     }
 
 

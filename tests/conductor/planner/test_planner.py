@@ -145,7 +145,7 @@ async def test_a_plan_that_breaks_off_is_withdrawn_and_its_use_unknown(pool: Poo
     assert (after.planning_text, after.planning_thought) == ("", "")
     assert after.planning_retries[0].withdrawn == 5
     state = fold(events)
-    assert (state.planning_text, state.used.lower.total, state.used.exact.total) == (GOOD, 2, None)
+    assert (state.planning_text, state.used.lower.total, state.used.usage.total) == (GOOD, 2, None)
 
 
 @pytest.mark.parametrize(("form", "repairs"), [("json", []), ("lists", ["json-steps"])])

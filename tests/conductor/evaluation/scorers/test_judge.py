@@ -87,7 +87,7 @@ def test_an_answer_gets_the_judges_verdict_with_its_reason(says, verdict, reason
     assert (outcome.verdict, outcome.answer) == (verdict, "It is Paris.")
     assert outcome.reason.startswith(reason)
     assert [charge.purpose for charge in used] == ["judge"]
-    assert total_of(used).exact.total
+    assert total_of(used).usage.total
 
 
 def test_an_empty_answer_is_wrong_without_a_call():
