@@ -16,6 +16,7 @@ from storage.records import (
 from storage.search.terms import Snippet
 from storage.session_entries import SessionState
 from storage.store import SessionStore, data_folder, default_url
+from storage.tables.ledger import Reality, UsageKey, Use
 from storage.tables.sessions import MAX_TAG, MAX_TITLE
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "MAX_TITLE",
     "ExperimentRecord",
     "Plan",
+    "Reality",
     "Revision",
     "RevisionSummary",
     "RunRecord",
@@ -34,6 +36,8 @@ __all__ = [
     "SessionStore",
     "SessionSummary",
     "Snippet",
+    "UsageKey",
+    "Use",
     "data_folder",
     "default_url",
     "leave_out",

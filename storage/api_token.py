@@ -56,7 +56,8 @@ class Token(Value):
 class Spent(Value):
     """What a token's `requests` have used together, by estimate what no endpoint reports.
 
-    `unknown_tokens` and `unknown_costs` count the calls of workers that reported none, or have no price.
+    `unknown_tokens` counts the calls whose tokens are in the sum by estimate; `unknown_costs` those whose
+    dollars are, or are not in it, where their worker has no price.
     """
 
     requests: int = 0

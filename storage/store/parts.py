@@ -308,6 +308,8 @@ class Ledger(Part):
     """
 
     _add = dated(ledger.add)
+    used = cached(ledger.used)
+    titles = cached(ledger.titles)
 
     def __init__(self, transactions: Transactions) -> None:
         super().__init__(transactions)

@@ -6,27 +6,38 @@ each row to its sum by a trigger, those of copied sessions apart. Every total is
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import (
+    CTE,
     Column,
     ColumnElement,
     Connection,
+    Integer,
+    Label,
     Row,
     Select,
+    String,
+    Table,
     Text,
     bindparam,
+    case,
+    column,
     exists,
     func,
     literal,
+    literal_column,
     select,
     union_all,
+    values,
 )
 
 from conductor.runs.events import Event, StepFinished, TextPiece
 from conductor.runs.ledger_entry import LedgerEntry, entries_of
 from conductor.runs.request import UNKNOWN_ASKER, Asker
+from conductor.text.calendar_time import local_time
 from conductor.values.budget import Used
 from conductor.values.charge import Charge
 from conductor.values.messages import NOTHING_USED, Usage
@@ -34,7 +45,7 @@ from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
 from conductor.values.total import MOST_TOKENS, NOTHING, UNDER_WAY, BoundedSum, Total
 from storage.api_token import Spent
 from storage.database.compiled_statement import Statement
-from storage.database.schema import CHARGES, RUNNING, RUNS, USAGE_SUMS
+from storage.database.schema import CHARGES, RUNNING, RUNS, SESSIONS, USAGE_SUMS
 
 QUARTER = 900
 """Seconds over which sums are made: every time zone differs from the others by whole quarters of an hour."""
@@ -247,10 +258,9 @@ def since(connection: Connection, moment: float) -> Total:
     """What the requests have used that ended since `moment` (Unix seconds), those of simulated workers apart.
     What sessions used that were removed counts as well.
     """
-    # What a token spent before there was a ledger has no worker: the runs of then are in the ledger, too.
-    called = USAGE_SUMS.c.kind.not_in(("simulated", ""))
     first = _quarter(moment) + (moment % QUARTER > 0)
-    row = connection.execute(_over_sums().where(USAGE_SUMS.c.quarter >= first, called)).one()
+    sums = (USAGE_SUMS.c.quarter >= first, _reality(USAGE_SUMS) == "real")
+    row = connection.execute(_over_sums().where(*sums)).one()
     used = _total(row)
     if moment % QUARTER > 0:
         own = (CHARGES.c.at >= moment, CHARGES.c.at < first * QUARTER, CHARGES.c.copied == 0)
@@ -259,6 +269,76 @@ def since(connection: Connection, moment: float) -> Total:
     if connection.scalar(select(exists().where(_CALLS_MODELS))):
         used += UNDER_WAY
     return used
+
+
+UsageKey = Literal["worker", "person", "token", "session", "day"]
+
+Reality = Literal["real", "simulated", "earlier"]
+"""`simulated` requests used nothing; what is `earlier` a token spent before there was a ledger, which has the
+same requests without their token."""
+
+_NOT_REAL: Mapping[str, Reality] = {"simulated": "simulated", "": "earlier"}
+"""By the kind of a worker."""
+
+
+class Use(NamedTuple):
+    """What requests took that have these `names` in common, in the order of the keys that were asked for: a
+    worker, a person, the id of a token or a session, a day as 2026-11-01. None is unknown, or none at all.
+    """
+
+    names: tuple[str | None, ...]
+    reality: Reality
+    total: Total
+
+
+def used(connection: Connection, *by: UsageKey, since: float = 0.0) -> tuple[Use, ...]:
+    """What the requests have used that ended since the quarter of an hour in which `since` (Unix seconds)
+    lies, by these keys; "session" goes with no "day". Copies are left out. Days are this machine's; a request
+    counts for the day in which its quarter begins.
+    """
+    first = _quarter(since)
+    if "session" in by:
+        query = _sums(*(CHARGES.c[key] for key in by), _reality(CHARGES))
+        query = query.where(CHARGES.c.copied == 0, CHARGES.c.at >= first * QUARTER)
+    else:
+        days = _days(connection, first) if "day" in by else None
+        columns = [days.c.day if days is not None and key == "day" else USAGE_SUMS.c[key] for key in by]
+        query = _over_sums(*columns, _reality(USAGE_SUMS)).where(USAGE_SUMS.c.quarter >= first)
+        if days is not None:
+            query = query.where(USAGE_SUMS.c.quarter.between(days.c.begin, days.c.end))
+        if "token" not in by:
+            query = query.where(_reality(USAGE_SUMS) != "earlier")
+    return tuple(
+        Use(tuple(name or None for name in row[: len(by)]), row.reality, _total(row))
+        for row in connection.execute(query)
+    )
+
+
+def titles(connection: Connection, *, since: float) -> Mapping[str, str]:
+    """The titles of the sessions in `used`, by id, without those that are removed."""
+    own = exists().where(CHARGES.c.session == SESSIONS.c.id, CHARGES.c.at >= _quarter(since) * QUARTER)
+    return {
+        row.id: row.title for row in connection.execute(select(SESSIONS.c.id, SESSIONS.c.title).where(own))
+    }
+
+
+def _reality(table: Table) -> Label[str]:
+    """What a row of charges or of sums is; written out, since PostgreSQL groups by no parameter."""
+    kinds = ((table.c.kind == literal_column(f"'{kind}'"), name) for kind, name in _NOT_REAL.items())
+    names = ((is_it, literal_column(f"'{name}'", String)) for is_it, name in kinds)
+    return case(*names, else_=literal_column("'real'", String)).label("reality")
+
+
+def _days(connection: Connection, first: int) -> CTE:
+    """The days of this machine that have sums since the quarter `first`, with their own quarters."""
+    quarters = select(USAGE_SUMS.c.quarter).where(USAGE_SUMS.c.quarter >= first).distinct()
+    by_day: defaultdict[str, list[int]] = defaultdict(list)
+    for quarter in connection.scalars(quarters):
+        by_day[f"{local_time(quarter * QUARTER):%Y-%m-%d}"].append(quarter)
+    rows = [(day, min(own), max(own)) for day, own in by_day.items()] or [("", 0, -1)]
+    names = column("day", String), column("begin", Integer), column("end", Integer)
+    # A day in the text of the query: as parameters, all days would be more than SQLite takes.
+    return values(*names, name="days", literal_binds=True).data(rows).cte("days")
 
 
 def _quarter(moment: float) -> int:
