@@ -23,7 +23,6 @@ from pages.components.evaluation.results import accuracy_figure, categories, pla
 from pages.components.evaluation.setup import DEMO, new_evaluation, run_demo
 from pages.components.evaluation.trials import trials_region
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
-from pages.components.tab.account import author
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, services
 from pages.components.tab.state import TabState, plain
@@ -32,6 +31,7 @@ from pages.components.widgets.controls import action
 from storage.records import EvaluationRecord
 from studio.evaluation.on_data import session_of_trial
 from studio.evaluation.results import scored_cells, table_of_evaluation
+from studio.sessions.notes import author
 
 # Between two looks at an evaluation that is under way, and at one that another tab may go on with.
 _LIVE_SECONDS, _IDLE_SECONDS = 1.5, 5.0

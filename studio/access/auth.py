@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from conductor.runs.request import Asker
 from conductor.values.budget import Budget
 from conductor.workers.computed import is_computed
 from conductor.workers.protocol import WorkerCard
@@ -23,6 +24,7 @@ from storage.store.parts import Tokens
 from studio.access.errors import ApiError
 from studio.access.origin_check import is_loopback
 from studio.access.rate_limits import Admission, RateLimits
+from studio.sessions.notes import author
 
 OWN_KEY = secrets.token_urlsafe(32)
 """The key with which the process calls its own API; it is as old as the process and written nowhere."""
@@ -44,6 +46,11 @@ class Principal:
     workers: tuple[str, ...] | None = None
     budget: Budget | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def asker(self) -> Asker:
+        """Who asks, for the ledger; a program on this machine asks for the person that `AUTHOR` names."""
+        return Asker(person=author()) if self.token is None else Asker(token=self.token)
 
     def may_use(self, card: WorkerCard) -> bool:
         """Whether they may use that worker. A nested Conductor calls any worker of the pool, so it is only

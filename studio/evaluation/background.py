@@ -18,6 +18,7 @@ from typing import Literal
 
 from conductor.errors import ConductorError, DataError
 from conductor.orchestration.runtime import runtime_of
+from conductor.runs.request import Asker
 from conductor.values.budget import Budget
 from conductor.workers.pool.built_in import BUILT_IN
 from conductor.workers.pool.pool import configured_pool
@@ -67,9 +68,10 @@ class BackgroundEvaluations:
         benches = [self._bench, *(self.on(name) for name in BUILT_IN)]
         return next((each for each in benches if Evaluations(each).fits(record.spec)), self._bench)
 
-    def begin(self, evaluation: str, *, budget: Budget | None = None) -> None:
+    def begin(self, evaluation: str, *, budget: Budget | None = None, by: Asker | None = None) -> None:
         """Answer what is missing, once those before it have ended; returns at once. `budget` replaces the
-        evaluation's own. Raises `DataError` where it is under way already.
+        evaluation's own; `by` is who asks, None: who asks on the workbench. Raises `DataError` where it is
+        under way already.
         """
         record = self._bench.store.evaluations.find(evaluation)
         with self._lock:
@@ -77,7 +79,7 @@ class BackgroundEvaluations:
                 raise DataError("This evaluation is under way already; wait for its end, or stop it first.")
             self._bench.store.evaluations.set_end(evaluation, ended_at=None)
             live = self._live[evaluation] = _Live()
-            live.work = self._line.submit(self._run, evaluation, live, budget)
+            live.work = self._line.submit(self._run, evaluation, live, budget, by)
 
     def stop(self, evaluation: str) -> None:
         """Stop it, or take it out of the line; what was answered is kept. Nothing for one that has ended."""
@@ -118,12 +120,13 @@ class BackgroundEvaluations:
         runs = [self._bench.store.runs.latest(each.answered_in) for each in cells if each.open]
         return any(run is not None and run.status == "running" for run in runs)
 
-    def _run(self, evaluation: str, live: _Live, budget: Budget | None) -> None:
+    def _run(self, evaluation: str, live: _Live, budget: Budget | None, by: Asker | None) -> None:
         def listen(progress: Progress) -> None:
             live.progress = progress
 
         try:
             bench = self._bench_of(self._bench.store.evaluations.find(evaluation))
+            bench = bench.on(bench.runner.runtimes, by=by)
             Evaluations(bench).run(evaluation, listen=listen, stop=live.stop, budget=budget)
         except ConductorError as error:
             self._end(evaluation, str(error))

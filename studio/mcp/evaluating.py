@@ -135,7 +135,7 @@ class Evaluating:
             settings = _settings(max_steps=max_steps, rounds=rounds, budget=budget)
             record = await backend.call(_added, questions or (), planners, settings)
         if record.ended_at is None or record.reason is not None:
-            await self._followed(call, record)
+            await self._followed(call, record, principal)
         return await backend.call(_evaluated, record.id)
 
     async def close(self) -> None:
@@ -143,13 +143,13 @@ class Evaluating:
         if self._line is not None:
             await asyncio.to_thread(self._line.close)
 
-    async def _followed(self, call: Call, record: EvaluationRecord) -> None:
+    async def _followed(self, call: Call, record: EvaluationRecord, principal: Principal) -> None:
         """Carry it out; the client receives its progress."""
         backend, reported = self._callers.backend, -1
         if self._line is None:
             self._line = await backend.call(BackgroundEvaluations)
         line = self._line
-        await backend.call(lambda _: line.begin(record.id))
+        await backend.call(lambda _: line.begin(record.id, by=principal.asker))
         try:
             while line.state(await backend.call(_record, record.id)) in ("waiting", "running"):
                 progress = line.progress(record.id)

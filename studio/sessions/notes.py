@@ -12,6 +12,7 @@ from typing import assert_never
 from pydantic import ValidationError
 
 from conductor.errors import NoteError, UnknownId
+from conductor.own_settings import setting
 from conductor.runs.step_state import StepState
 from conductor.text.quotation import located
 from conductor.values.messages import Value
@@ -25,6 +26,11 @@ from storage.tables.rows import new_id
 
 AUTHOR = "CONDUCTOR_AUTHOR"
 """The environment variable with the name of the user, where there is no login."""
+
+
+def author() -> str | None:
+    """The name in `AUTHOR`; None if it is unknown."""
+    return setting(AUTHOR) or None
 
 
 class NotePlace(Value):

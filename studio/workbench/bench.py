@@ -11,7 +11,7 @@ from threading import Lock
 from conductor.errors import WorkflowError
 from conductor.orchestration.runtime import Runtimes
 from conductor.planner.conductor import Conductor
-from conductor.runs.request import RunRequest
+from conductor.runs.request import Asker, RunRequest
 from conductor.runs.state import RunState
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
@@ -19,6 +19,7 @@ from storage.records import Revision, RunRecord
 from storage.store import SessionStore
 from studio.sessions.activity import Activities
 from studio.sessions.background_runs import Background
+from studio.sessions.notes import author
 from studio.sessions.runner import SessionRunner
 from studio.telemetry.observer import Observer
 
@@ -41,6 +42,7 @@ class Bench:
         self.activities = Activities(self.background)
         store.processes.watch_stops(self.background.cancel, planning=self.activities.stop)
         self._observers = observers
+        self._asker: Asker | None = None
         self.runner = SessionRunner(store, self.background, self.activities, runtimes, observers)
         self._folded: dict[str, RunState] = {}
         # Tabs and requests have a thread each.
@@ -56,6 +58,11 @@ class Bench:
         """Who plans now. Raises `PoolError` while the pool cannot be read."""
         return self.runner.runtime.conductor
 
+    @property
+    def asker(self) -> Asker:
+        """Who asks here: the person that `AUTHOR` names, unless the workbench is another asker's."""
+        return self._asker or Asker(person=author())
+
     def close(self) -> None:
         """Stop what runs and close the store."""
         self.store.processes.watch_stops(None)
@@ -69,6 +76,7 @@ class Bench:
             record.query,
             settings=settings or record.settings or Settings(),
             conversation=record.earlier_conversation,
+            by=self.asker,
         )
 
     def settings(self, session: str) -> Settings:

@@ -14,6 +14,7 @@ from conductor.errors import QueryError, WorkflowError
 from conductor.orchestration.runtime import Runtime, Runtimes
 from conductor.planner.conductor import Conductor
 from conductor.planner.planner import check_query
+from conductor.runs.request import Asker
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
@@ -54,9 +55,12 @@ class Workbench(Bench):
         self.tests = RevisionTests(self)
         self.used_today = UsedToday(self.store)
 
-    def on(self, runtimes: Runtimes) -> Workbench:
-        """The same store and activities with another pool and its Conductor; closed with this one."""
+    def on(self, runtimes: Runtimes, *, by: Asker | None = None) -> Workbench:
+        """The same store and activities with another pool and its Conductor, for the asker `by` (None: the
+        same one); closed with this one.
+        """
         other = copy(self)
+        other._asker = by or self._asker
         other.runner = SessionRunner(self.store, self.background, self.activities, runtimes, self._observers)
         other._add_parts()
         return other

@@ -1,5 +1,5 @@
-"""Who uses this tab, and at which address: the author's name, the link to log out, the API's URL, and what a
-visitor with a view-only link may look at.
+"""Who uses this tab, and at which address: the link to log out, the API's URL, and what a visitor with
+a view-only link may look at.
 """
 
 from __future__ import annotations
@@ -8,19 +8,12 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from conductor.own_settings import setting
 from pages.components.tab.services import access
 from studio.access.login import VIEWED
-from studio.sessions.notes import AUTHOR
 
 _LINK = '<a href="./logout" target="_self">Log out</a>'
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
-def author() -> str | None:
-    """The name in `AUTHOR`; None if it is unknown."""
-    return setting(AUTHOR) or None
 
 
 def viewable() -> tuple[str, ...] | None:

@@ -12,7 +12,6 @@ from conductor.errors import EditConflict
 from conductor.text.formatting import quantity
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.merge import Rebased, rebase
-from pages.components.tab.account import author
 from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState, plain
@@ -24,6 +23,7 @@ from pages.components.widgets.controls import action
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff
 from storage import Revision
+from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 _CHANGED_AGAIN = "The workflow was changed once more; look at it and decide again."

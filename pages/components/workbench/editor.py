@@ -14,11 +14,11 @@ from conductor.errors import ConductorError, UnknownId, WorkflowError
 from conductor.values.output import HandEdit, Output
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
-from pages.components.tab.account import author
 from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState
 from storage import Revision
+from studio.sessions.notes import author
 from studio.workbench import Workbench
 from studio.workbench.editing import EditEnd
 

@@ -21,7 +21,7 @@ from weakref import WeakSet
 from conductor.errors import ConductorError, SessionBusy, WorkflowError
 from conductor.planner.planner import check_query
 from conductor.runs.events import Event
-from conductor.runs.request import Asker, RunRequest
+from conductor.runs.request import RunRequest
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.conversation import MAX_CONVERSATION, MAX_QUERY
 from conductor.values.output import Output
@@ -123,7 +123,7 @@ class ResponseRuns:
         """
         if self._stopping:
             raise server_stopping()
-        request = replace(request, by=Asker(token=principal.token))
+        request = replace(request, by=principal.asker)
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
 

@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conductor.errors import ConductorError
-from conductor.runs.request import Asker
 from studio.access.auth import Principal
 from studio.api.answers import chat, responses
 from studio.api.answers.choices import Choices
@@ -164,7 +163,6 @@ async def create_embedding(
     service = service_of(http)
     worker = embedding_worker(request, await service.backend.pool(), principal)
     answer, charge = await embeddings(request, worker)
-    by = Asker(token=principal.token)
-    await service.backend.look_up(lambda store: store.ledger.add((charge,), by=by))
+    await service.backend.look_up(lambda store: store.ledger.add((charge,), by=principal.asker))
     await service.auth.record_usage(principal, charge.charged_tokens)
     return Json(answer, headers=dict(principal.headers))

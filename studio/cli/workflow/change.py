@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from conductor.errors import PlanError, WorkflowError
-from conductor.own_settings import setting
 from conductor.workflow.diff import PlanDiff
 from studio.cli.options import Configured, flag, option
 from studio.cli.output.shapes import Shape, usage_shape
 from studio.cli.output.terminal import one_line, print_remark, print_shown
-from studio.sessions.notes import AUTHOR
+from studio.sessions.notes import author
 from studio.workbench import Proposal, Workbench
 
 ALL = "all"
@@ -40,9 +39,9 @@ class Change:
 
 def changes(workbench: Workbench, session: str, choice: Change, options: Configured) -> int:
     """Ask for the changes, where there is a wish, and take or leave the newest answer as asked."""
-    changing, author = workbench.changing, setting(AUTHOR) or None
+    changing = workbench.changing
     wish, take = choice.change, choice.take
-    proposal = changing.newest(session) if wish is None else changing.ask(session, wish, author=author)
+    proposal = changing.newest(session) if wish is None else changing.ask(session, wish, author=author())
     if proposal is None:
         raise PlanError(f'No change is open; ask for one: plan --session {session} --change "..."')
     if proposal.diff is None:
@@ -63,7 +62,7 @@ def changes(workbench: Workbench, session: str, choice: Change, options: Configu
         )
         return 0
     rows = None if take == ALL else _rows(proposal, take)
-    revision = changing.take(proposal.record.id, rows, author=author)
+    revision = changing.take(proposal.record.id, rows, author=author())
     shape |= {"decision": "taken" if rows is None else "part", "revision": revision.id}
     return options.show(shape, f"Revision {revision.number}: {revision.note}")
 

@@ -24,7 +24,6 @@ from conductor.engine.experiments import (
 from conductor.engine.step_verdicts import StepVerdict, found_words, step_verdicts
 from conductor.errors import DataError, WorkflowError
 from conductor.evaluation.scorers.accepted_answer import accepted_of
-from conductor.own_settings import setting
 from conductor.text.formatting import quantity
 from conductor.values.accepted import Accepted, Check
 from conductor.values.output import HandEdit
@@ -37,7 +36,7 @@ from studio.cli.options import App, Configured, count, flag, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import print_remark, print_shown
 from studio.evaluation.asked_item import asked_item
-from studio.sessions.notes import AUTHOR
+from studio.sessions.notes import author
 from studio.workbench import Workbench
 from studio.workbench.comparison.experiments import Base
 
@@ -88,7 +87,7 @@ def find_step(
             accepted=_accepted(bench.store, session_id, answer or [], check),
             replacements=_replacements(base.workflow, worker, step or [], write or []),
             repeats=repeats,
-            hand=HandEdit(at=time.time(), by=setting(AUTHOR) or "a person"),
+            hand=HandEdit(at=time.time(), by=author() or "a person"),
         )
         trials = trials_of(search, base.workflow)
         expected = bench.experiments.estimate(search, base)

@@ -371,7 +371,7 @@ class EvaluationRun:
             reason = plans[-1].failure or "" if plans else ""
             score, judging = Score(verdict="unanswered", reason=reason, outage=planning_outage), ()
         store = self._bench.store
-        store.ledger.add(judging, session=session)
+        store.ledger.add(judging, session=session, by=self._bench.asker)
         written = [plan for at, plan in enumerate(plans) if plan.failure is None or at == len(plans) - 1]
         before = () if earlier is None else earlier.judging
         return cell_result(

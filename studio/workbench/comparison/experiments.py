@@ -272,5 +272,6 @@ class Experiments:
             round=run.round,
             experiment=live.record.id,
             trial=at,
+            by=self._bench.asker,
         )
         return self._bench.background.register(run)

@@ -18,6 +18,7 @@ from storage import SessionStore
 from storage.api_token import TokenLimits, new_secret
 from studio.access.auth import OWN_KEY, Principal, TokenAuthenticator
 from studio.access.errors import ApiError
+from studio.sessions.notes import AUTHOR
 
 HERE, ELSEWHERE = "127.0.0.1", "203.0.113.9"
 MACHINE = new_secret().text
@@ -176,3 +177,12 @@ def test_a_nested_conductor_is_for_those_who_may_use_every_worker(
 ) -> None:
     card = ALPHA.model_copy(update={"nested": nested})
     assert Principal(workers=workers).may_use(card) is allowed
+
+
+def test_a_program_on_this_machine_asks_for_its_user_and_a_token_for_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert Principal().asker == Asker()
+    monkeypatch.setenv(AUTHOR, "Ada")
+    assert Principal().asker == Asker(person="Ada")
+    assert Principal(token="t").asker == Asker(token="t")

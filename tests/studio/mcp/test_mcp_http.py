@@ -282,6 +282,8 @@ async def test_a_token_with_limits_may_not_evaluate_and_one_without_may(agents: 
     async with agents.client(agents.token()) as client:
         evaluation = structured(await client.call_tool("evaluate", arguments))
         assert [each["right"] for each in evaluation["planners"]] == [1]
+    store = agents.bench.store
+    assert {use.names for use in store.ledger.used("token")} == {(store.tokens.listed()[0].id,)}
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.evaluation.team_tests import TeamCheck, TeamTest
-from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.labels import distinct_labels
 from storage import Session
 from studio.evaluation.team_tests import TEAM_SET, TeamTests, proposed
+from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 NOTICE = "kept-test"

@@ -8,7 +8,6 @@ import streamlit as st
 
 from conductor.errors import ConductorError, EditConflict
 from conductor.planner.planner import MAX_WISH
-from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.plan_text import row_name, row_text, sentences
@@ -16,6 +15,7 @@ from pages.components.widgets.controls import action, row
 from pages.components.widgets.text_diff import text_diff
 from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.planning.plan import plan_facts
+from studio.sessions.notes import author
 from studio.workbench import Proposal, Workbench
 
 _PLACE = "asked-changes"

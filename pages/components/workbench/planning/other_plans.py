@@ -12,7 +12,6 @@ import streamlit as st
 from conductor.errors import EditConflict
 from conductor.text.formatting import dollars, quantity, tokens
 from conductor.values.messages import NOTHING_USED
-from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import rules_address
 from pages.components.view_models.session import SessionView
@@ -23,6 +22,7 @@ from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.planning.plan import marked, plan_facts
 from storage import Plan
 from studio.sessions.activity import FEWEST, MOST
+from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 _USUAL = 3

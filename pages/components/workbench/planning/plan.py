@@ -12,13 +12,13 @@ from conductor.planner.planner import STOPPED
 from conductor.text.formatting import dollars, duration, quantity, tokens
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import INTERRUPTED, PlanReport
-from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.text_block import Stretch, Tone, text_block
 from storage import Plan, Revision
+from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 

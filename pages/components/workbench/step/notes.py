@@ -10,7 +10,6 @@ import streamlit as st
 from conductor.text.formatting import quantity
 from conductor.text.quotation import located
 from conductor.values.note import NotePart
-from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.view_models.session import SessionView
@@ -19,7 +18,7 @@ from pages.components.widgets.notable import Marked, Notable, SearchMatch, Writt
 from pages.components.workbench.planning.asked_changes import hand_over
 from pages.components.workbench.step.request import Sent
 from storage.records import NoteRecord
-from studio.sessions.notes import NotePlace
+from studio.sessions.notes import NotePlace, author
 from studio.workbench import Workbench
 
 _DELETED = "note-deleted"

@@ -17,7 +17,6 @@ from conductor.evaluation.scorers.accepted_answer import accepted_of
 from conductor.values.accepted import Accepted, Check
 from conductor.values.output import HandEdit
 from conductor.workflow.model import Workflow
-from pages.components.tab.account import author
 from pages.components.tab.state import plain
 from pages.components.view_models.run_text import run_label
 from pages.components.view_models.session import Results, SessionView
@@ -27,6 +26,7 @@ from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.text_diff import text_diff
 from pages.components.workbench.editor import Editor
 from studio.evaluation.asked_item import asked_item
+from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 _CHECKS: Mapping[Check, str] = {
