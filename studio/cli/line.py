@@ -36,6 +36,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "export": ("workflow.export", "Write a session's workflow as JSON, or all corrections as JSON Lines."),
     "report": ("workflow.report", "Write a run as one HTML file, which replays it without the app."),
     "sessions": ("sessions.session_commands", "List, search, show and change sessions."),
+    "usage": ("usage", "Sum up what requests have used."),
     "tokens": ("tokens", "Make, list and revoke tokens of the API."),
     "serve": ("serving.serve", "Start the app, or the API alone."),
     "gallery": ("workflow.gallery", "List workflows to start from, and run one."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -17,6 +18,7 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from conductor.errors import ConductorError
+from conductor.text.calendar_time import unix_seconds
 from conductor.values.budget import Budget
 from conductor.values.presets import MAX_ROUNDS, Mode
 from studio.cli.output.terminal import print_json, print_shown
@@ -62,6 +64,14 @@ def not_empty(advice: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def first_moment(text: str) -> float:
+    """In Unix seconds, by this machine's clock where the text names no zone."""
+    try:
+        return unix_seconds(datetime.fromisoformat(text))
+    except ValueError as error:
+        raise BadParameter(f"{text!r} is no day; write it as 2026-11-01") from error
 
 
 def _remember_debug(context: typer.Context, value: bool) -> bool:

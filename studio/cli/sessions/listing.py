@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, get_args
 
 import typer
 from typer import Argument, BadParameter
 
-from conductor.text.calendar_time import unix_seconds
 from conductor.text.formatting import quantity
 from conductor.workflow.model import Topology
 from storage import SessionState, SessionSummary
 from storage.records import EVERYTHING, SessionFilter
 from storage.search.terms import Snippet
 from studio.cli.opening import stored
-from studio.cli.options import Stored, count, flag, option
+from studio.cli.options import Stored, count, first_moment, flag, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import (
     UNKNOWN,
@@ -43,18 +41,10 @@ _STATES = {
 _SHAPES = {shape: shape for shape in get_args(Topology)}
 
 
-def _first_moment(text: str) -> float:
-    """In Unix seconds, by this machine's clock where the text names no zone."""
-    try:
-        return unix_seconds(datetime.fromisoformat(text))
-    except ValueError as error:
-        raise BadParameter(f"{text!r} is no day; write it as 2026-11-01") from error
-
-
 def _last_moment(text: str) -> float:
-    """As `_first_moment`; of a whole day its last one."""
-    first = _first_moment(text)
-    return first if len(text) > len("2026-11-01") else _first_moment(f"{text}T23:59:59.9999")
+    """As `first_moment`; of a whole day its last one."""
+    first = first_moment(text)
+    return first if len(text) > len("2026-11-01") else first_moment(f"{text}T23:59:59.9999")
 
 
 def _range(text: str) -> tuple[int | None, int | None]:
@@ -87,7 +77,7 @@ class Filter(Stored):
     topologies: Annotated[list[str] | None, _several_of(_SHAPES, "SHAPE", "--topology")] = None
     workers: Annotated[list[str] | None, _only("A planned worker.", "NAME", names=["--worker"])] = None
     tags: Annotated[list[str] | None, _only("A tag.", "TAG", names=["--tag"])] = None
-    since: Annotated[float | None, _only("Updated then or later.", "YYYY-MM-DD", _first_moment)] = None
+    since: Annotated[float | None, _only("Updated then or later.", "YYYY-MM-DD", first_moment)] = None
     until: Annotated[float | None, _only("Updated then or earlier.", "YYYY-MM-DD", _last_moment)] = None
     tokens: Annotated[Any, _only("As 100..5000, 100.. or ..5000.", "A..B", _range)] = None
     deleted: Annotated[bool, flag("--deleted", "List the deleted sessions in place of the others.")] = False
