@@ -63,7 +63,11 @@ def create(
 
 @app.command("list")
 def list_tokens(options: Stored) -> int:
-    """List tokens and what they have used."""
+    """List tokens and what they have used.
+
+    "~" stands before a sum with calls whose usage no endpoint reports: they count by estimate, and without
+    dollars if their worker has no price.
+    """
     with stored(options) as store:
         rows = [(token, store.tokens.spent(token.id)) for token in store.tokens.listed()]
     if options.json:
@@ -109,7 +113,7 @@ def _row(token: Token, spent: Spent) -> tuple[str, ...]:
         moment(token.used_at),
         "in force" if token.revoked_at is None else "revoked",
         f"{spent.requests:,}",
-        f"{spent.tokens:,}",
-        f"${spent.cost:,.4f}",
+        f"{'~' * bool(spent.unknown_tokens)}{spent.tokens:,}",
+        f"{'~' * bool(spent.unknown_costs)}${spent.cost:,.4f}",
         one_line(", ".join(limit_texts(token.limits)), 100) or UNKNOWN,
     )

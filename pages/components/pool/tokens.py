@@ -84,9 +84,10 @@ def _row(token: Token, spent: Spent, *, may_revoke: bool) -> None:
         st.markdown(plain(f"{quantity(spent.tokens, 'token')} · {dollars(spent.cost)}"))
         requests = [f"{quantity(spent.requests, 'request')}{_OF_PERIOD[token.limits.period]}"]
         if spent.unknown_tokens:
-            requests.append(f"{spent.unknown_tokens:,} of unknown tokens")
+            requests.append(f"tokens of {quantity(spent.unknown_tokens, 'call')} by estimate")
         if spent.unknown_costs:
-            requests.append(f"{spent.unknown_costs:,} of unknown cost")
+            calls = quantity(spent.unknown_costs, "call")
+            requests.append(f"dollars of {calls} by estimate or without a price")
         st.caption(plain(" · ".join(requests)))
     limits.markdown(plain(" · ".join(limit_texts(token.limits)) or "none"))
     if may_revoke:

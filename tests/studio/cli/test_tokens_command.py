@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from command_line import Line
 
+from conductor.runs.request import Asker
+from conductor.values.charge import Charge
+from conductor.values.messages import Usage
+from storage import SessionStore
 from storage.api_token import read_token
 
 
@@ -78,3 +82,19 @@ def test_a_token_is_revoked_by_its_name_or_its_id(line: Line) -> None:
 def test_wrong_limits_are_wrong_arguments(line: Line, arguments: tuple[str, ...]) -> None:
     assert line("tokens", "create", "lab", *arguments).code == 2
     assert json.loads(line("tokens", "list", "--json").out)["tokens"] == []
+
+
+@pytest.mark.slow
+def test_a_list_marks_sums_by_estimate(line: Line) -> None:
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        for name, usage in (
+            ("known", Usage(prompt_tokens=7, completion_tokens=3, cost=0.5)),
+            ("other", Usage()),
+        ):
+            token, _ = store.tokens.create(name)
+            charge = Charge(worker="w", kind="model", purpose="step", usage=usage)
+            estimated = charge.model_copy(update={"estimate": Usage(prompt_tokens=40, completion_tokens=2)})
+            store.ledger.add([charge if name == "known" else estimated], by=Asker(token=token.id))
+    rows = {row.split()[1]: row.split() for row in line("tokens", "list").out.splitlines()}
+    assert {"10", "$0.5000"} <= set(rows["known"])
+    assert {"~42", "~$0.0000"} <= set(rows["other"])

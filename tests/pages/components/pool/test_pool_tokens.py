@@ -86,7 +86,8 @@ def test_a_token_is_listed_with_what_it_used_and_revoked_after_a_question(page, 
     page.run()
     assert '**<b id="x">*lab*</b>**' in page_text(page)
     assert "1,000 tokens · $0.5000" in page_text(page)
-    assert "2 requests · 1 of unknown tokens · 1 of unknown cost" in page_text(page)
+    notes = "tokens of 1 call by estimate · dollars of 1 call by estimate or without a price"
+    assert f"2 requests · {notes}" in page_text(page)
     press(page, f"pool-icon-token-{token.id}")
     assert store.tokens.any_in_force()
     press(page, "token-revoke-now")
