@@ -64,6 +64,7 @@ WORKBENCH = "Workbench"
 OTHERS = {
     "compare": ("Compare", ":material/compare_arrows:"),
     "sessions": ("Sessions", ":material/history:"),
+    "usage": ("Usage", ":material/bar_chart:"),
     "evaluation": ("Evaluation", ":material/leaderboard:"),
     "learning": ("Learning", ":material/model_training:"),
     "pool": ("Pool", ":material/groups:"),

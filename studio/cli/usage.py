@@ -10,7 +10,7 @@ from studio.cli.opening import stored
 from studio.cli.options import App, Stored, first_moment, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import one_line, print_remark, print_shown, table, tokens_cell
-from studio.sessions.usage import UsageRow, UsageTable
+from studio.sessions.usage_table import UsageRow, UsageTable
 
 _ID_LENGTH = 8
 

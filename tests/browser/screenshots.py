@@ -274,6 +274,7 @@ def page_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callab
     yield "compare", lambda: camera.open(f"/compare?left={first}&right={second}")
     yield "compare-steps", lambda: page.mouse.wheel(0, 700)
     yield "sessions", lambda: camera.open("/sessions")
+    yield "usage", lambda: camera.open("/usage")
     yield "evaluations", lambda: camera.open("/evaluation")
     yield "evaluation", lambda: camera.open(f"/evaluation?evaluation={sessions.evaluation}")
     for part in ("accuracy-chart", "questions"):

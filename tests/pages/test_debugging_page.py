@@ -14,8 +14,8 @@ from conductor.runs.scope import RunScope
 from conductor.values.output import HandEdit
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import configured_pool
-from pages.components.tab.account import AUTHOR
 from storage import SessionStore
+from studio.sessions.notes import AUTHOR
 from studio.workbench import Workbench
 
 pytestmark = pytest.mark.thorough

@@ -45,7 +45,7 @@ def test_a_session_sends_none(app, ran, panel):
     assert sent(page) == []
 
 
-@pytest.mark.parametrize("name", ["compare", "sessions", "pool", "evaluation", "learning"])
+@pytest.mark.parametrize("name", ["compare", "sessions", "usage", "pool", "evaluation", "learning"])
 def test_no_other_page_sends_any(app, ran, name):
     page = app("workbench", ran)
     page.switch_page(f"pages/{name}.py")

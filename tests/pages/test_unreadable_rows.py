@@ -13,7 +13,7 @@ from conductor.evaluation.spec import EvaluationSpec
 from conductor.values.messages import Usage
 from conductor.workflow.plan_report import PlanReport
 
-PAGES = ("workbench", "sessions", "evaluation", "learning")
+PAGES = ("workbench", "sessions", "usage", "evaluation", "learning")
 
 DAMAGED = {
     "a session's state": ("sessions", "state = 'of the future'"),

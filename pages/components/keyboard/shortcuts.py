@@ -100,7 +100,7 @@ COMMANDS: Mapping[str, str] = {
     "Begin a new session": ".st-key-new button",
     **{
         f"Open {page.capitalize()}": f'[data-testid="stSidebarNav"] a[href$="{page}"]'
-        for page in ("compare", "sessions", "evaluation", "learning", "pool")
+        for page in ("compare", "sessions", "usage", "evaluation", "learning", "pool")
     },
 }
 """What has no key of its own and can be done by name: the selector of its button or link."""

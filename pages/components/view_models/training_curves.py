@@ -25,10 +25,11 @@ class Colours:
     text: str
     quiet: str
     grid: str
+    ground: str
 
 
-LIGHT = Colours(accent="#4f46e5", text="#1f2430", quiet="#6b7285", grid="#e3e6ef")
-DARK = Colours(accent="#8b93ff", text="#e7e9f1", quiet="#9aa1b5", grid="#2c3242")
+LIGHT = Colours(accent="#4f46e5", text="#1f2430", quiet="#6b7285", grid="#e3e6ef", ground="#ffffff")
+DARK = Colours(accent="#8b93ff", text="#e7e9f1", quiet="#9aa1b5", grid="#2c3242", ground="#12141c")
 
 _HEIGHT = 290
 _SECOND = "#d55e00"

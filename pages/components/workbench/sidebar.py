@@ -117,4 +117,5 @@ def _used_today(bench: Workbench, *, after: float) -> None:
     used = bench.used_today.total(after=after).known_words
     if used:
         with st.container(key="used-today"):
-            st.caption(plain(f"Today, with planning: {', '.join(used)}"))
+            label = plain(f"Today, with planning: {', '.join(used)}")
+            st.page_link("pages/usage.py", label=label, help="What each day and worker used")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components.tab.account import AUTHOR
 from pages.components.tab.edit_memory import ASIDE, EditAside
+from studio.sessions.notes import AUTHOR
 
 POOL = """
 [[worker]]

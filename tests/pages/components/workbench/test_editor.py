@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import streamlit as st
 
-from pages.components.tab.account import AUTHOR
 from pages.components.tab.page_part import PagePart
 from pages.components.workbench import editor as editing
 from pages.components.workbench.editor import NEW_INSTRUCTION, Editor
+from studio.sessions.notes import AUTHOR
 from studio.workbench.editing import EditEnd
 
 

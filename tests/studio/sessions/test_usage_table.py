@@ -11,7 +11,7 @@ from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.values.output import WorkerKind
 from storage import SessionStore, UsageKey
-from studio.sessions.usage import UsageTable
+from studio.sessions.usage_table import UsageTable
 
 pytestmark = pytest.mark.slow
 
