@@ -105,3 +105,10 @@ def test_the_pool_may_be_unreadable(app, used, tmp_path, monkeypatch):
     page = app("usage")
     assert not page.exception
     assert bars(page) == [("big", 1200), ("small", 0)]
+
+
+def test_what_today_used_leads_here_from_the_workbench(app, used):
+    page = app("workbench")
+    [link] = [each for each in page.sidebar.get("page_link") if "Today" in each.proto.label]
+    assert "at least 1,200 tokens" in link.proto.label
+    assert link.proto.page == "usage"

@@ -118,4 +118,4 @@ def _used_today(bench: Workbench, *, after: float) -> None:
     if used:
         with st.container(key="used-today"):
             label = plain(f"Today, with planning: {', '.join(used)}")
-            st.page_link("pages/usage.py", label=label, help="What each day and worker used")
+            st.page_link("pages/usage.py", label=label)
