@@ -64,7 +64,7 @@ def test_axe_finds_nothing_serious_on_any_page(visit, paced_app, browser, theme,
         watched.graph.settle()
         audit(watched.page)
         watched.page.close()
-    for name in ("Compare", "Sessions", "Evaluation", "Learning", "Pool"):
+    for name in ("Compare", "Sessions", "Usage", "Evaluation", "Learning", "Pool"):
         desk.page.get_by_role("link", name=name, exact=True).first.click()
         expect(desk.page.get_by_role("heading", name=name, level=1)).to_be_visible()
         audit(desk.page)

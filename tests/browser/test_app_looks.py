@@ -121,7 +121,7 @@ def test_titles_stay_where_they_are_from_page_to_page_and_from_planning_to_plan(
         unplanned = store.sessions.create("Where else?").id
     page = visit(paced_app, "/sessions")
     places = set()
-    for name in ("Sessions", "Compare", "Evaluation", "Pool"):
+    for name in ("Sessions", "Compare", "Usage", "Evaluation", "Pool"):
         page.get_by_role("link", name=name, exact=True).first.click()
         title = page.get_by_role("heading", name=name, exact=True)
         expect(title).to_be_visible()
