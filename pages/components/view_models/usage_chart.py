@@ -56,7 +56,7 @@ def series_of(used: Sequence[Use], marks: Mapping[str, Mark], *, rest: str) -> t
 
 
 def _tokens(days: Mapping[str, Total]) -> int:
-    return sum(total.known.total or 0 for total in days.values())
+    return sum(total.lower.total or 0 for total in days.values())
 
 
 def usage_chart(

@@ -8,11 +8,11 @@ from datetime import datetime
 
 import pytest
 
-from conductor.runs.request import NOBODY, Asker
+from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.values.output import WorkerKind
-from conductor.values.total import NOTHING, Sum, Total
+from conductor.values.total import NOTHING, BoundedSum, Total
 from storage import SessionStore, UsageKey
 from storage.database.schema import USAGE_SUMS
 from storage.tables import ledger
@@ -39,7 +39,11 @@ def charge(
 
 
 def add(
-    store: SessionStore, *charges: Charge, at: float = 0.0, session: str | None = None, by: Asker = NOBODY
+    store: SessionStore,
+    *charges: Charge,
+    at: float = 0.0,
+    session: str | None = None,
+    by: Asker = UNKNOWN_ASKER,
 ) -> None:
     store._transactions.write(ledger.add, at, charges, session=session, by=by)
 
@@ -64,7 +68,10 @@ def test_the_total_is_the_same_by_every_key(store: SessionStore, session: str) -
     add(store, charge("a", 7), session="removed", by=Asker(token="t"), at=90_000.0)
     add(store, charge("a", 1000, kind="simulated"), session=session, at=90_000.0)
     expected = Total(
-        prompt=Sum(least=17, most=None), completion=Sum(most=None), dollars=Sum(least=1.0, most=None), calls=3
+        prompt=BoundedSum(least=17, most=None),
+        completion=BoundedSum(most=None),
+        dollars=BoundedSum(least=1.0, most=None),
+        calls=3,
     )
     for by in (*zip(KEYS, strict=True), *PAIRS):
         assert total(store, *by) == expected, by

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conductor.runs.request import NOBODY, Asker
+from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.values.output import WorkerKind
@@ -39,7 +39,7 @@ def opened(url: str, clock: Clock) -> Iterator[SessionStore]:
         clock.now += DAY
         store.ledger.add([charge("big", 20)], session="gone", by=Asker(token=token))
         store.ledger.add([charge("big", 900, kind="simulated")], session="gone")
-        store.ledger.add([charge("small", None)], session=deleted, by=NOBODY)
+        store.ledger.add([charge("small", None)], session=deleted, by=UNKNOWN_ASKER)
         store.sessions.delete(deleted)
         yield store
 
