@@ -120,11 +120,16 @@ class StepState:
         return self.finished_at - self.started_at
 
     @property
+    def all_charges(self) -> tuple[Charge, ...]:
+        """What its requests took in this run that have ended, with those inside."""
+        return (*self.charges, *(own for inner in self.inner for own in inner.charges))
+
+    @property
     def used(self) -> Total:
         """What its requests took in this run, with those inside; nothing of a reused output, whose `usage` is
         what it took then.
         """
-        return sum((inner.used for inner in self.inner), total_of(self.charges))
+        return total_of(self.all_charges)
 
     @property
     def usage(self) -> Usage:

@@ -61,7 +61,8 @@ class Sum(Value):
 ZERO, UNKNOWN = Sum(), Sum(most=None)
 
 
-def _known(number: float | None, least: float | None = None) -> Sum:
+def sum_of(number: float | None, least: float | None = None) -> Sum:
+    """The sum of one number, from `least` where that is another one; of any size if it is None."""
     return UNKNOWN if number is None else Sum(least=number if least is None else least, most=number)
 
 
@@ -83,9 +84,9 @@ class Total(Value):
         total = cls()
         for usage in usages:
             total += cls(
-                prompt=_known(usage.prompt_tokens),
-                completion=_known(usage.completion_tokens),
-                dollars=_known(usage.cost, usage.least_cost),
+                prompt=sum_of(usage.prompt_tokens),
+                completion=sum_of(usage.completion_tokens),
+                dollars=sum_of(usage.cost, usage.least_cost),
                 calls=1,
             )
         return total

@@ -305,6 +305,8 @@ class Ledger(Part):
     """What requests took, and sums over them."""
 
     add = dated(ledger.add)
+    of_evaluation = read(ledger.totals_of_evaluation)
+    charged_for_evaluation = read(ledger.charged_for_evaluation)
 
 
 class Runs(_Owned):

@@ -44,7 +44,7 @@ from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
 from conductor.values.total import MOST_TOKENS, Sum, Total
 from storage.api_token import Spent
 from storage.database.compiled_statement import Statement
-from storage.database.schema import CHARGES, RUNNING, RUNS, USAGE_SUMS
+from storage.database.schema import CHARGES, EVALUATION_CELLS, RUNNING, RUNS, USAGE_SUMS
 
 QUARTER = 900
 """Seconds over which sums are made: every time zone differs from the others by whole quarters of an hour."""
@@ -214,7 +214,7 @@ _MAY_CALL = RUNNING & (func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL)
 _CALLS_MODELS = _MAY_CALL & (func.coalesce(RUNS.c.pool_label, "") != SIMULATED_LABEL)
 
 
-def totals(connection: Connection, sessions: Sequence[str]) -> Mapping[str, Total]:
+def totals(connection: Connection, sessions: Sequence[str] | Select[str]) -> Mapping[str, Total]:
     """What each of these sessions has used, trials included; one without any request is left out."""
     rows = connection.execute(_sums(CHARGES.c.session).where(CHARGES.c.session.in_(sessions)))
     used = {row.session: _total(row) for row in rows}
@@ -227,6 +227,15 @@ def totals(connection: Connection, sessions: Sequence[str]) -> Mapping[str, Tota
 def total(connection: Connection, session: str) -> Total:
     """What the session has used, trials included."""
     return totals(connection, [session]).get(session, Total())
+
+
+def totals_of_evaluation(connection: Connection, evaluation: str) -> Mapping[str, Total]:
+    """What each session of an evaluation has used, as `totals`."""
+    return totals(connection, _sessions_of(evaluation))
+
+
+def _sessions_of(evaluation: str) -> Select[str]:
+    return select(EVALUATION_CELLS.c.answered_in).where(EVALUATION_CELLS.c.evaluation == evaluation)
 
 
 def total_by(connection: Connection, session: str, by: Asker, *, since: float) -> Total:
@@ -276,6 +285,15 @@ def _over_sums(*keys: ColumnElement[Any]) -> Select[Any]:
 
 def charged_for_plans(connection: Connection, plans: Sequence[str]) -> tuple[Used, bool]:
     """What a budget is charged for the requests of these plans, and whether a part of it is an estimate."""
+    return _charged(connection, CHARGES.c.plan.in_(plans))
+
+
+def charged_for_evaluation(connection: Connection, evaluation: str) -> tuple[Used, bool]:
+    """The same for all requests of an evaluation's sessions, the judge's included."""
+    return _charged(connection, CHARGES.c.session.in_(_sessions_of(evaluation)))
+
+
+def _charged(connection: Connection, which: ColumnElement[bool]) -> tuple[Used, bool]:
     row = CHARGES.c
     sums = select(
         func.count().label("calls"),
@@ -283,7 +301,7 @@ def charged_for_plans(connection: Connection, plans: Sequence[str]) -> tuple[Use
         func.coalesce(func.sum(row.charged_cost), 0.0).label("cost"),
         func.count(row.prompt + row.completion).label("known"),
     )
-    used = connection.execute(sums.where(row.plan.in_(plans))).one()
+    used = connection.execute(sums.where(which)).one()
     return (
         Used(tokens=int(used.tokens), cost=float(used.cost), calls=used.calls),
         used.known < used.calls,

@@ -76,7 +76,7 @@ def test_a_sessions_workflow_is_a_planner_that_stays_when_the_session_changes(
     bench.editing.edit(session, CHAIN.with_worker(0, "gamma"), note="another worker")
     assert Evaluations(bench).run(record.id).failure is None
     rows = table_of_evaluation(bench.store, record).rows
-    assert [(row.planner, row.right, row.steps, row.calls) for row in rows] == [
+    assert [(row.planner, row.right, row.steps.value, row.calls.value) for row in rows] == [
         (now, 4, 3, 3),
         (before, 4, 3, 3),
     ]
