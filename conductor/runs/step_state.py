@@ -137,6 +137,11 @@ class StepState:
         return self.used.exact
 
     @property
+    def reported_prompt(self) -> int | None:
+        """How many tokens of its request the worker that was called last reported; None if it did not."""
+        return self.charges[-1].usage.prompt_tokens if self.charges else None
+
+    @property
     def cut_off(self) -> bool:
         """Whether its output ends where the worker had no tokens left."""
         return self.output is not None and self.output.cut_off

@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from conductor.runs.events import Event
+from conductor.values.messages import Usage
 from studio.telemetry.spans import Skipped, Span, SpanReader
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -141,12 +142,10 @@ class Metrics:
             self._retries.labels(span.kind, worker).inc(span.retries)
         if span.instead_of is not None:
             self._fallbacks.labels(span.instead_of).inc()
-        self._count_usage(span, worker)
+        for caller, usage in span.uses:
+            self._count_usage(span, caller or worker, usage)
 
-    def _count_usage(self, span: Span, worker: str) -> None:
-        usage = span.usage
-        if usage is None:
-            return
+    def _count_usage(self, span: Span, worker: str, usage: Usage) -> None:
         tokens = {"input": usage.prompt_tokens, "output": usage.completion_tokens}
         for direction, number in tokens.items():
             if number is not None:

@@ -30,6 +30,7 @@ from conductor.runs.events import (
     StepStarted,
     WorkflowPlanned,
 )
+from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Usage
 from conductor.values.output import WorkerKind
 
@@ -43,8 +44,9 @@ class Span:
 
     `place` is unique in a session; the span in which it happens is at the `parent` place, None at the top.
     `worker` is who plans or answers: after a fallback the one that answered, the called one is `instead_of`.
-    `step` is 0-based. `outcome` is a word of a fixed list, None while it lasts. `usage` is None if no call
-    was made, and where the calls inside have it: their sum would count them twice.
+    `step` is 0-based. `outcome` is a word of a fixed list, None while it lasts. `charges` are its requests
+    that have ended, without those inside. `usage` is None if no call was made, and where the calls inside
+    have it: their sum would count them twice.
     """
 
     kind: SpanKind
@@ -60,7 +62,15 @@ class Span:
     retries: int = 0
     ended_at: float | None = None
     outcome: str | None = None
+    charges: tuple[Charge, ...] = ()
     usage: Usage | None = None
+
+    @property
+    def uses(self) -> tuple[tuple[str | None, Usage], ...]:
+        """What each request took, by the worker that it was made to."""
+        if self.charges:
+            return tuple((each.worker, each.total.exact) for each in self.charges)
+        return () if self.usage is None else ((self.worker, self.usage),)
 
     @property
     def seconds(self) -> float | None:
@@ -110,14 +120,14 @@ class SpanReader:
                     )
                 )
             case WorkflowPlanned():
-                yield from self._ended(here, event.at, "planned", event.usage)
+                yield from self._ended(here, event.at, "planned", event.usage, event.charge)
             case AnswerKept():
-                yield from self._ended(here, event.at, "answer_kept", event.usage)
+                yield from self._ended(here, event.at, "answer_kept", event.usage, event.charge)
             case PlanRejected():
-                yield from self._ended(here, event.at, "rejected", event.usage)
+                yield from self._ended(here, event.at, "rejected", event.usage, event.charge)
             case PlanningFailed():
                 outcome = "cancelled" if event.stopped else "failed"
-                yield from self._ended(here, event.at, outcome, Usage())
+                yield from self._ended(here, event.at, outcome, Usage(), event.charge)
             case RunStarted():
                 self._workers[here] = tuple(step.worker for step in event.workflow.steps)
                 yield self._open_span(
@@ -136,7 +146,7 @@ class SpanReader:
                 yield from self._ended(here, event.at, event.outcome, None)
                 self._workers.pop(here, None)
             case PlanningRetried():
-                self._retried(here)
+                self._retried(here, event.charge)
             case StepInner():
                 step = (*here, str(event.step))
                 yield from self.read(event.event, step)
@@ -169,13 +179,13 @@ class SpanReader:
                 )
             case StepFinished(output=output):
                 outcome = "refused" if output.refused else "empty" if output.empty else "finished"
-                yield from self._ended(place, event.at, outcome, output.usage)
+                yield from self._ended(place, event.at, outcome, output.usage, event.charge)
             case StepFailed():
-                yield from self._ended(place, event.at, "failed", event.usage)
+                yield from self._ended(place, event.at, "failed", event.usage, event.charge)
             case StepCancelled():
-                yield from self._ended(place, event.at, "cancelled", event.usage)
+                yield from self._ended(place, event.at, "cancelled", event.usage, event.charge)
             case StepRetried():
-                self._retried(place)
+                self._retried(place, event.charge)
             case StepFellBack():
                 span = self._open[place]
                 self._open[place] = replace(
@@ -183,6 +193,7 @@ class SpanReader:
                     worker=event.worker,
                     worker_kind=event.worker_kind,
                     instead_of=span.instead_of or span.worker,
+                    charges=_charges(span, event.charge),
                 )
             case StepKept() | StepReused() | StepBlocked():
                 workers = self._workers.get(run, ())
@@ -193,7 +204,9 @@ class SpanReader:
         self._open[span.place] = span
         return span
 
-    def _ended(self, place: Place, at: float, outcome: str, usage: Usage | None) -> Iterator[Span]:
+    def _ended(
+        self, place: Place, at: float, outcome: str, usage: Usage | None, charge: Charge | None = None
+    ) -> Iterator[Span]:
         span = self._open.pop(place, None)
         if span is None:
             # Planning for which the budget has no room fails before it starts.
@@ -202,17 +215,23 @@ class SpanReader:
         self._nesting.discard(place)
         if span.parent is not None:
             self._nesting.add(span.parent)
-        uses = None if span.kind == "run" or nested else usage
-        yield replace(span, ended_at=at, outcome=outcome, usage=uses)
+        charges = _charges(span, charge)
+        usage = total_of(charges).exact if charges else usage
+        own = None if span.kind == "run" or nested else usage
+        yield replace(span, ended_at=at, outcome=outcome, charges=charges, usage=own)
 
-    def _retried(self, place: Place) -> None:
+    def _retried(self, place: Place, charge: Charge | None) -> None:
         span = self._open[place]
-        self._open[place] = replace(span, retries=span.retries + 1)
+        self._open[place] = replace(span, retries=span.retries + 1, charges=_charges(span, charge))
 
     def _end_below(self, run: Place, at: float, outcome: str) -> Iterator[Span]:
         below = [place for place in self._open if len(place) > len(run) and place[: len(run)] == run]
         for place in sorted(below, key=len, reverse=True):
             yield from self._ended(place, at, outcome, Usage())
+
+
+def _charges(span: Span, last: Charge | None) -> tuple[Charge, ...]:
+    return span.charges if last is None else (*span.charges, last)
 
 
 _OF_A_STEP = (

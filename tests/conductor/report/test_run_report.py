@@ -37,7 +37,7 @@ from conductor.runs.step_state import StepStatus
 from conductor.values.messages import Message, Part, Request
 from conductor.values.note import Note
 from conductor.values.output import HandEdit, Output, is_blank
-from conductor.values.total import Total
+from conductor.values.total import Sum, Total
 from conductor.workflow.model import Step, Workflow
 
 _VOID = {"meta", "link", "br", "hr", "input"}
@@ -348,7 +348,7 @@ def test_every_status_of_a_step_has_a_word_and_a_sign() -> None:
 
 def test_a_report_has_what_the_whole_session_used() -> None:
     state = fold(nested_events())
-    used = Total(tokens=3_670, tokens_at_least=True, cost=0.25)
+    used = Total(prompt=Sum(least=3_670, most=None), dollars=Sum(least=0.25, most=0.25), calls=2)
     text = Read(run_report(state, title="T", written_at=99.0, used=used)).all
     assert "Session, with planning" in text
     assert "at least 3,670 tokens, $0.2500" in text

@@ -23,6 +23,8 @@ from mcp_types import CallToolResult
 from rerun_cases import Wire, check_cards, remembered_pool
 from waiting import until_async
 
+from conductor.runs.request import Asker
+from conductor.values.charge import Charge
 from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Worker, WorkerCard
@@ -264,8 +266,14 @@ async def test_a_token_for_some_workers_has_no_others(agents: Agents) -> None:
 
 async def test_a_token_whose_budget_is_used_up_reads_so_in_the_error_of_its_call(agents: Agents) -> None:
     async with agents.client(agents.token(tokens=4)) as client:
-        tokens = agents.bench.store.tokens
-        tokens.note_spent(tokens.listed()[0].id, Usage(prompt_tokens=3, completion_tokens=1))
+        store = agents.bench.store
+        charge = Charge(
+            worker="alpha",
+            kind="model",
+            purpose="step",
+            usage=Usage(prompt_tokens=3, completion_tokens=1),
+        )
+        store.ledger.add([charge], by=Asker(token=store.tokens.listed()[0].id))
         call = ("ask", {"query": "Why?", "model": "worker:alpha"})
         assert "is used up" in error_of(await client.call_tool(*call))
 

@@ -9,8 +9,17 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 from timed_run import timed_events, timed_workflow
 
-from conductor.runs.events import Event, PlanningFailed, PlanningStarted, StepFellBack, StepFinished
+from conductor.runs.events import (
+    Event,
+    PlanningFailed,
+    PlanningStarted,
+    StepFellBack,
+    StepFinished,
+    StepRetried,
+    StepStarted,
+)
 from conductor.runs.request import RequestState
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from studio.telemetry.metrics import Metrics, side_by_side
 from studio.telemetry.observer import Watches
@@ -44,7 +53,7 @@ def total(figures: Samples, name: str, **labels: str) -> float:
 def test_tokens_and_dollars_are_those_of_the_fold_with_each_inner_call_counted_once() -> None:
     events = nested_run.events()
     figures, state = samples(metrics_of(*events)), reduce(RequestState.advance, events, RequestState())
-    usage = state.known_usage
+    usage = state.used.known
     assert total(figures, "tokens_total", direction="input") == usage.prompt_tokens
     assert total(figures, "tokens_total", direction="output") == usage.completion_tokens
     assert total(figures, "cost_dollars_total") == pytest.approx(usage.cost)
@@ -67,9 +76,35 @@ def test_steps_that_make_no_call_are_counted_apart_and_take_no_time() -> None:
     assert total(figures, "call_seconds_count", worker="w2") == 0
 
 
+def test_each_request_of_a_step_counts_with_what_it_took_for_the_worker_that_it_was_made_to() -> None:
+    def charge(worker: str, prompt: int | None) -> Charge:
+        usage = Usage(prompt_tokens=prompt, completion_tokens=prompt, cost=prompt)
+        return Charge(worker=worker, kind="model", purpose="step", usage=usage)
+
+    started, finished = (
+        one for one in timed_events(timed_workflow([]), [1.0]) if isinstance(one, StepStarted | StepFinished)
+    )
+    teller, lost = nested_run.Teller(started.run), charge("w1", None)
+    figures = samples(
+        metrics_of(
+            started,
+            teller.tell(StepRetried, step=0, attempt=1, message="", seconds=0, charge=charge("w1", 100)),
+            teller.tell(
+                StepFellBack, step=0, worker="w2", worker_kind="model", message="", charge=charge("w1", None)
+            ),
+            finished.model_copy(update={"charge": charge("w2", 3)}),
+        )
+    )
+    assert total(figures, "tokens_total", worker="w1") == 200
+    assert total(figures, "tokens_total", worker="w2") == 6
+    assert total(figures, "cost_dollars_total") == 103
+    assert total(figures, "calls_with_unknown_total", worker="w1", what="tokens") == 1
+    assert total(figures, "calls_with_unknown_total", worker="w2") == 0
+
+
 def test_what_is_unknown_adds_to_no_sum_and_is_counted_as_unknown() -> None:
     events = [
-        one.model_copy(update={"output": one.output.model_copy(update={"usage": Usage()})})
+        one.model_copy(update={"output": one.output.model_copy(update={"usage": Usage()}), "charge": None})
         if isinstance(one, StepFinished)
         else one
         for one in timed_events(timed_workflow([]), [1.0])

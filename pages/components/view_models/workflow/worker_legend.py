@@ -9,7 +9,7 @@ from conductor.drawing.marks import Mark
 from conductor.drawing.network import CardContent
 from conductor.runs.state import RunState
 from conductor.text.formatting import percent, quantity
-from conductor.values.total import Total
+from conductor.values.total import NOTHING
 from conductor.workflow.model import Workflow
 
 
@@ -44,7 +44,7 @@ def worker_legend(
         own = [called[at] for at in steps if at in called]
         figures = [quantity(len(own), "call") if called else quantity(len(steps), "step")]
         if own:
-            figures += Total.of(state.usage for state in own).known_words
+            figures += sum((state.used for state in own), NOTHING).known_words
         if own and whole:
             figures.append(f"{percent(sum(state.seconds or 0.0 for state in own) / whole)} of the time")
         shares.append(WorkerShare(worker, contents[steps[0]].mark, tuple(steps), tuple(figures)))
