@@ -34,9 +34,9 @@ class Used(Result):
 
     @classmethod
     def of(cls, state: RequestState | RunState | StepState) -> Used:
-        exact, known = state.usage, state.used.known
+        exact, least = state.usage, state.used.known
         return cls(
-            tokens=exact.total, cost=exact.cost, known_tokens=known.total or 0, known_cost=known.cost or 0.0
+            tokens=exact.total, cost=exact.cost, known_tokens=least.total or 0, known_cost=least.cost or 0.0
         )
 
 

@@ -67,9 +67,8 @@ def findings_shape(findings: Sequence[Finding]) -> list[Shape]:
 
 def usage_shape(used: Total) -> Shape:
     """Tokens and US dollars, null for what is not known exactly; `known` has the lower bounds."""
-    exact = used.exact
-    known = used.known.model_dump(mode="json")
-    return {**exact.model_dump(mode="json"), "total_tokens": exact.total, "known": known}
+    exact, least = (usage.model_dump(mode="json") for usage in (used.exact, used.known))
+    return {**exact, "total_tokens": used.exact.total, "known": least}
 
 
 def _inner_shape(state: RunState) -> Shape:

@@ -89,9 +89,7 @@ def test_each_request_of_a_step_counts_with_what_it_took_for_the_worker_that_it_
         metrics_of(
             started,
             teller.tell(StepRetried, step=0, attempt=1, message="", seconds=0, charge=charge("w1", 100)),
-            teller.tell(
-                StepFellBack, step=0, worker="w2", worker_kind="model", message="", charge=charge("w1", None)
-            ),
+            teller.tell(StepFellBack, step=0, worker="w2", worker_kind="model", message="", charge=lost),
             finished.model_copy(update={"charge": charge("w2", 3)}),
         )
     )

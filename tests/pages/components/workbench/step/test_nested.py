@@ -180,8 +180,8 @@ def test_facts_leave_out_what_is_not_known():
 def test_a_nested_round_sums_its_plan_and_its_steps():
     facts = inner_facts(RUN.steps[1].inner[1])
     assert facts[:2] == ["planner-executor-verifier", "3 steps"]
-    assert "3,950 tokens" in facts
-    assert "$0.0136" in facts
+    assert "5,500 tokens" in facts
+    assert "$0.0188" in facts
     assert inner_facts(fold(failed_inner())) == []
 
 
