@@ -52,8 +52,8 @@ class Upstream:
                 "finish_reason": finish,
             }
             prompt, completion = numbers or (None, None)
-            counted = {"usage": {"prompt_tokens": prompt, "completion_tokens": completion}} if usage else {}
-            sends({"choices": [choice], **counted})(handler)
+            about = {"usage": {"prompt_tokens": prompt, "completion_tokens": completion}} if usage else {}
+            sends({"choices": [choice], **about})(handler)
 
         return reply
 
@@ -156,7 +156,7 @@ COURSES = {
 
 
 def evaluated(
-    bench: Workbench, endpoint: FailingEndpoint, course: Course, *, given: Sequence[FixedPlan] = ()
+    bench: Workbench, endpoint: FailingEndpoint, course: Course, *, plans: Sequence[FixedPlan] = ()
 ) -> tuple[str, Upstream, Total]:
     """Carry it out; its id, what the endpoint reported, and what the last progress has."""
     upstream = Upstream()
@@ -180,7 +180,7 @@ def evaluated(
         judge=None if course.judge is None else JudgeSpec(worker="judge"),
     )
     evaluations = Evaluations(bench)
-    id = evaluations.add(DataSet("asked", items), list(course.planners), spec, given_plans=list(given)).id
+    id = evaluations.add(DataSet("asked", items), list(course.planners), spec, given_plans=list(plans)).id
     for _ in range(course.times):
         progress = evaluations.run(id)
     return id, upstream, progress.used
@@ -190,7 +190,7 @@ def evaluated(
 def test_an_evaluation_took_what_the_endpoint_reported(
     bench: Workbench, endpoint: FailingEndpoint, course: Course
 ) -> None:
-    id, upstream, shown = evaluated(bench, endpoint, course)
+    id, upstream, progress = evaluated(bench, endpoint, course)
     sessions = bench.store.ledger.of_evaluation(id)
     used = sum(sessions.values(), NOTHING)
     assert used.calls == upstream.requests
@@ -200,7 +200,7 @@ def test_an_evaluation_took_what_the_endpoint_reported(
     today = bench.store.sessions.used_since(0)
     assert (today.calls, today.token_sum) == (used.calls, used.token_sum)
     assert today.dollars.least == pytest.approx(upstream.dollars)
-    assert (shown.calls, shown.tokens, shown.tokens_at_least) == (
+    assert (progress.calls, progress.tokens, progress.tokens_at_least) == (
         used.calls,
         used.tokens,
         used.tokens_at_least,
@@ -217,7 +217,7 @@ def test_an_answer_of_another_cell_costs_nothing_now_and_counts_with_what_it_too
     bench: Workbench, endpoint: FailingEndpoint
 ) -> None:
     course = Course(planners=("plan:Check", "plan:Improve"))
-    id, upstream, _ = evaluated(bench, endpoint, course, given=PLANS)
+    id, upstream, _ = evaluated(bench, endpoint, course, plans=PLANS)
     assert upstream.requests == 2 * (2 + 1), "the draft is asked for once"
     cells = scored_cells(bench.store, id)
     paid = {name: sum(cell.result.paid for cell in cells if cell.planner == name) for name in course.planners}
