@@ -63,14 +63,23 @@ class TrialRow:
     cost: MeanDifference | None
     not_worse: bool | None
 
+    def part(self, difference: MeanDifference) -> str:
+        """Over how many of its questions a difference is, such as " (7 of 10)"; "" if it is over all."""
+        questions = 0 if self.accuracy is None else self.accuracy.questions
+        return f" ({difference.pairs:,} of {questions:,})" if difference.pairs < questions else ""
+
     @property
     def single(self) -> bool:
         return len(self.edits) == 1
 
     def change(self, measure: Measure) -> float | None:
         """By how much it takes more a question, below 0 less; None if that is unknown."""
-        difference = self.cost if measure == "cost" else self.tokens
+        difference = self.difference(measure)
         return None if difference is None else difference.mean
+
+    def difference(self, measure: Measure) -> MeanDifference | None:
+        """How much more it takes a question, over those in which that is known exactly."""
+        return self.cost if measure == "cost" else self.tokens
 
 
 @dataclass(frozen=True)

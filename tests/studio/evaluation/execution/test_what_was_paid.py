@@ -5,6 +5,7 @@ The endpoint logs the usage of each of its replies, which differs from that of e
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
@@ -54,6 +55,17 @@ class Upstream:
             prompt, completion = numbers or (None, None)
             about = {"usage": {"prompt_tokens": prompt, "completion_tokens": completion}} if usage else {}
             sends({"choices": [choice], **about})(handler)
+
+        return reply
+
+    def breaks_off(self) -> Reply:
+        """A piece of an answer, and no end."""
+
+        def reply(handler: BaseHTTPRequestHandler) -> None:
+            self.requests += 1
+            self.reported.append(None)
+            piece = json.dumps({"choices": [{"delta": {"content": "The"}}]})
+            sends(f"data: {piece}\n\n", content_type="text/event-stream")(handler)
 
         return reply
 
@@ -150,6 +162,12 @@ COURSES = {
     ),
     "a judge without a report, resumed": Course(
         judge=lambda up: [up.says("I cannot tell.", usage=False), up.says("VERDICT: right")], times=2
+    ),
+    "a judge that is cut off, resumed": Course(
+        judge=lambda up: [up.breaks_off(), up.breaks_off(), up.says("VERDICT: right")], times=2
+    ),
+    "a step that is cut off, resumed": Course(
+        two=lambda up: [up.breaks_off(), up.breaks_off(), up.says()], times=2
     ),
     "carried out again, with nothing to do": Course(times=3),
 }
