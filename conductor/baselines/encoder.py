@@ -12,11 +12,30 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from conductor.errors import PlanError
-from conductor.values.messages import Value
+from conductor.values.messages import NOTHING_USED, Value
+from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 
 if TYPE_CHECKING:
     from conductor.baselines.learning.vectors import Matrix
+
+
+class CountedEmbeddings:
+    """The client of an endpoint for embeddings; `used` is what its calls through this took together."""
+
+    def __init__(self, client: EmbeddingClient) -> None:
+        self._client = client
+        self.used = NOTHING_USED
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self._client.endpoint
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text. Raises `WorkerError`."""
+        vectors, used = await self._client.embed_and_count(texts)
+        self.used += used
+        return vectors
 
 
 class Encoder(Value):
@@ -38,7 +57,7 @@ class Encoder(Value):
         return "TF-IDF" if self.kind == "tf-idf" else f"embeddings by {self.model}"
 
     @classmethod
-    def of(cls, texts: Sequence[str], client: EmbeddingClient | None = None) -> Encoder:
+    def of(cls, texts: Sequence[str], client: CountedEmbeddings | None = None) -> Encoder:
         """An encoder for texts like these: TF-IDF, or the client's model."""
         if client is not None:
             return cls(kind="endpoint", model=client.endpoint.model, base_url=client.endpoint.base_url)
@@ -46,7 +65,7 @@ class Encoder(Value):
 
         return cls(weights=inverse_frequencies(texts))
 
-    async def encode(self, texts: Sequence[str], client: EmbeddingClient | None) -> Matrix:
+    async def encode(self, texts: Sequence[str], client: CountedEmbeddings | None) -> Matrix:
         """A row for each text. Raises `PlanError` where it needs another endpoint than `client`'s,
         `WorkerError` where that gives no vectors.
         """

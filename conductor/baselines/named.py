@@ -6,12 +6,13 @@ A name is as in `baseline:moa`, with a worker as in `worker:gpt` or `baseline:re
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conductor.baselines.baseline_texts import texts_of
+from conductor.baselines.encoder import CountedEmbeddings
 from conductor.baselines.methods import BASELINES, Entry, Method
 from conductor.baselines.options import Options, options_of
 from conductor.errors import ConductorError, PlanError
@@ -19,7 +20,8 @@ from conductor.planner.conductor import Planned, PlanRequest
 from conductor.planner.format import write_steps
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.text.formatting import quantity
-from conductor.values.messages import Completion, Delta
+from conductor.values.messages import NOTHING_USED, Completion, Delta, Usage
+from conductor.values.output import WorkerKind
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -27,7 +29,6 @@ from conductor.workflow.plan_report import Dialect
 
 if TYPE_CHECKING:
     from conductor.baselines.fitted import Fitted, GroupResult, WorkerResult
-    from conductor.workers.endpoint.embeddings import EmbeddingClient
 
 PREFIX = "baseline:"
 WORKER = "worker:"
@@ -64,7 +65,17 @@ class Baseline:
             # Planning names what is wrong with the file.
             with suppress(ConductorError):
                 strengths = f"{strengths} Questions are compared by {self.fitted.encoder.title}."
-        return WorkerCard(name=self.name, kind="offline", strengths=strengths, model=f"planner/{self.name}")
+        kind: WorkerKind = "model" if self._asks_endpoint else "offline"
+        return WorkerCard(name=self.name, kind=kind, strengths=strengths, model=f"planner/{self.name}")
+
+    @property
+    def _asks_endpoint(self) -> bool:
+        """Whether it has a question embedded by an endpoint before it plans, as far as that can be read."""
+        if self.options.fitted is None:
+            return False
+        with suppress(ConductorError):
+            return self.fitted.encoder.kind == "endpoint"
+        return False
 
     @property
     def fitted(self) -> Fitted:
@@ -91,14 +102,19 @@ class Baseline:
         following = None if request.round == 1 or again is None else again(request, self.options)
         if request.round > 1 and following is None:
             answer = write_steps((), form="lists", reasoning=f"{self.entry.title}: the answer stands.")
-            yield Completion(text=answer)
+            yield Completion(text=answer, usage=NOTHING_USED)
             return
-        workflow, why = (following, "") if following is not None else await self._planned(request)
+        client: CountedEmbeddings | None = None
+        if following is not None:
+            workflow, why = following, ""
+        else:
+            client = self._client(self._asks_endpoint)
+            workflow, why = await self._planned(request, client)
         title = self.entry.label if self.options.fitted is None else self.entry.title
         words = f"{title}: {self.entry.about} {quantity(len(workflow), 'step')}.{why and f' {why}'}"
         yield Delta(text=words)
         yield Planned(workflow=workflow)
-        yield Completion(text=words)
+        yield Completion(text=words, usage=NOTHING_USED if client is None else client.used)
 
     async def fit(
         self,
@@ -106,9 +122,10 @@ class Baseline:
         *,
         cards: Mapping[str, WorkerCard],
         trials: Sequence[GroupResult] = (),
+        note: Callable[[Usage], object] = lambda _: None,
     ) -> Fitted:
         """The method's parameters, learnt from what single workers answered, and MasRouter's modes from
-        `trials`; `cards` has all of these workers.
+        `trials`; `cards` has all of these workers. `note` gets what embeddings took, where there were any.
 
         Raises `PlanError` for a method that learns nothing, `DataError` where there is nothing to learn from,
         `WorkerError` where there are no embeddings.
@@ -119,7 +136,11 @@ class Baseline:
             learning = ", ".join(f"{PREFIX}{name}" for name, entry in BASELINES.items() if entry.learns)
             raise PlanError(f"The planner {self.name[:200]!r} learns nothing; these do: {learning}.")
         client = self._client(self.options.embeddings)
-        return await fit(self.kind, rows, cards=cards, options=self.options, client=client, trials=trials)
+        try:
+            return await fit(self.kind, rows, cards=cards, options=self.options, client=client, trials=trials)
+        finally:
+            if client is not None and client.used != NOTHING_USED:
+                note(client.used)
 
     def check(self) -> None:
         """Raise `PlanError` or `FormatError` where it cannot plan for this pool, whatever the question."""
@@ -142,25 +163,25 @@ class Baseline:
             )
         return self.entry.method
 
-    async def _planned(self, request: PlanRequest) -> tuple[Workflow, str]:
+    async def _planned(self, request: PlanRequest, client: CountedEmbeddings | None) -> tuple[Workflow, str]:
         if self.options.fitted is None:
             self.check()
             return self._unfitted(request, self.options), ""
         from conductor.baselines.learning.learners import plan  # noqa: PLC0415 - it brings numpy
 
-        fitted = self.fitted
-        return await plan(request, self.options, fitted, self._client(fitted.encoder.kind == "endpoint"))
+        return await plan(request, self.options, self.fitted, client)
 
-    def _client(self, is_necessary: bool) -> EmbeddingClient | None:
+    def _client(self, is_necessary: bool) -> CountedEmbeddings | None:
         """The pool's client for embeddings, if it is necessary. Raises `PlanError` if the pool has none."""
         if not is_necessary:
             return None
-        if self.pool is None or self.pool.embeddings is None:
+        client = None if self.pool is None else self.pool.embedding_client
+        if client is None:
             raise PlanError(
                 "There is no endpoint for embeddings: write a table [embeddings] with base_url and model "
                 "into the pool file."
             )
-        return self.pool.embedding_client
+        return CountedEmbeddings(client)
 
 
 def planner_named(name: str, pool: Pool | None = None) -> Baseline | OfflineConductor:

@@ -6,11 +6,9 @@ Knows items, cells and statistics; knows no store. Unknown figures are None and 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean
 from types import MappingProxyType
-from typing import TypeVar
 
 from conductor.evaluation.items import Item
 from conductor.evaluation.known_answers import (
@@ -21,6 +19,7 @@ from conductor.evaluation.known_answers import (
     missing_of,
     rate_of,
 )
+from conductor.evaluation.mean import Mean
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.spec import CellResult, FittedOn
 from conductor.evaluation.statistics import (
@@ -33,10 +32,9 @@ from conductor.evaluation.statistics import (
     possible_signs,
     with_holm,
 )
-from conductor.values.messages import NOTHING_USED, Usage, Value
+from conductor.values.messages import Value
+from conductor.values.total import sum_of
 from conductor.workers.computed import COMPUTED_NAMES
-
-T = TypeVar("T")
 
 ROUTER = "perfect router"
 """The best single worker for each question, after the fact: the bound of every planner that only routes."""
@@ -58,15 +56,16 @@ class Cell(Value):
 
 @dataclass(frozen=True)
 class PlannerRow:
-    """A planner's figures: means are over cells in which they are known. `rate` is of the answers that are
-    known to be right or not, which an answer without the judge's verdict is not, nor one that an outage
+    """A planner's figures; each mean states over how many of the answers it is. `rate` is of the answers that
+    are known to be right or not, which an answer without the judge's verdict is not, nor one that an outage
     prevented; None before there is one. `questions_asked` have such an answer or not, and `outages` has how
     many answers each outage prevented. `difference` is its accuracy minus that of the first planner, by
     question, and `bounds` are what that may come to once the answers that are missing are given; None for
     the first itself. `pass_at` has for k the probability that one of k answers is right, where questions have
-    several. `judging_tokens` and `judging_cost` are of the answers that were judged. A computed row has no
-    figures of its own. Of a planner that was fitted, `seen` counts the questions that it was fitted on, which
-    are no test of it, and `unseen` is its rate on the others; both are None for every other planner.
+    several. `tokens` and `cost` are of planner and workers, `judging_tokens` and `judging_cost` are of the
+    `judged` answers. A computed row has no figures of its own. Of a planner that was fitted, `seen` counts
+    the questions that it was fitted on, which are no test of it, and `unseen` is its rate on the others;
+    both are None for every other planner.
     """
 
     planner: str
@@ -74,14 +73,16 @@ class PlannerRow:
     difference: PairedDifference | None
     verdicts: Mapping[Verdict, int]
     pass_at: Mapping[int, float] = field(default_factory=dict)
-    planning_tokens: float | None = None
-    work_tokens: float | None = None
-    judging_tokens: float | None = None
-    judging_cost: float | None = None
-    cost: float | None = None
-    calls: float | None = None
-    steps: float | None = None
-    seconds: float | None = None
+    planning_tokens: Mean | None = None
+    work_tokens: Mean | None = None
+    tokens: Mean | None = None
+    judged: int = 0
+    judging_tokens: Mean | None = None
+    judging_cost: Mean | None = None
+    cost: Mean | None = None
+    calls: Mean | None = None
+    steps: Mean | None = None
+    seconds: Mean | None = None
     shapes: Mapping[str, int] | None = None
     workers: Mapping[str, int] | None = None
     computed: bool = False
@@ -127,11 +128,13 @@ class PlannerRow:
         )
 
     @property
-    def tokens(self) -> float | None:
-        """Tokens of planner and workers a question."""
-        if self.planning_tokens is None or self.work_tokens is None:
-            return None
-        return self.planning_tokens + self.work_tokens
+    def means(self) -> tuple[Mean, ...]:
+        """Those of its means that are known of any answer."""
+        all_means = (
+            *(self.planning_tokens, self.work_tokens, self.tokens, self.judging_tokens, self.judging_cost),
+            *(self.cost, self.calls, self.steps, self.seconds),
+        )
+        return tuple(mean for mean in all_means if mean is not None)
 
     @property
     def valid_plans(self) -> int | None:
@@ -208,7 +211,7 @@ class EvaluationTable:
         if self.judge is None:
             return ""
         tokens = {row.planner: row.judging_tokens for row in self.rows if row.judging_tokens is not None}
-        means = ", ".join(f"{planner} {mean:,.0f}" for planner, mean in tokens.items())
+        means = ", ".join(f"{planner} {mean.words('{:,.0f}'.format)}" for planner, mean in tokens.items())
         return f"Judged by {self.judge}{f'; tokens a verdict: {means}' if means else ''}."
 
 
@@ -298,14 +301,16 @@ def _row(planner: str, cells: Sequence[Cell], verdicts: Answers, seen: frozenset
         difference=None,
         verdicts=Counter(score.verdict for score in scores),
         pass_at=_pass_at(verdicts),
-        planning_tokens=_mean(results, lambda each: each.planning.total),
-        work_tokens=_mean(results, lambda each: each.work.total),
-        judging_tokens=_mean(_judging(results), lambda each: each.total),
-        judging_cost=_mean(_judging(results), lambda each: each.cost),
-        cost=_mean(results, lambda each: (each.planning + each.work).cost),
-        calls=_mean(results, lambda each: each.calls),
-        steps=_mean(results, lambda each: each.steps),
-        seconds=_mean(results, lambda each: each.seconds),
+        planning_tokens=Mean.over(each.planned.token_sum for each in results),
+        work_tokens=Mean.over(each.worked.token_sum for each in results),
+        tokens=Mean.over(each.whole.token_sum for each in results),
+        judged=sum(bool(each.judging) for each in results),
+        judging_tokens=Mean.over(each.judged.token_sum for each in results if each.judging),
+        judging_cost=Mean.over(each.judged.dollars for each in results if each.judging),
+        cost=Mean.over(each.whole.dollars for each in results),
+        calls=Mean.over(sum_of(each.calls) for each in results),
+        steps=Mean.over(sum_of(each.steps) for each in results),
+        seconds=Mean.over(sum_of(each.seconds) for each in results),
         shapes=Counter(result.topology for result in results if result.topology is not None),
         workers=sum((Counter(dict(result.workers)) for result in results), Counter[str]()),
         seen=None if seen is None else len(verdicts) - len(unseen),
@@ -327,15 +332,6 @@ def _pass_at(verdicts: Answers) -> Mapping[int, float]:
     steps = sorted({*(k for k in PASS_AT if k <= fewest), fewest}) if fewest > 1 else []
     rates = {k: pass_at(k, answers) for k in steps}
     return {k: share for k, share in rates.items() if share is not None}
-
-
-def _judging(results: Iterable[CellResult]) -> list[Usage]:
-    return [sum(result.judging, NOTHING_USED) for result in results if result.judging]
-
-
-def _mean(results: Iterable[T], of: Callable[[T], float | None]) -> float | None:
-    values = [value for value in map(of, results) if value is not None]
-    return fmean(values) if values else None
 
 
 def _router(best: Answers) -> PlannerRow:

@@ -6,11 +6,11 @@ A cell is one item, answered once by one planner. Knows no store and no pool.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from conductor.evaluation.given import GivenPlans
 from conductor.evaluation.score import Score
@@ -146,23 +146,50 @@ class EvaluationSpec(Value):
 
 
 class CellResult(Value):
-    """A cell's score and what it took. `work` is what the workflow's calls took, also those whose output was
-    there already, and `calls` counts them with the planning; `judging` is what each of the judge's calls
-    took. `spent` and `paid` are of the requests that were made for this cell, the judge's and failed ones
-    among them.
+    """A cell's score and what it took. `work` is what the workflow's calls took: those whose output was there
+    already as well, with what they took then, and those that failed. `calls` counts them with the planning;
+    `judging` is what each request to the judge took. `paid` counts the requests that were made for this cell,
+    also those to the judge.
     """
 
     score: Score
     planning: Usage = NOTHING_USED
     work: Usage = NOTHING_USED
     judging: tuple[Usage, ...] = ()
-    spent: Usage = NOTHING_USED
     calls: int = 0
     paid: int = 0
     steps: int | None = None
     seconds: float | None = None
     workers: tuple[tuple[str, int], ...] = ()
     topology: Topology | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_spent(cls, stored: Any) -> Any:
+        """Older versions stored a sum over what the ledger has by request."""
+        if not isinstance(stored, Mapping):
+            return stored
+        return {name: value for name, value in stored.items() if name != "spent"}
+
+    @property
+    def planned(self) -> Total:
+        """What the planning took."""
+        return Total.of([self.planning])
+
+    @property
+    def worked(self) -> Total:
+        """What the workflow's calls took."""
+        return Total.of([self.work])
+
+    @property
+    def whole(self) -> Total:
+        """What the planning and the workflow's calls took."""
+        return self.planned + self.worked
+
+    @property
+    def judged(self) -> Total:
+        """What the judge's verdict took."""
+        return Total.of(self.judging)
 
 
 def cell_result(
@@ -172,26 +199,31 @@ def cell_result(
     plans: int,
     runs: Sequence[RunState],
     judging: Sequence[Usage] = (),
-    used: Total,
+    paid: int,
 ) -> CellResult:
     """The result of a session with these runs, oldest first; of a round that was run again the last one
     counts.
 
     `planning` is what its `plans` took together that a model wrote, `judging` what each request to a judge
-    took. `used` is what all requests of the session took.
+    took. `paid` counts all requests of the session.
     """
     rounds = {run.round: run for run in runs}
     outputs = _outputs(rounds.values())
     called = [output for output in outputs if output.worker_kind != "offline" and output.hand is None]
+    steps = [step for run in rounds.values() for step in run.steps]
+    failed = [each for each in steps if each.calls and each.output is None and each.worker_kind != "offline"]
+    usages = [
+        *(output.usage for output in called),
+        *(charge.usage for step in failed for charge in step.all_charges if charge.counts),
+    ]
     last = runs[-1].workflow if runs else None
     return CellResult(
         score=score,
         planning=planning,
-        work=sum((output.usage for output in called), NOTHING_USED),
+        work=sum(usages, NOTHING_USED),
         judging=tuple(judging),
-        spent=used.usage,
-        calls=len(called) + plans,
-        paid=used.calls,
+        calls=len(called) + len(failed) + plans,
+        paid=paid,
         steps=None if last is None else len(last),
         seconds=sum(run.seconds or 0.0 for run in rounds.values()) if rounds else None,
         workers=tuple(sorted(Counter(output.worker for output in outputs).items())),

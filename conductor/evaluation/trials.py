@@ -29,6 +29,7 @@ from conductor.evaluation.statistics import (
     paired_difference,
     with_holm,
 )
+from conductor.values.total import BoundedSum
 from conductor.workflow.edits import Edit, OtherWorker, WithoutEdge, WithoutIdleSteps, WithoutStep, edited
 from conductor.workflow.model import Workflow
 
@@ -42,14 +43,14 @@ MAX_COMBINATIONS = 12
 """The most combinations that are measured in the search of the cheapest workflow."""
 
 Measure = Literal["cost", "tokens"]
-_Amount = Callable[[CellResult], float | None]
+_Amount = Callable[[CellResult], BoundedSum]
 _Cells = Sequence[Cell]
 
 
 @dataclass(frozen=True)
 class TrialRow:
     """A variant: `accuracy`, `tokens` and `cost` a question, minus those of the workflow as it is, over the
-    questions in which both are known; None without such questions.
+    questions in which both are known exactly; None without such questions.
 
     `not_worse`: by the criterion of this module, None if that depends on answers that are missing. Steps
     that reach no answer are left out without one.
@@ -62,22 +63,32 @@ class TrialRow:
     cost: MeanDifference | None
     not_worse: bool | None
 
+    def part(self, difference: MeanDifference) -> str:
+        """Over how many of its questions a difference is, such as " (7 of 10)"; "" if it is over all."""
+        questions = 0 if self.accuracy is None else self.accuracy.questions
+        return f" ({difference.pairs:,} of {questions:,})" if difference.pairs < questions else ""
+
     @property
     def single(self) -> bool:
         return len(self.edits) == 1
 
     def change(self, measure: Measure) -> float | None:
         """By how much it takes more a question, below 0 less; None if that is unknown."""
-        difference = self.cost if measure == "cost" else self.tokens
+        difference = self.difference(measure)
         return None if difference is None else difference.mean
+
+    def difference(self, measure: Measure) -> MeanDifference | None:
+        """How much more it takes a question, over those in which that is known exactly."""
+        return self.cost if measure == "cost" else self.tokens
 
 
 @dataclass(frozen=True)
 class Trials:
     """The variants of an evaluation in their order. With less than `least_margin` not even the same answers
     would count as not worse on so many questions; None before there is an answer. `measure` is what "cheap"
-    means: the cost where that of some call is known and not 0, else the tokens. With `held_out` questions the
-    rows are over the others, and `confirmation` is what the chosen variant came to on them; None before.
+    means: the cost where that of some answer is known exactly and not 0, else the tokens. With `held_out`
+    questions the rows are over the others, and `confirmation` is what the chosen variant came to on them;
+    None before.
     """
 
     base: str
@@ -109,7 +120,7 @@ def trials_of(spec: EvaluationSpec, cells: Iterable[Cell]) -> Trials:
     ]
     together = with_holm([row.accuracy for row in rows])
     chosen = next((each for each in variants if each.name == spec.confirmed), None)
-    paid = any(_cost(cell.result) for cell in searched[base])
+    paid = any(_cost(cell.result).exact for cell in searched[base])
     right = shares_of(verdicts_of(searched[base]))
     same = paired_difference(right, right, alpha=alpha)
     return Trials(
@@ -183,20 +194,20 @@ def _row(
 
 
 def _means(cells: _Cells, amount: _Amount) -> dict[int, float]:
-    """By item the mean of what is known of its answers."""
-    amounts: defaultdict[int, list[float]] = defaultdict(list)
+    """By item the mean of its answers, where the amount of each is known exactly."""
+    amounts: defaultdict[int, list[float | None]] = defaultdict(list)
     for cell in answered_cells(cells):
-        if (value := amount(cell.result)) is not None:
-            amounts[cell.item].append(value)
-    return {item: fmean(each) for item, each in amounts.items()}
+        amounts[cell.item].append(amount(cell.result).exact)
+    exact = {item: [value for value in each if value is not None] for item, each in amounts.items()}
+    return {item: fmean(each) for item, each in exact.items() if len(each) == len(amounts[item])}
 
 
-def _tokens(result: CellResult) -> float | None:
-    return result.work.total
+def _tokens(result: CellResult) -> BoundedSum:
+    return result.worked.token_sum
 
 
-def _cost(result: CellResult) -> float | None:
-    return result.work.cost
+def _cost(result: CellResult) -> BoundedSum:
+    return result.worked.dollars
 
 
 # -- the cheapest workflow that is not worse -------------------------------------------------------

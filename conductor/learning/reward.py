@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -23,8 +23,9 @@ from conductor.evaluation.score import Score, Verdict
 from conductor.evaluation.scorers import score
 from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parsing.parse import parse
-from conductor.runs.events import StepFailed, StepFinished
-from conductor.values.messages import NOTHING_USED, Completion, Request, SeenResponse
+from conductor.runs.events import StepFailed, StepFellBack, StepFinished, StepRetried
+from conductor.values.charge import Charge, total_of
+from conductor.values.messages import Completion, Request, SeenResponse
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Worker, WorkerCard
@@ -215,9 +216,12 @@ class Judge:
         pool = replace(self._pool, workers=tuple(workers))
         bound = BoundWorkflow.of(workflow, query=item.question, pool=pool, previous=previous)
         outputs: dict[int, Output] = {}
+        charges: list[Charge] = []
         failure = ""
         run = WorkflowRun(bound, pool, run=f"rollout-{next(self._numbers)}")
         async for event in run.events():
+            if isinstance(event, StepFinished | StepFailed | StepRetried | StepFellBack):
+                charges.extend([] if event.charge is None else [event.charge])
             if isinstance(event, StepFinished):
                 outputs[event.step] = event.output
             elif isinstance(event, StepFailed):
@@ -228,7 +232,7 @@ class Judge:
             verdict=score.verdict,
             steps=len(workflow),
             workers=tuple(step.worker for step in workflow.steps),
-            tokens=_tokens(outputs.values()),
+            tokens=total_of(charges).usage.total,
             answer=score.answer,
             responses=tuple(
                 SeenResponse(at, output.worker, workflow.steps[at].instruction, output.text, 1)
@@ -244,12 +248,6 @@ class Judge:
         if final.refused:
             return Score(verdict="refused")
         return await score(final.text, item, allow_code=self._allow_code)
-
-
-def _tokens(outputs: Iterable[Output]) -> int | None:
-    """What the calls used, None if a part of it is unknown."""
-    used = sum((output.usage for output in outputs), NOTHING_USED)
-    return used.total
 
 
 @dataclass(frozen=True)

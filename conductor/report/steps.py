@@ -145,7 +145,7 @@ def _problem(own: StepState) -> str:
 
 def _sent(request: Request, own: StepState) -> Sent:
     # The usage of a step with an inner workflow is that of the inner calls.
-    reported = own.read_tokens
+    reported = own.reported_prompt
     shares = request_shares(request, kind=own.worker_kind or "model", reported=reported)
     tints = _tints(shares)
     stretches: list[tuple[str, str, str]] = []

@@ -53,13 +53,13 @@ def moment(at: float | None) -> str:
 
 def run_facts(state: RunState) -> list[tuple[str, str]]:
     """What a run did and took, by name."""
-    counts = state.counts
+    counts, used = state.counts, state.used
     facts = [
         ("Time", duration(state.seconds)),
         ("Steps", f"{len(state.steps)} ({counts['ran']} ran)"),
         ("Calls", f"{state.calls:,}"),
-        ("Tokens", tokens(state.usage.total).removesuffix(" tokens").removesuffix(" token")),
-        ("Cost", dollars(state.usage.cost)),
+        ("Tokens", used.token_sum.words(_count)),
+        ("Cost", used.dollars.words(dollars)),
     ]
     for what in ("reused", "pinned"):
         facts += [(what.capitalize(), quantity(counts[what], "step"))] if counts[what] else []
@@ -67,6 +67,10 @@ def run_facts(state: RunState) -> list[tuple[str, str]]:
     if state.crossing is not None:
         facts.append(("Budget", state.crossing.words))
     return facts
+
+
+def _count(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
 
 
 def session_facts(used: Total | None) -> list[tuple[str, str]]:
@@ -109,11 +113,11 @@ def step_facts(state: StepState) -> list[str]:
         return [*origin, *_request_name(state)]
     if state.started_at is None:
         return []
-    cost = state.usage.cost
+    used = state.used
     return [
         duration(state.seconds),
-        tokens(state.usage.total),
-        *([] if cost is None else [dollars(cost)]),
+        used.token_sum.words(tokens),
+        *([] if used.dollars.best is None else [used.dollars.words(dollars)]),
         *_request_name(state),
     ]
 

@@ -239,12 +239,7 @@ class RunState:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """What the requests took that have ended, of planning, of the steps, and inside of them."""
-        steps = (
-            charge
-            for step in self.steps
-            for charge in (*step.charges, *(own for inner in step.inner for own in inner.charges))
-        )
-        return (*self.planning_charges, *steps)
+        return (*self.planning_charges, *(charge for step in self.steps for charge in step.all_charges))
 
     @property
     def used(self) -> Total:

@@ -120,6 +120,11 @@ class StepState:
         return self.finished_at - self.started_at
 
     @property
+    def all_charges(self) -> tuple[Charge, ...]:
+        """What its requests took in this run that have ended, with those inside."""
+        return (*self.charges, *(own for inner in self.inner for own in inner.charges))
+
+    @property
     def used(self) -> Total:
         """What its requests took in this run so far, with those inside; nothing of a reused output, whose
         `usage` is what it took then.
@@ -134,7 +139,7 @@ class StepState:
         return self.used.usage
 
     @property
-    def read_tokens(self) -> int | None:
+    def reported_prompt(self) -> int | None:
         """The tokens of `request` as its worker's endpoint reports them; None if it reports none."""
         if self.inner:
             return None

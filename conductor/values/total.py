@@ -61,7 +61,8 @@ class BoundedSum(Value):
 ZERO, UNKNOWN = BoundedSum(), BoundedSum(most=None)
 
 
-def _bounds(number: float | None, least: float | None = None) -> BoundedSum:
+def sum_of(number: float | None, least: float | None = None) -> BoundedSum:
+    """The sum of one number, from `least` where that is another one; of any size if it is None."""
     return UNKNOWN if number is None else BoundedSum(least=number if least is None else least, most=number)
 
 
@@ -84,9 +85,9 @@ class Total(Value):
         total = cls()
         for usage in usages:
             total += cls(
-                prompt=_bounds(usage.prompt_tokens),
-                completion=_bounds(usage.completion_tokens),
-                dollars=_bounds(usage.cost, usage.least_cost),
+                prompt=sum_of(usage.prompt_tokens),
+                completion=sum_of(usage.completion_tokens),
+                dollars=sum_of(usage.cost, usage.least_cost),
                 calls=1,
             )
         return total

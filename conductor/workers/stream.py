@@ -53,9 +53,14 @@ def called(worker: Worker, request: Request) -> AsyncIterable[StreamItem]:
 
 
 async def whole_answer(
-    worker: Worker, request: Request, *, note: Callable[[Retried | FellBack], object] = lambda _: None
+    worker: Worker,
+    request: Request,
+    *,
+    note: Callable[[Retried | FellBack], object] = lambda _: None,
+    receive: Callable[[str], object] = lambda _: None,
 ) -> Completion:
-    """The worker's completion; its pieces are left out. `note` is called before each further request of it.
+    """The worker's completion. `note` is called before each further request of it, `receive` with each piece
+    of text or thought.
 
     Raises `WorkerError` if the stream has none, and what `note` raises.
     """
@@ -65,6 +70,8 @@ async def whole_answer(
                 return item
             if isinstance(item, Retried | FellBack):
                 note(item)
+            elif isinstance(item, Delta | Thought):
+                receive(item.text)
     raise unended(worker.card.name)
 
 

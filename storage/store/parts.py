@@ -310,6 +310,8 @@ class Ledger(Part):
     _add = dated(ledger.add)
     used = cached(ledger.used)
     titles = cached(ledger.titles)
+    of_evaluation = read(ledger.totals_of_evaluation)
+    charged_for_evaluation = read(ledger.charged_for_evaluation)
 
     def __init__(self, transactions: Transactions) -> None:
         super().__init__(transactions)

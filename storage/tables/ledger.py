@@ -45,7 +45,7 @@ from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
 from conductor.values.total import MOST_TOKENS, NOTHING, UNDER_WAY, BoundedSum, Total
 from storage.api_token import Spent
 from storage.database.compiled_statement import Statement
-from storage.database.schema import CHARGES, RUNNING, RUNS, SESSIONS, USAGE_SUMS
+from storage.database.schema import CHARGES, EVALUATION_CELLS, RUNNING, RUNS, SESSIONS, USAGE_SUMS
 
 QUARTER = 900
 """Seconds over which sums are made: every time zone differs from the others by whole quarters of an hour."""
@@ -217,14 +217,14 @@ _MAY_CALL = func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL
 _CALLS_MODELS = RUNNING & _MAY_CALL & (func.coalesce(RUNS.c.pool_label, "") != SIMULATED_LABEL)
 
 
-def totals(connection: Connection, sessions: Sequence[str]) -> Mapping[str, Total]:
+def totals(connection: Connection, sessions: Sequence[str] | Select[str]) -> Mapping[str, Total]:
     """What each of these sessions has used, trials included; one that could make no request is left out."""
     rows = connection.execute(_sums(CHARGES.c.session).where(CHARGES.c.session.in_(sessions)))
     return _with_runs(connection, {row.session: _total(row) for row in rows}, RUNS.c.session, sessions)
 
 
 def _with_runs(
-    connection: Connection, used: dict[str, Total], key: Column[str], names: Sequence[str]
+    connection: Connection, used: dict[str, Total], key: Column[str], names: Sequence[str] | Select[str]
 ) -> Mapping[str, Total]:
     """What was used by session or run, with that of runs which needed no request, or have some under way."""
     runs = select(key, RUNS.c.status).distinct().where(key.in_(names), _MAY_CALL)
@@ -236,6 +236,15 @@ def _with_runs(
 def total(connection: Connection, session: str) -> Total:
     """What the session has used, trials included."""
     return totals(connection, [session]).get(session, Total())
+
+
+def totals_of_evaluation(connection: Connection, evaluation: str) -> Mapping[str, Total]:
+    """What each session of an evaluation has used, as `totals`."""
+    return totals(connection, _sessions_of(evaluation))
+
+
+def _sessions_of(evaluation: str) -> Select[str]:
+    return select(EVALUATION_CELLS.c.answered_in).where(EVALUATION_CELLS.c.evaluation == evaluation)
 
 
 def total_by(connection: Connection, session: str, by: Asker, *, since: float) -> Total:
@@ -357,6 +366,15 @@ def _over_sums(*keys: ColumnElement[Any]) -> Select[Any]:
 
 def charged_for_plans(connection: Connection, plans: Sequence[str]) -> tuple[Used, bool]:
     """What a budget is charged for the requests of these plans, and whether a part of it is an estimate."""
+    return _charged(connection, CHARGES.c.plan.in_(plans))
+
+
+def charged_for_evaluation(connection: Connection, evaluation: str) -> tuple[Used, bool]:
+    """The same for all requests of an evaluation's sessions, the judge's included."""
+    return _charged(connection, CHARGES.c.session.in_(_sessions_of(evaluation)))
+
+
+def _charged(connection: Connection, which: ColumnElement[bool]) -> tuple[Used, bool]:
     row = CHARGES.c
     sums = select(
         func.count().label("calls"),
@@ -364,7 +382,7 @@ def charged_for_plans(connection: Connection, plans: Sequence[str]) -> tuple[Use
         func.coalesce(func.sum(row.charged_cost), 0.0).label("cost"),
         func.count(row.prompt + row.completion).label("reported"),
     )
-    used = connection.execute(sums.where(row.plan.in_(plans))).one()
+    used = connection.execute(sums.where(which)).one()
     return (
         Used(tokens=int(used.tokens), cost=float(used.cost), calls=used.calls),
         used.reported < used.calls,

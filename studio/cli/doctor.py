@@ -11,13 +11,17 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any
 
+from conductor.errors import StorageError
 from conductor.text.formatting import quantity
+from conductor.values.charge import Charge
 from conductor.workers.endpoint.transport.route import environment_checks
 from conductor.workers.health.findings import Check, Health
-from conductor.workers.health.probe import AT_ONCE, ProbeTarget, examine, targets
+from conductor.workers.health.probe import AT_ONCE, Note, ProbeTarget, examine, targets
 from conductor.workers.pool.pool import configured_path, configured_pool
+from storage import SessionStore, default_url
+from storage.database.database import sqlite_file
 from studio.cli.opening import confirm_keys
-from studio.cli.options import App, Pooled, flag
+from studio.cli.options import App, Configured, flag
 from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, print_shown, table
 
 Examined = tuple[ProbeTarget, Health]
@@ -32,9 +36,11 @@ app = App()
 def doctor(
     confirm: Annotated[bool, flag("--confirm-keys", "First let each key be sent to its host.")] = False,
     *,
-    options: Pooled,
+    options: Configured,
 ) -> int:
     """Try every worker and the Conductor.
+
+    What the answers took counts in the store, if there is one.
 
     The exit code is 0 when all can be used, else 1.
     """
@@ -44,7 +50,9 @@ def doctor(
     probes = targets(pool)
     if not options.json:
         print_remark(f"asking {len(probes)}, a short answer each")
-    examined = asyncio.run(_examined(probes))
+    charges: list[Charge] = []
+    examined = asyncio.run(_examined(probes, charges.append))
+    _record(charges, options.database or default_url())
     ok = not any(health.failing for _, health in examined)
     if options.json:
         options.show(_shape(path, examined, ok=ok))
@@ -67,12 +75,23 @@ def doctor(
     return 0 if ok else 1
 
 
-async def _examined(probes: Sequence[ProbeTarget]) -> list[Examined]:
+def _record(charges: Sequence[Charge], url: str) -> None:
+    """Write into the store what the requests took; a store that is not there is not made for it."""
+    try:
+        file = sqlite_file(url)
+        if charges and (file is None or file.exists()):
+            with SessionStore.open(url) as store:
+                store.ledger.add(charges)
+    except StorageError as error:
+        print_remark(f"what the answers took is not counted: {error}")
+
+
+async def _examined(probes: Sequence[ProbeTarget], note: Note) -> list[Examined]:
     """All of them in their order, several called at a time."""
     places = asyncio.Semaphore(AT_ONCE)
 
     async def last(target: ProbeTarget) -> Examined:
-        async with places, aclosing(examine(target)) as states:
+        async with places, aclosing(examine(target, note)) as states:
             return target, [health async for health in states][-1]
 
     return await asyncio.gather(*map(last, probes))

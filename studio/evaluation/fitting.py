@@ -15,6 +15,8 @@ from conductor.baselines.named import PREFIX, WORKER, Baseline, planner_named
 from conductor.errors import DataError, PlanError
 from conductor.evaluation.items import Item
 from conductor.evaluation.spec import CONDUCTOR, FittedOn
+from conductor.values.charge import Charge
+from conductor.values.messages import Usage
 from conductor.workers.pool.pool import Pool
 from storage import SessionStore
 from storage.records import EvaluationRecord
@@ -97,7 +99,17 @@ def fit_on(bench: Workbench, record: EvaluationRecord, planner: str, *, limit: i
                 "the workers again."
             )
     trials = trials_of(bench.store, record, limit=limit)
-    fitted = bench.background.wait(baseline.fit(rows, cards=cards, trials=trials))
+    embedding: list[Usage] = []
+    try:
+        fitted = bench.background.wait(baseline.fit(rows, cards=cards, trials=trials, note=embedding.append))
+    finally:
+        bench.store.ledger.add(
+            tuple(
+                Charge(worker=baseline.name, kind="model", purpose="embedding", usage=used, wrote=False)
+                for used in embedding
+            ),
+            by=bench.asker,
+        )
     # By their inputs they are the same questions in whatever order their choices stand.
     inputs = {
         question_hash(item.question): question_hash(item.input)

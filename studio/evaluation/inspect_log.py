@@ -18,6 +18,7 @@ from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score, outage_words
 from conductor.text.calendar_time import utc_time
 from conductor.values.messages import Usage
+from conductor.values.total import Total
 from storage import SessionStore
 from storage.records import EvaluationRecord
 from studio.evaluation.execution.evaluation_run import NOT_ALL
@@ -111,6 +112,8 @@ def _log(
                 "planner": planner,
                 "workers": [name for name, _ in spec.pool],
                 "outages": dict(outages),
+                # The sums of tokens lack what these took.
+                "samples_without_usage": sum(not sample.model_usage for sample in samples),
             },
             scorers=[{"name": SCORER, "metrics": metrics}],
         ),
@@ -169,7 +172,9 @@ def _score(score: Score, item: Item) -> Any:
 
 
 def _usage(used: Usage) -> ModelUsage | None:
-    """Inspect counts tokens from a cache apart from the others of a prompt. None if they are unknown."""
+    """Inspect counts tokens from a cache apart from the others of a prompt. None if they are unknown; dollars
+    that are an upper bound are left out.
+    """
     from inspect_ai.model import ModelUsage  # noqa: PLC0415
 
     if used.prompt_tokens is None or used.completion_tokens is None or used.total is None:
@@ -179,7 +184,7 @@ def _usage(used: Usage) -> ModelUsage | None:
         output_tokens=used.completion_tokens,
         total_tokens=used.total,
         input_tokens_cache_read=used.cached_tokens,
-        total_cost=used.cost,
+        total_cost=Total.of([used]).dollars.exact,
     )
 
 

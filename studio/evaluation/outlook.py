@@ -17,14 +17,15 @@ from conductor.errors import ConductorError
 from conductor.evaluation.forecast import Forecast, forecast
 from conductor.evaluation.given import PLAN
 from conductor.evaluation.items import Item
+from conductor.evaluation.mean import Mean
 from conductor.evaluation.spec import CONDUCTOR, CellResult
 from conductor.orchestration.rounds import plan_request
 from conductor.planner.conductor import Planned, PlanRequest
 from conductor.planner.rule_planner import OfflineConductor, plan_by_rules
 from conductor.runs.request import RunRequest
-from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import Output
 from conductor.values.presets import Settings
+from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from studio.evaluation.given_plans import plan_of_session
 from studio.workbench import Workbench
@@ -61,7 +62,9 @@ class EvaluationOutlook:
 
 @dataclass(frozen=True)
 class _Measured:
-    """Means of a question that an earlier evaluation measured; None unknown."""
+    """Means of a question that an earlier evaluation measured, over those whose amount is known; None
+    without one.
+    """
 
     calls: float
     tokens: float | None
@@ -109,31 +112,28 @@ def outlook(
     return expected if judge is None else _with_judge(expected, judged, _judging(bench, judge))
 
 
-def _with_judge(before: EvaluationOutlook, judged: int, usages: Sequence[Usage]) -> EvaluationOutlook:
-    """The forecast with so many calls of a judge, by the mean of its earlier ones, `usages`."""
-    with_calls = replace(before, calls=before.calls + judged, judged=judged, unmeasured=not usages)
-    if not usages:
+def _with_judge(before: EvaluationOutlook, judged: int, verdicts: Sequence[Total]) -> EvaluationOutlook:
+    """The forecast with so many verdicts of a judge, by the mean of what its earlier ones took."""
+    with_calls = replace(before, calls=before.calls + judged, judged=judged, unmeasured=not verdicts)
+    if not verdicts:
         return with_calls
-    usage, share = sum(usages, NOTHING_USED), judged / len(usages)
 
-    def total(rest: float | None, of_judge: float | None) -> float | None:
-        return None if rest is None or of_judge is None else rest + of_judge * share
+    def total(rest: float | None, of_judge: Mean | None) -> float | None:
+        return None if rest is None or of_judge is None else rest + of_judge.value * judged
 
-    tokens = total(before.tokens, usage.total)
-    return replace(
-        with_calls, tokens=None if tokens is None else round(tokens), cost=total(before.cost, usage.cost)
-    )
+    tokens = total(before.tokens, Mean.over(verdict.token_sum for verdict in verdicts))
+    cost = total(before.cost, Mean.over(verdict.dollars for verdict in verdicts))
+    return replace(with_calls, tokens=None if tokens is None else round(tokens), cost=cost)
 
 
-def _judging(bench: Workbench, judge: str) -> list[Usage]:
-    """The calls of that judge in the newest evaluation in which any is known to have taken tokens."""
+def _judging(bench: Workbench, judge: str) -> list[Total]:
+    """What each verdict of that judge took in the newest evaluation in which that of any is known."""
     for record in bench.store.evaluations.listed():
         if record.spec.judge is not None and record.spec.judge.worker == judge:
             results = (each.result for each in bench.store.evaluations.cells(record.id))
-            calls = (call for result in results if result is not None for call in result.judging)
-            usages = [call for call in calls if call.total is not None]
-            if usages:
-                return usages
+            verdicts = [result.judged for result in results if result is not None and result.judging]
+            if any(verdict.token_sum.most is not None for verdict in verdicts):
+                return verdicts
     return []
 
 
@@ -208,12 +208,12 @@ def _measured(bench: Workbench, name: str) -> _Measured | None:
 
 
 def _means(results: Sequence[CellResult]) -> _Measured:
-    used = [result.planning + result.work for result in results]
-    tokens, costs = [each.total for each in used], [each.cost for each in used]
+    tokens = Mean.over(result.whole.token_sum for result in results)
+    cost = Mean.over(result.whole.dollars for result in results)
     return _Measured(
         calls=fmean(result.calls for result in results),
-        tokens=None if None in tokens else fmean(each or 0 for each in tokens),
-        cost=None if None in costs else fmean(each or 0.0 for each in costs),
+        tokens=None if tokens is None else tokens.value,
+        cost=None if cost is None else cost.value,
         seconds=fmean(result.seconds or 0.0 for result in results),
     )
 

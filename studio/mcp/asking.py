@@ -212,7 +212,7 @@ def _answer(run: ResponseRun) -> Answered:
         label=run.pool.label if state.workflow is None else run.pool.label_of(state.workflow, state),
         round=state.round,
         steps=run_steps(state),
-        used=Used.of(request.usage),
+        used=Used.of(request),
         seconds=state.seconds,
     )
 
@@ -241,5 +241,5 @@ def _planned(bench: Workbench, run: ResponseRun, *, reasoning: str) -> Planned:
         reasoning=reasoning,
         estimate=Amounts.model_validate(takes, from_attributes=True),
         remarks=tuple(map(Remark.of, findings)),
-        used=Used.of(run.answer.state.usage),
+        used=Used.of(run.answer.state),
     )

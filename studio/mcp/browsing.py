@@ -165,7 +165,7 @@ def _step(bench: Workbench, id: str, run: str | None, step: int, *, principal: P
         seen=() if request is None else seen_in(request),
         output=done.output.text if done.output is not None else done.text or None,
         reasoning=done.reasoning or None,
-        used=Used.of(done.usage),
+        used=Used.of(done),
     )
 
 

@@ -100,7 +100,7 @@ def _side(record: RunRecord, state: RunState) -> ComparedRun:
         run=record.id,
         status=state.status,
         answer=state.answer,
-        used=Used.of(state.usage),
+        used=Used.of(state),
         seconds=state.seconds,
     )
 

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from conductor.runs.request import RequestState
 from conductor.runs.state import RunState
-from conductor.values.messages import Request, Usage
+from conductor.runs.step_state import StepState
+from conductor.values.messages import Request
 from conductor.workflow.lint import Finding
 from conductor.workflow.model import Workflow
 
@@ -23,14 +25,19 @@ class Result(BaseModel):
 
 
 class Used(Result):
-    """Tokens and US dollars; null where unknown."""
+    """Tokens and US dollars; null where not known exactly. The others are lower bounds."""
 
     tokens: int | None
     cost: float | None
+    known_tokens: int
+    known_cost: float
 
     @classmethod
-    def of(cls, usage: Usage) -> Used:
-        return cls(tokens=usage.total, cost=usage.cost)
+    def of(cls, state: RequestState | RunState | StepState) -> Used:
+        exact, least = state.usage, state.used.lower
+        return cls(
+            tokens=exact.total, cost=exact.cost, known_tokens=least.total or 0, known_cost=least.cost or 0.0
+        )
 
 
 class PlannedStep(Result):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from conductor.baselines import collaboration
-from conductor.baselines.encoder import Encoder
+from conductor.baselines.encoder import CountedEmbeddings, Encoder
 from conductor.baselines.ensembles import single
 from conductor.baselines.fitted import Fitted, GroupResult, ResultTable, WorkerResult, hashes_of, workers_of
 from conductor.baselines.learning import agreement, masrouter, routerdc
@@ -20,7 +20,6 @@ from conductor.baselines.options import MODES, Options
 from conductor.planner.conductor import PlanRequest
 from conductor.text.final_answer import final_answer
 from conductor.values.messages import Value
-from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 
@@ -31,7 +30,7 @@ class Fitting:
 
     results: ResultTable
     encoder: Encoder
-    client: EmbeddingClient | None
+    client: CountedEmbeddings | None
     options: Options
     trials: Sequence[GroupResult] = ()
 
@@ -75,7 +74,7 @@ async def fit(
     *,
     cards: Mapping[str, WorkerCard],
     options: Options,
-    client: EmbeddingClient | None = None,
+    client: CountedEmbeddings | None = None,
     trials: Sequence[GroupResult] = (),
 ) -> Fitted:
     """The parameters of the method fitted on these rows, and MasRouter's on trials of its groups; texts are
@@ -99,7 +98,7 @@ async def fit(
 
 
 async def plan(
-    request: PlanRequest, options: Options, fitted: Fitted, client: EmbeddingClient | None
+    request: PlanRequest, options: Options, fitted: Fitted, client: CountedEmbeddings | None
 ) -> tuple[Workflow, str]:
     """The workflow of a fitted method, and why. Raises `PlanError` for another pool than it was fitted on."""
     chosen = options.workers

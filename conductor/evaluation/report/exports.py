@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 
 from conductor.evaluation.evaluation_table import EvaluationTable, PlannerRow
+from conductor.evaluation.mean import Mean, mean_words
 from conductor.evaluation.report.names import labelled
 from conductor.evaluation.report.remarks import remarks
 from conductor.text.formatting import p_value
@@ -21,7 +22,9 @@ COLUMNS = (
     "work_tokens", "cost", "calls", "steps", "seconds", "valid_plans", "no_plan", "failed",
     "refused", "routing_entropy", "shares", "shapes", "seen", "unseen_answers", "unseen_right",
     "unjudged", "judging_tokens", "judging_cost", "no_answer",
-    "questions_asked", "unanswered", "outages",
+    "questions_asked", "unanswered", "outages", "tokens", "means_of", "planning_tokens_known",
+    "work_tokens_known", "tokens_known", "cost_known", "cost_at_most", "steps_known", "seconds_known",
+    "verdicts", "judging_tokens_known", "judging_cost_known", "judging_cost_at_most",
 )  # fmt: skip
 
 Figure = str | float | int | Mapping[str, float] | Mapping[int, float] | None
@@ -30,7 +33,9 @@ Figure = str | float | int | Mapping[str, float] | Mapping[int, float] | None
 def row_values(row: PlannerRow) -> Mapping[str, Figure]:
     """A row's figures by column, unrounded, None if unknown. `shares` and `shapes` are by name, `pass_at`
     is by k, `outages` has how many questions each left unanswered. `difference` is over
-    `difference_questions`, those that the first planner has answered as well.
+    `difference_questions`, those that the first planner has answered as well. A mean is over so many answers
+    as the column has whose name ends in `_known`, of `means_of`, those of judging of `verdicts`; where its
+    column ending in `_at_most` is 1 it is an upper bound.
     """
     interval, difference = row.interval, row.difference
     fitted, unseen = row.seen is not None, row.unseen
@@ -49,12 +54,12 @@ def row_values(row: PlannerRow) -> Mapping[str, Figure]:
         "difference_questions": None if difference is None else difference.questions,
         "p": None if difference is None else difference.p,
         "p_holm": None if difference is None else difference.adjusted,
-        "planning_tokens": row.planning_tokens,
-        "work_tokens": row.work_tokens,
-        "cost": row.cost,
-        "calls": row.calls,
-        "steps": row.steps,
-        "seconds": row.seconds,
+        "planning_tokens": _value(row.planning_tokens),
+        "work_tokens": _value(row.work_tokens),
+        "cost": _value(row.cost),
+        "calls": _value(row.calls),
+        "steps": _value(row.steps),
+        "seconds": _value(row.seconds),
         "valid_plans": row.valid_plans,
         "no_plan": None if row.computed else row.verdicts.get("no plan", 0),
         "failed": None if row.computed else row.verdicts.get("failed", 0),
@@ -66,13 +71,37 @@ def row_values(row: PlannerRow) -> Mapping[str, Figure]:
         "unseen_answers": (0 if unseen is None else unseen.answers) if fitted else None,
         "unseen_right": (0 if unseen is None else unseen.right) if fitted else None,
         "unjudged": None if row.computed else row.verdicts.get("unjudged", 0),
-        "judging_tokens": row.judging_tokens,
-        "judging_cost": row.judging_cost,
+        "judging_tokens": _value(row.judging_tokens),
+        "judging_cost": _value(row.judging_cost),
         "no_answer": None if row.computed else row.verdicts.get("no answer", 0),
         "questions_asked": None if row.computed else row.questions_asked,
         "unanswered": None if row.computed else row.unanswered,
         "outages": row.outages or None,
+        "tokens": _value(row.tokens),
+        "means_of": None if row.calls is None else row.calls.of,
+        "planning_tokens_known": _size(row.planning_tokens, row),
+        "work_tokens_known": _size(row.work_tokens, row),
+        "tokens_known": _size(row.tokens, row),
+        "cost_known": _size(row.cost, row),
+        "cost_at_most": None if row.cost is None else int(row.cost.at_most),
+        "steps_known": _size(row.steps, row),
+        "seconds_known": _size(row.seconds, row),
+        "verdicts": None if row.computed else row.judged,
+        "judging_tokens_known": _size(row.judging_tokens, row),
+        "judging_cost_known": _size(row.judging_cost, row),
+        "judging_cost_at_most": None if row.judging_cost is None else int(row.judging_cost.at_most),
     }
+
+
+def _value(mean: Mean | None) -> float | None:
+    return None if mean is None else mean.value
+
+
+def _size(mean: Mean | None, row: PlannerRow) -> int | None:
+    """Over how many answers it is; 0 if it is unknown of all."""
+    if row.computed:
+        return None
+    return 0 if mean is None else mean.size
 
 
 def as_csv(table: EvaluationTable) -> str:
@@ -119,8 +148,8 @@ def as_latex(table: EvaluationTable) -> str:
             row.answered_words,
             difference,
             p,
-            _rounded(row.tokens, 0),
-            _rounded(row.calls, 2),
+            mean_words(row.tokens, "{:.0f}".format, unknown="").replace("≤", r"$\le$"),
+            mean_words(row.calls, "{:.2f}".format, unknown=""),
         )
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\end{tabular}"]) + "\n"

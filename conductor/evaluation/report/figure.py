@@ -14,6 +14,7 @@ from typing import Literal
 
 from conductor.baselines.named import WORKER
 from conductor.evaluation.evaluation_table import EvaluationTable, PlannerRow
+from conductor.evaluation.mean import mean_words
 from conductor.evaluation.report.labels import Box, Place, label_box, placed
 from conductor.evaluation.report.names import planner_name
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
@@ -34,9 +35,9 @@ LEVEL_TITLE = "Right answers"
 MARKS = "Upright lines: 95% intervals. Steps: Pareto front. Triangles: one worker alone; squares: baselines."
 
 _AMOUNTS: Mapping[Axis, Callable[[PlannerRow], float | None]] = {
-    "tokens": lambda row: row.tokens,
-    "cost": lambda row: row.cost,
-    "calls": lambda row: row.calls,
+    "tokens": lambda row: None if row.tokens is None else row.tokens.value,
+    "cost": lambda row: None if row.cost is None else row.cost.value,
+    "calls": lambda row: None if row.calls is None else row.calls.value,
 }
 
 WIDTH, HEIGHT = 860, 380
@@ -77,9 +78,9 @@ class Point:
             "Planner": self.name,
             "Right": f"{self.row.right} of {self.row.answers}, {self.accuracy:.1%}",
             "95% interval": f"{self.low:.1%} to {self.high:.1%}",
-            "Tokens a question": "-" if self.row.tokens is None else f"{self.row.tokens:,.0f}",
-            "Cost a question": dollars(self.row.cost),
-            "Calls a question": "-" if self.row.calls is None else f"{self.row.calls:.1f}",
+            "Tokens a question": mean_words(self.row.tokens, "{:,.0f}".format),
+            "Cost a question": mean_words(self.row.cost, dollars),
+            "Calls a question": mean_words(self.row.calls, "{:.1f}".format),
         }
 
 

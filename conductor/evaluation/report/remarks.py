@@ -44,6 +44,7 @@ def _remarks(table: EvaluationTable, name: Callable[[str], str]) -> Iterator[str
             f"{quantity(questions, 'question')}."
         )
     yield from not_answered(table, name)
+    yield from _partial_means(table)
     differences = [row.difference for row in table.rows]
     compared = sum(each is not None for each in differences)
     if compared > 1:
@@ -64,6 +65,18 @@ def not_answered(table: EvaluationTable, name: Callable[[str], str] = str) -> It
         yield f"{name(row.planner)}: {row.unanswered:,} of {of:,} not answered: {outage_words(row.outages)}."
     if rows:
         yield "What was not answered is in no figure; `evaluate resume` asks for it again."
+
+
+def _partial_means(table: EvaluationTable) -> Iterator[str]:
+    """What stands beside a mean that is not over all answers, or is no exact number."""
+    means = [mean for row in table.rows for mean in row.means]
+    if any(mean.part for mean in means):
+        yield (
+            'A mean with a note such as "(7 of 10)" is over those answers alone whose figure is known; the '
+            "others may have taken more or less."
+        )
+    if any(mean.at_most for mean in means):
+        yield "≤: at most so much, since the price of cached tokens is unknown."
 
 
 def _sequential(table: EvaluationTable, looks: Looks) -> Iterator[str]:

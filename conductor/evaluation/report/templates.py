@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from conductor.evaluation.mean import Mean, mean_words
 from conductor.evaluation.report.names import planner_name
 from conductor.evaluation.score import WITHOUT_VERDICT, outage_words
 from conductor.evaluation.statistics import MeanDifference, PairedDifference
@@ -19,8 +20,16 @@ def _share(part: float | None) -> str:
     return UNKNOWN if part is None else f"{part:.1%}"
 
 
-def _amount(number: float | None, digits: int = 0) -> str:
-    return UNKNOWN if number is None else f"{number:,.{digits}f}"
+def _mean(mean: Mean | None, digits: int = 0) -> str:
+    return mean_words(mean, f"{{:,.{digits}f}}".format)
+
+
+def _mean_dollars(mean: Mean | None) -> str:
+    return mean_words(mean, dollars)
+
+
+def _mean_duration(mean: Mean | None) -> str:
+    return mean_words(mean, duration)
 
 
 def _points(comparison: PairedDifference | None) -> str:
@@ -63,14 +72,14 @@ TEMPLATES = Environment(
 )
 TEMPLATES.filters |= {
     "share": _share,
-    "amount": _amount,
+    "mean": _mean,
+    "mean_dollars": _mean_dollars,
+    "mean_duration": _mean_duration,
     "points": _points,
     "percent_points": _percent_points,
     "p": _p,
     "signed": _signed,
     "signed_dollars": _signed_dollars,
-    "dollars": dollars,
-    "duration": duration,
     "planner": planner_name,
     "edits": words,
     "outages": outage_words,

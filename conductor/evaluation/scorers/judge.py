@@ -107,7 +107,7 @@ async def judged(
             raise WorkerError(f"{_SPENT}, after: {item.message}")
 
     try:
-        completion = await whole_answer(judge, request, note=count_another)
+        completion = await whole_answer(judge, request, note=count_another, receive=requests.receive)
     except WorkerError as error:
         note(requests.end(error.used))
         return Score(verdict="unjudged", answer=answer, reason=str(error)), charges

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -21,7 +21,18 @@ import httpx
 
 from conductor.errors import PoolError, WorkerError
 from conductor.plugins import fault_of
-from conductor.values.messages import Completion, Delta, Message, Part, Request, Retried, Thought
+from conductor.values.charge import Charge
+from conductor.values.messages import (
+    NOTHING_USED,
+    Completion,
+    Delta,
+    Message,
+    Part,
+    Request,
+    Retried,
+    Thought,
+    Usage,
+)
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
@@ -130,6 +141,9 @@ PROBE_TOKENS = 16
 AT_ONCE = 16
 """How many are examined at the same time."""
 
+Note = Callable[[Charge], object]
+"""Gets what a request took, once it has ended."""
+
 Spawn = Callable[[Coroutine[Any, Any, None]], "Future[None]"]
 """Begins a coroutine in the loop, from any thread."""
 
@@ -149,14 +163,14 @@ _QUESTION = (
 )
 
 
-async def examine(target: ProbeTarget) -> AsyncGenerator[Health, None]:
-    """What is known after each check; the last one is done."""
+async def examine(target: ProbeTarget, note: Note) -> AsyncGenerator[Health, None]:
+    """What is known after each check; the last one is done. `note` gets what each request took."""
     if not target.answers:
         yield Health().with_findings(skipped("answer", "it plans and answers no question"), done=True)
         return
     if target.endpoint is None:
         request = Request(messages=_QUESTION, sampling=target.card.sampling)
-        yield await _with_answer(Health(), called(target.worker, request), name=target.name)
+        yield await _with_answer(Health(), called(target.worker, request), target.card, note)
         return
     health = Health().with_findings(key := _key(target.endpoint))
     yield health
@@ -170,7 +184,7 @@ async def examine(target: ProbeTarget) -> AsyncGenerator[Health, None]:
             yield health.with_findings(skipped("answer", "the endpoint cannot be reached"), done=True)
         else:
             sampling = target.card.sampling.model_copy(update={"max_tokens": PROBE_TOKENS})
-            yield await _with_answer(health, client.stream(_QUESTION, sampling=sampling), name=target.name)
+            yield await _with_answer(health, client.stream(_QUESTION, sampling=sampling), target.card, note)
     finally:
         await client.aclose()
 
@@ -223,29 +237,58 @@ async def _list(client: ChatClient, *, context: int | None) -> tuple[HealthFindi
     return yes, listed(client.endpoint.model, served, context=context)
 
 
-async def _with_answer(health: Health, stream: AsyncIterable[StreamItem], *, name: str) -> Health:
+async def _with_answer(
+    health: Health, stream: AsyncIterable[StreamItem], card: WorkerCard, note: Note
+) -> Health:
     """The health with the answer of `stream` and its pace, done."""
     time = asyncio.get_running_loop().time
     start = time()
     first = last = None
+    wrote, under_way = False, True
     completion = Completion(text="")
+
+    def end(used: Usage | None, *, stopped: bool = False) -> None:
+        if card.kind != "offline" and used != NOTHING_USED:
+            usage = card.cost_of(used or Usage())
+            note(
+                Charge(
+                    worker=card.name,
+                    kind=card.kind,
+                    purpose="doctor",
+                    usage=usage,
+                    wrote=wrote,
+                    stopped=stopped,
+                )
+            )
+
     try:
         async with Opened(stream) as items:
             async for item in items:
                 if isinstance(item, Delta | Thought):
-                    last = time()
+                    last, wrote = time(), True
                     first = last if first is None else first
                 elif isinstance(item, Retried):
-                    start = time()  # it refused a parameter, and the request is sent again without it
+                    end(item.used)
+                    # It refused a parameter, and the request is sent again without it.
+                    start, wrote = time(), False
                 elif isinstance(item, Completion):
-                    completion = item
+                    completion, under_way = item, False
+                    wrote = wrote or bool(item.written)
+                    end(item.usage)
     except EndpointFailure as failure:
-        finding = failing("answer", "fails", _nameless(failure, name), failure.advice)
+        under_way = False
+        end(failure.used)
+        finding = failing("answer", "fails", _nameless(failure, card.name), failure.advice)
         return health.with_findings(finding, done=True)
     except Exception as error:  # noqa: BLE001 - a worker is foreign code
+        under_way = False
+        end(error.used if isinstance(error, WorkerError) else None)
         reason = str(error) if isinstance(error, WorkerError) else fault_of(error)
         advice = "give its steps to another worker until this is fixed"
         return health.with_findings(failing("answer", "fails", reason.rstrip("."), advice), done=True)
+    finally:
+        if under_way:
+            end(None, stopped=True)
     measures: dict[str, float | None] = {}
     if first is not None and last is not None:
         tokens = completion.usage.completion_tokens
@@ -269,8 +312,10 @@ def _nameless(failure: EndpointFailure, name: str) -> str:
 class HealthProbe:
     """One a loop. What is known of a target ends with its mark: another endpoint was not examined."""
 
-    def __init__(self, spawn: Spawn) -> None:
+    def __init__(self, spawn: Spawn, record: Callable[[Sequence[Charge]], None]) -> None:
+        """`record` writes down what an examination's requests took; it is called in a thread."""
         self._spawn = spawn
+        self._record = record
         self._health: dict[str, Health] = {}
         self._going: dict[str, Future[None]] = {}
         self._beginning = threading.Lock()
@@ -304,10 +349,19 @@ class HealthProbe:
 
     async def _follow(self, target: ProbeTarget) -> None:
         try:
-            async with self._places, aclosing(examine(target)) as states:
-                async for health in states:
-                    self._health[target.mark] = health
+            async with self._places:
+                await self._examine(target)
         except Exception:
             # Nothing waits for the future, so an exception in it would go unseen.
             _log.exception("examining %s broke", target.name)
             raise
+
+    async def _examine(self, target: ProbeTarget) -> None:
+        charges: list[Charge] = []
+        try:
+            async with aclosing(examine(target, charges.append)) as states:
+                async for health in states:
+                    self._health[target.mark] = health
+        finally:
+            if charges:
+                await asyncio.to_thread(self._record, charges)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from conductor.runs.state import RunState
 from conductor.text.formatting import dollars, duration
+from conductor.values.total import Total
 from pages.components.view_models.comparable import Side
 from pages.components.view_models.run_text import run_label
 
@@ -40,8 +41,8 @@ def verdict(left: Side, right: Side) -> str:
         return f"Only {answered[0].name} has an answer." if answered else "Neither has an answer."
     runs = [(side.name, side.state) for side in answered if side.state is not None]
     time = _less([(name, run.seconds) for name, run in runs], "was first, by {}", duration)
-    cost = _less([(name, run.usage.cost) for name, run in runs], "cost {} less", dollars)
-    used = _less([(name, run.usage.total) for name, run in runs], "used {} fewer tokens", _number)
+    cost = _less([(name, run.used.dollars.exact) for name, run in runs], "cost {} less", dollars)
+    used = _less([(name, run.used.token_sum.exact) for name, run in runs], "used {} fewer tokens", _number)
     claims: dict[str, list[str]] = {}
     for name, words in filter(None, (time, cost or used)):
         claims.setdefault(name, []).append(words)
@@ -76,6 +77,14 @@ def figures(left: Side, right: Side) -> tuple[Figure, ...]:
     if one is None and other is None:
         return (steps,)
 
+    def of_sums(
+        name: str, measure: Callable[[Total], BoundedSum], written: Callable[[float | None], str]
+    ) -> Figure:
+        sums = [None if state is None else measure(state.used) for state in (one, other)]
+        left, right = ("-" if each is None else each.words(written) for each in sums)
+        exact, other_exact = (None if each is None else each.exact for each in sums)
+        return Figure(name, left, right, difference(exact, other_exact, written))
+
     def of_runs(
         name: str, measure: Callable[[RunState], float | None], written: Callable[[float], str] = _number
     ) -> Figure:
@@ -88,8 +97,8 @@ def figures(left: Side, right: Side) -> tuple[Figure, ...]:
         steps,
         of_runs("Reused or kept", _spared),
         of_runs("Calls", lambda run: run.calls),
-        of_runs("Tokens", lambda run: run.usage.total),
-        of_runs("Cost", lambda run: run.usage.cost, dollars),
+        of_sums("Tokens", lambda used: used.token_sum, _number),
+        of_sums("Cost", lambda used: used.dollars, dollars),
         of_runs("Time", lambda run: run.seconds, duration),
     )
 
@@ -118,5 +127,5 @@ def difference(one: float | None, other: float | None, written: Callable[[float]
     return f"{sign}{written(gap)} ({share})"
 
 
-def _number(number: float) -> str:
-    return f"{number:,.0f}"
+def _number(number: float | None) -> str:
+    return "-" if number is None else f"{number:,.0f}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from conductor.text.formatting import dollars, duration, tokens
+from conductor.text.formatting import duration
 from pages.components.evaluation.listing import STATES
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
@@ -50,6 +50,6 @@ def _live_facts(evaluations: BackgroundEvaluations, record: EvaluationRecord) ->
     left = progress.seconds_left
     return [
         *([] if left is None else [f"about {duration(left)} left"]),
-        tokens(progress.tokens),
-        "cost unknown" if progress.cost is None else dollars(progress.cost),
+        progress.used.token_words,
+        "cost unknown" if progress.used.cost is None else progress.used.cost_words,
     ]

@@ -47,11 +47,13 @@ def trials_region(
                 )
             else:
                 workflow = base.with_edits(*best.edits).edited
+                difference = best.difference(trials.measure)
+                part = "" if difference is None else best.part(difference)
                 spared = -(best.change(trials.measure) or 0.0)
                 amount = f"{spared:,.0f} tokens" if trials.measure == "tokens" else f"${spared:.4f}"
                 st.markdown(
                     f"**Cheapest that is not worse:** {plain(words(best.edits))}. It takes {amount} less a "
-                    f"question, with {quantity(len(workflow), 'step')} of {len(base.workflow)}. "
+                    f"question{part}, with {quantity(len(workflow), 'step')} of {len(base.workflow)}. "
                     f"{plain(confirmation_words(trials))}"
                 )
                 if take is not None:

@@ -63,7 +63,7 @@ def services() -> Services:
             spawn = bench.background.spawn
             viewed = ViewOnlyWorkbench(bench)
             evaluations = BackgroundEvaluations(bench)
-            tools = HealthProbe(spawn), Finder(spawn), Downloads()
+            tools = HealthProbe(spawn, bench.store.ledger.add), Finder(spawn), Downloads()
             trainings = Trainings(data_folder(default_url()) / "learn")
             _opened.append(Services(bench, viewed, configured, *tools, evaluations, trainings, tidying))
         return _opened[0]

@@ -15,8 +15,8 @@ from conductor.errors import WorkflowError
 from conductor.runs.replay import Replay, as_of
 from conductor.runs.state import RunState
 from conductor.text.formatting import quantity
-from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.presets import Settings
+from conductor.values.total import NOTHING, Total
 from pages.components.view_models.replay import recording
 from pages.components.view_models.run_text import progress_text, run_label, used_of
 from storage import ExperimentRecord, Plan, Revision, RunRecord, Session
@@ -294,6 +294,6 @@ class Results:
         )
 
     @property
-    def usage(self) -> Usage:
+    def used(self) -> Total:
         """What all trials together have used so far."""
-        return sum((state.usage for state in self.states.values()), NOTHING_USED)
+        return sum((state.used for state in self.states.values()), NOTHING)

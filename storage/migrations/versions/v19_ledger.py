@@ -48,7 +48,7 @@ def upgrade() -> None:
     op.create_index("charges_by_time", "charges", ["at"])
     op.create_index("usage_sums_by_token", "usage_sums", ["token", "quarter"])
     execute_script(connection, f"ledger_{connection.dialect.name}")
-    for rows in (_plans(connection), _steps(connection)):
+    for rows in (_plans(connection), _steps(connection), _verdicts(connection)):
         for row in rows:
             connection.execute(_INSERT, row)
     _spending(connection)
@@ -134,6 +134,28 @@ def _steps(connection: sa.Connection) -> Iterator[dict[str, Any]]:
                 worker, kind = begin.get("worker", "unknown"), begin.get("worker_kind", "model")
                 at = run.finished_at or run.started_at
                 yield {**place, "at": at, "step": step, "worker": worker, "kind": kind, **_used({})}
+
+
+def _verdicts(connection: sa.Connection) -> Iterator[dict[str, Any]]:
+    """The requests to the judges of evaluations, which the cells' results have; no time is stored of them."""
+    query = sa.text(
+        "SELECT answered_in, result, spec, created_at FROM evaluation_cells"
+        " JOIN evaluations ON evaluations.id = evaluation_cells.evaluation WHERE result IS NOT NULL"
+    )
+    for row in connection.execute(query).all():
+        judge = _mapping(_object(row.spec).get("judge")).get("worker", "unknown")
+        for usage in _object(row.result).get("judging") or ():
+            yield {
+                "at": row.created_at,
+                "session": row.answered_in,
+                "run": None,
+                "plan": None,
+                "step": None,
+                "worker": judge,
+                "kind": "model",
+                "copied": 0,
+                **_used(_mapping(usage)),
+            }
 
 
 def _spending(connection: sa.Connection) -> None:

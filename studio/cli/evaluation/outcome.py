@@ -15,7 +15,7 @@ from conductor.errors import DataError
 from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable, PlannerRow, signs_of
 from conductor.evaluation.report.remarks import not_answered
 from conductor.evaluation.statistics import with_holm
-from conductor.text.formatting import dollars, percent
+from conductor.text.formatting import percent
 from conductor.values.budget import Budget
 from storage.records import EvaluationRecord
 from studio.cli.options import Configured
@@ -122,7 +122,7 @@ def _tenths() -> Listen:
 
 
 def _words(progress: Progress) -> str:
-    cost = "" if progress.cost is None else f" · {dollars(progress.cost)}"
+    cost = "" if progress.used.cost is None else f" · {progress.used.cost_words}"
     answered = progress.done - progress.unanswered
     right = sum(progress.right.values()) / answered if answered else 0.0
     lost = f" · {progress.unanswered:,} not answered" if progress.unanswered else ""

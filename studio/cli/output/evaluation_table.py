@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conductor.evaluation.evaluation_table import EvaluationTable, PlannerRow
+from conductor.evaluation.mean import mean_words
 from conductor.evaluation.report import labelled
 from conductor.evaluation.report.published import PUBLISHED
 from conductor.evaluation.report.remarks import remarks
@@ -100,11 +101,11 @@ def _cells(row: PlannerRow) -> Sequence[str]:
         row.answered_words,
         "" if difference is None else f"{difference.difference:+.3f}",
         "" if difference is None else p_value(difference.read_p),
-        "" if row.tokens is None else f"{row.tokens:,.0f}",
-        "" if row.cost is None else dollars(row.cost),
-        "" if row.calls is None else f"{row.calls:.2f}",
-        "" if row.steps is None else f"{row.steps:.2f}",
-        "" if row.seconds is None else duration(row.seconds),
+        mean_words(row.tokens, "{:,.0f}".format, unknown=""),
+        mean_words(row.cost, dollars, unknown=""),
+        mean_words(row.calls, "{:.2f}".format, unknown=""),
+        mean_words(row.steps, "{:.2f}".format, unknown=""),
+        mean_words(row.seconds, duration, unknown=""),
     )
 
 

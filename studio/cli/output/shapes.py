@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from conductor.runs.state import RunState
-from conductor.values.messages import Usage
 from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
@@ -66,9 +65,10 @@ def findings_shape(findings: Sequence[Finding]) -> list[Shape]:
     ]
 
 
-def usage_shape(usage: Usage) -> Shape:
-    """Tokens; null where unknown."""
-    return {**usage.model_dump(mode="json"), "total_tokens": usage.total}
+def usage_shape(used: Total) -> Shape:
+    """Tokens and US dollars, null for what is not known exactly; `known` has the lower bounds."""
+    exact, least = (usage.model_dump(mode="json") for usage in (used.usage, used.lower))
+    return {**exact, "total_tokens": used.usage.total, "known": least}
 
 
 def _inner_shape(state: RunState) -> Shape:
@@ -123,7 +123,7 @@ def run_shape(
             "retries": len(done.retries),
             "characters_withdrawn": done.withdrawn,
             "rounds_inside": [_inner_shape(inner) for inner in done.inner],
-            "usage": usage_shape(done.usage),
+            "usage": usage_shape(done.used),
             "seconds": done.seconds,
         }
         for index, (step, done) in enumerate(zip(planned, state.steps, strict=True))
@@ -142,7 +142,7 @@ def run_shape(
         "budget_crossed": None if state.crossing is None else state.crossing.limit,
         "workflow": None if workflow is None else workflow_shape(workflow, indices),
         "steps": steps,
-        "usage": usage_shape(state.usage),
+        "usage": usage_shape(state.used),
         "session_used": used.model_dump(),
         "seconds": state.seconds,
     }

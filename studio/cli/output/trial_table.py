@@ -126,10 +126,10 @@ def _line(row: TrialRow) -> Sequence[str]:
         "" if accuracy is None else f"{accuracy.interval.low:+.3f} to {accuracy.interval.high:+.3f}",
         "" if accuracy is None else str(accuracy.questions),
         "" if accuracy is None else p_value(accuracy.read_p),
-        "" if tokens is None else f"{tokens.mean:+,.0f}",
+        "" if tokens is None else f"{tokens.mean:+,.0f}{row.part(tokens)}",
         "" if tokens is None or tokens.interval is None
         else f"{tokens.interval.low:+,.0f} to {tokens.interval.high:+,.0f}",
-        "" if cost is None else f"{'-' if cost.mean < 0 else '+'}{dollars(abs(cost.mean))}",
+        "" if cost is None else f"{'-' if cost.mean < 0 else '+'}{dollars(abs(cost.mean))}{row.part(cost)}",
         {True: "yes", False: "no", None: "undecided"}[row.not_worse],
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from conductor.errors import PlanError, WorkflowError
+from conductor.values.total import Total
 from conductor.workflow.diff import PlanDiff
 from studio.cli.options import Configured, flag, option
 from studio.cli.output.shapes import Shape, usage_shape
@@ -114,5 +115,5 @@ def _shape(proposal: Proposal, *, label: str | None) -> Shape:
             for old, new in (diff.rows[row] for row in proposal.changed_rows)
         ],
         "steps": [step.model_dump(mode="json", exclude_defaults=True) for step in diff.new.steps],
-        "usage": None if proposal.plan is None else usage_shape(proposal.plan.usage),
+        "usage": None if proposal.plan is None else usage_shape(Total.of([proposal.plan.usage])),
     }

@@ -27,7 +27,7 @@ from conductor.evaluation.scorers.accepted_answer import accepted_of
 from conductor.text.formatting import quantity
 from conductor.values.accepted import Accepted, Check
 from conductor.values.output import HandEdit
-from conductor.values.total import Total
+from conductor.values.total import NOTHING, Total
 from conductor.waiting import result_of
 from conductor.workflow.model import Workflow
 from storage import SessionStore
@@ -158,7 +158,7 @@ def _searched(
     ended = found_words(verdicts)
     if len(states) < len(trials):
         ended = f"It ended after {len(states)} of {len(trials)} runs, at the budget or by a stop. {ended}"
-    return verdicts, ended, Total.of([state.usage for state in states.values()]), live.record.id
+    return verdicts, ended, sum((state.used for state in states.values()), NOTHING), live.record.id
 
 
 def _line(workflow: Workflow, verdict: StepVerdict) -> str:

@@ -16,6 +16,7 @@ from conductor.files.file_text import MAX_FILE
 from conductor.files.named_file import read_bounded
 from conductor.planner.prompt.examples import example_instructions
 from conductor.values.presets import MODES, Settings
+from conductor.values.total import Total
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
@@ -238,7 +239,7 @@ def _alternative_shape(plan: Plan, same_as: int | None) -> Shape:
         "same_as": same_as,
         "failure": plan.failure,
         "request_id": None if plan.report is None else plan.report.request_id,
-        "usage": usage_shape(plan.usage),
+        "usage": usage_shape(Total.of([plan.usage])),
         "seconds": plan.seconds,
         **report,
     }

@@ -21,9 +21,10 @@ from conductor.evaluation.items import Item, UnreadableItem
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CONDUCTOR, CellResult, cell_result
 from conductor.runs.state import RunState
-from conductor.values.budget import NO_BUDGET, Used
+from conductor.values.budget import NO_BUDGET
 from conductor.values.messages import NOTHING_USED
 from conductor.values.presets import Settings
+from conductor.values.total import NOTHING, Total
 from conductor.workers.endpoint.batches.batch_queue import SAMPLE, Batches
 from storage.records import EvaluationRecord
 from studio.evaluation.execution.crew import AnsweredCell, Crew, Part, Unit
@@ -51,16 +52,15 @@ LOOK = 10
 
 @dataclass(frozen=True)
 class Progress:
-    """`done` of `cells` are over, `right` by planner; outages left `unanswered` of them so. `tokens` and
-    `cost` are what they took, None unknown.
+    """`done` of `cells` are over, `right` by planner; outages left `unanswered` of them so. `used` is
+    what all requests for them took; an answer that was there already took nothing.
     """
 
     cells: int
     done: int = 0
     right: Mapping[str, int] = field(default_factory=dict)
     unanswered: int = 0
-    tokens: int | None = 0
-    cost: float | None = 0.0
+    used: Total = NOTHING
     seconds: float = 0.0
     failure: str | None = None
 
@@ -77,7 +77,7 @@ class EvaluationRun:
     """One making of an evaluation, by `parallel` threads; a thread takes an item with all of its planners."""
 
     def __init__(self, bench: Workbench, record: EvaluationRecord, stop: Flag, listen: Listen) -> None:
-        self._store = bench.store.evaluations
+        self._store, self._ledger = bench.store.evaluations, bench.store.ledger
         self._evaluation, self._spec = record.id, record.spec
         self._items = self._store.items(record.id, damaged=True)
         self._stop, self._listen = stop, listen
@@ -133,15 +133,14 @@ class EvaluationRun:
 
     def carry_out(self, crew: Crew | None = None) -> Progress:
         """Answer and score what is missing, here or by a crew; the progress at the end."""
+        used = self._ledger.of_evaluation(self._evaluation)
         for cell in self._cells.values():
             if cell.result is not None:
                 self._scored[cell.item, cell.planner, cell.repeat] = cell.result
                 if cell.result.score.is_known:
-                    self._count(cell.planner, cell.result)
-                spent = cell.result.spent
-                self._meter.count_earlier(
-                    Used(tokens=spent.total or 0, cost=spent.cost or 0.0, calls=cell.result.paid)
-                )
+                    self._count(cell.planner, cell.result, used.get(cell.answered_in, NOTHING))
+        charged, estimated = self._ledger.charged_for_evaluation(self._evaluation)
+        self._meter.count_earlier(charged, estimated=estimated)
         units = self._units()
         self._look()
         if crew is None:
@@ -184,7 +183,7 @@ class EvaluationRun:
                 if each.key not in done:
                     done.add(each.key)
                     self._scored[each.key] = each.result
-                    self._count(each.key[1], each.result)
+                    self._count(each.key[1], each.result, self._bench.store.sessions.total(each.session))
                     self._give_up(each.key[1], each.result, each.session)
                     self._look()
             if part.failure is not None:
@@ -344,7 +343,7 @@ class EvaluationRun:
         self._bench.activities.forget(session)
         self._answered.append(AnsweredCell(key, session, result))
         self._scored[key] = result
-        self._count(planner, result)
+        self._count(planner, result, self._bench.store.sessions.total(session))
         self._give_up(planner, result, session)
         self._look()
         if (reason := self._scoring.failure) is not None:
@@ -370,8 +369,7 @@ class EvaluationRun:
         else:
             reason = plans[-1].failure or "" if plans else ""
             score, judging = Score(verdict="unanswered", reason=reason, outage=planning_outage), ()
-        store = self._bench.store
-        store.ledger.add(judging, session=session, by=self._bench.asker)
+        self._ledger.add(judging, session=session, by=self._bench.asker)
         written = [plan for at, plan in enumerate(plans) if plan.failure is None or at == len(plans) - 1]
         before = () if earlier is None else earlier.judging
         return cell_result(
@@ -380,13 +378,12 @@ class EvaluationRun:
             plans=len(written),
             runs=runs,
             judging=(*before, *(charge.usage for charge in judging if charge.counts)),
-            used=store.sessions.total(session),
+            paid=self._bench.store.sessions.total(session).calls,
         )
 
     # -- progress ----------------------------------------------------------------------------------
 
-    def _count(self, planner: str, result: CellResult) -> None:
-        used = result.planning + result.work
+    def _count(self, planner: str, result: CellResult, used: Total) -> None:
         with self._lock:
             before = self.progress
             self.progress = replace(
@@ -394,8 +391,7 @@ class EvaluationRun:
                 done=before.done + 1,
                 right={**before.right, planner: before.right.get(planner, 0) + result.score.right},
                 unanswered=before.unanswered + result.score.unanswered,
-                tokens=None if before.tokens is None or used.total is None else before.tokens + used.total,
-                cost=None if before.cost is None or used.cost is None else before.cost + used.cost,
+                used=before.used + used,
                 seconds=time.monotonic() - self._started_at,
             )
             self._listen(self.progress)

@@ -22,10 +22,13 @@ from conductor.baselines.fitted import (
 from conductor.baselines.learning.learners import fit
 from conductor.baselines.named import Baseline, planner_named
 from conductor.baselines.options import Options
+from conductor.engine.meter import Meter, Requests
 from conductor.errors import ConductorError, DataError, FormatError, PlanError
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import plan
-from conductor.runs.events import PlanningFailed, WorkflowPlanned
+from conductor.runs.events import AnswerKept, PlanningFailed, WorkflowPlanned
+from conductor.values.budget import NO_BUDGET
+from conductor.values.messages import NOTHING_USED, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.schema import EmbeddingsTable
 from conductor.workers.simulated import SimulatedWorker
@@ -197,6 +200,38 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="cannot be written"):
         write_fitted(fitted, tmp_path / "nowhere" / "router.json")
     assert issubclass(FormatError, ConductorError)
+
+
+@pytest.mark.slow
+async def test_what_embeddings_took_is_charged_once_in_fitting_and_in_each_plan(
+    fake_openai: Served, tmp_path: Path
+) -> None:
+    pool = pool_of(*NAMES, embeddings=EmbeddingsTable(base_url=fake_openai.base_url, model="letters"))
+    named = planner_named("baseline:routerdc:embeddings=yes", pool)
+    assert isinstance(named, Baseline)
+    used: list[Usage] = []
+    write_fitted(await named.fit(ROWS, cards=pool.cards, note=used.append), tmp_path / "router.json")
+    assert [each.prompt_tokens for each in used] == [embedded_tokens(fake_openai)]
+    fake_openai.log.clear()
+    planner = planner_named(f"baseline:routerdc:fitted={tmp_path / 'router.json'}", pool)
+    request = PlanRequest(query="What is 12 + 30?", workers=tuple(pool.cards.values()))
+    requests = Requests(Meter(NO_BUDGET), planner.card, lambda: (), purpose="plan")
+    events = [event async for event in plan(request, conductor=planner, run="r", requests=requests)]
+    charges = [event.charge for event in events if isinstance(event, WorkflowPlanned)]
+    assert [charge and (charge.worker, charge.usage.total) for charge in charges] == [
+        (planner.card.name, embedded_tokens(fake_openai))
+    ]
+    again = request.model_copy(update={"round": 2})
+    answer = [event async for event in plan(again, conductor=planner, run="r")][-1]
+    assert isinstance(answer, AnswerKept)
+    assert answer.usage == NOTHING_USED, "no text is embedded for it"
+
+
+def embedded_tokens(served: Served) -> int:
+    """What the endpoint reported for the texts of its only request."""
+    (entry,) = served.log.entries
+    assert entry.body is not None
+    return sum(len(text.split()) for text in entry.body["input"])
 
 
 @pytest.mark.thorough

@@ -1,16 +1,18 @@
-"""What a cell took: what its workflow takes by itself, and what was called for it."""
+"""What a cell took: what its workflow takes by itself, with what failed, and results of older versions."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 
-from worker_cases import outputs_of, played
+import pytest
+from worker_cases import Scripted, outputs_of, played
 
+from conductor.errors import WorkerError
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec, cell_result
 from conductor.runs.state import RunState
-from conductor.values.messages import NOTHING_USED
+from conductor.values.messages import NOTHING_USED, Delta, Retried, Usage
 from conductor.values.output import HandEdit
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -22,21 +24,21 @@ POOL = Pool(workers=tuple(SimulatedWorker(name, tokens=4) for name in ("alpha", 
 
 
 def _result(*runs: RunState) -> CellResult:
-    return cell_result(Score(verdict="right"), planning=NOTHING_USED, paid_planning=0, runs=runs)
+    return cell_result(Score(verdict="right"), planning=NOTHING_USED, plans=0, paid=0, runs=runs)
 
 
 def test_equal_steps_are_called_each_and_count_each() -> None:
     result = _result(asyncio.run(played(EQUAL, POOL)))
-    assert (result.calls, result.paid) == (3, 3)
-    assert result.work == result.spent
+    assert result.calls == 3
     assert result.workers == (("alpha", 2), ("beta", 1))
 
 
-def test_outputs_that_were_there_count_as_work_and_not_as_spent() -> None:
+def test_outputs_that_were_there_count_as_work_with_what_they_took_then() -> None:
     first = asyncio.run(played(EQUAL, POOL))
-    result = _result(asyncio.run(played(EQUAL, POOL, outputs=outputs_of(first))))
-    assert (result.calls, result.paid) == (3, 0)
-    assert (result.work, result.spent) == (_result(first).work, NOTHING_USED)
+    again = asyncio.run(played(EQUAL, POOL, outputs=outputs_of(first)))
+    assert (again.used.calls, _result(again).calls) == (0, 3)
+    assert _result(again).work == _result(first).work
+    assert _result(first).work.total == first.used.tokens
 
 
 def test_what_a_later_round_repeats_counts_once() -> None:
@@ -44,17 +46,58 @@ def test_what_a_later_round_repeats_counts_once() -> None:
     again = EQUAL.with_instruction(2, "choose again")
     second = asyncio.run(played(again, POOL, outputs=outputs_of(first), run="s"))
     result = _result(first, replace(second, round=2))
-    assert (result.calls, result.paid) == (4, 4)
-    assert result.work == result.spent
+    assert result.calls == 4
+    assert result.work.total == (first.used + second.used).tokens
 
 
 def test_what_a_person_wrote_is_no_call() -> None:
     first = asyncio.run(played(EQUAL, POOL))
     written = first.outputs[0].by_hand("mine", edit=HandEdit(at=0.0))
-    result = _result(asyncio.run(played(EQUAL.with_pin(0, written), POOL)))
-    assert (result.calls, result.paid) == (2, 2)
-    assert result.work == result.spent
-    assert result.work.total is not None
+    run = asyncio.run(played(EQUAL.with_pin(0, written), POOL))
+    result = _result(run)
+    assert result.calls == 2
+    assert result.work.total == run.used.tokens
+
+
+REFUSED = WorkerError("Down.", used=NOTHING_USED)
+FILTERED = WorkerError("Filtered.", used=Usage(prompt_tokens=70, completion_tokens=7, cost=0.5))
+CUT = WorkerError("Cut off.")
+
+
+@pytest.mark.parametrize(
+    ("ends", "tokens", "cost"),
+    [
+        ([REFUSED], 0, 0.0),
+        ([FILTERED], 77, 0.5),
+        ([CUT], 0, 0.0),
+        ([Delta("Well"), CUT], None, None),
+        ([Retried(attempt=1, message="Filtered.", seconds=0, used=FILTERED.used), FILTERED], 154, 1.0),
+        (
+            [Retried(attempt=1, message="Filtered.", seconds=0, used=FILTERED.used), Delta("Well"), CUT],
+            None,
+            None,
+        ),
+    ],
+)
+def test_what_failed_counts_with_what_it_took(ends: list[object], tokens: int | None, cost: float) -> None:
+    run = asyncio.run(played(Workflow.of([ATTEMPT]), Pool(workers=(Scripted(ends, "alpha"),))))
+    result = _result(run)
+    assert (run.status, result.calls) == ("failed", 1)
+    assert (result.work.total, result.work.cost) == (tokens, cost)
+    assert result.work.total == run.used.usage.total
+
+
+@pytest.mark.parametrize(
+    "spent",
+    [
+        {"prompt_tokens": 1, "completion_tokens": 2, "cost": None},
+        {"prompt_tokens": None, "completion_tokens": None, "cost": None, "cached_tokens": 3},
+    ],
+)
+def test_a_result_that_an_older_version_stored_is_read(spent: dict[str, object]) -> None:
+    now = _result(asyncio.run(played(EQUAL, POOL)))
+    assert CellResult.model_validate({**now.model_dump(mode="json"), "spent": spent}) == now
+    assert CellResult.model_validate({"score": {"verdict": "right"}, "spent": spent}).work == NOTHING_USED
 
 
 def test_half_of_a_trials_questions_is_held_out_until_a_variant_is_chosen() -> None:

@@ -11,6 +11,7 @@ from workflow_cases import WORKERS, workflow_of, workflows
 
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.report import trials_html
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.evaluation.trials import MAX_COMBINATIONS, cheapest, confirmation_words, next_part, trials_of
@@ -227,3 +228,59 @@ def test_repeats_do_not_make_a_variant_not_worse() -> None:
         assert row.accuracy is not None
         assert row.tokens is not None
         assert (row.not_worse, row.accuracy.questions, row.tokens.pairs) == (False, 25, 25)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "pairs", "part"),
+    [
+        ({}, 100, ""),
+        ({"cost": None}, 70, " (70 of 100)"),
+        ({"cost": 0.25, "least_cost": 0.01}, 70, " (70 of 100)"),
+    ],
+)
+def test_a_difference_of_dollars_is_over_the_questions_in_which_both_are_exact(
+    unknown: dict[str, float], pairs: int, part: str
+) -> None:
+    spec = _spec(CHAIN, EDGE)
+    cells = [
+        cell
+        if cell.planner == spec.planners[0] or cell.item >= 30 or not unknown
+        else cell.model_copy(
+            update={
+                "result": cell.result.model_copy(update={"work": cell.result.work.model_copy(update=unknown)})
+            }
+        )
+        for cell in _cells(spec, lambda _: (90, 1000), cost=0.25)
+    ]
+    trials = trials_of(spec, cells)
+    (row,) = trials.rows
+    assert row.cost is not None
+    assert (trials.measure, row.cost.pairs, row.part(row.cost)) == ("cost", pairs, part)
+    assert f"{part}" in trials_html(trials, best=None)
+
+
+def test_a_question_of_which_one_answer_is_unknown_is_in_no_difference() -> None:
+    spec = _spec(CHAIN, EDGE).model_copy(update={"repeats": 2})
+    once = _cells(spec, lambda _: (90, 1000), of=10)
+    unknown = CellResult(score=Score(verdict="right"), work=Usage())
+    again = [cell.model_copy(update={"repeat": 1}) for cell in once]
+    again[0] = again[0].model_copy(update={"result": unknown})
+    (row,) = trials_of(spec, [*once, *again]).rows
+    assert row.tokens is not None
+    assert row.tokens.pairs == 9
+
+
+def test_where_every_cost_is_an_upper_bound_the_tokens_are_what_counts() -> None:
+    spec = _spec(CHAIN, EDGE)
+    bounded = [
+        cell.model_copy(
+            update={
+                "result": cell.result.model_copy(
+                    update={"work": cell.result.work.model_copy(update={"least_cost": 0.0})}
+                )
+            }
+        )
+        for cell in _cells(spec, lambda _: (90, 1000), cost=0.25)
+    ]
+    trials = trials_of(spec, bounded)
+    assert (trials.measure, trials.rows[0].cost) == ("tokens", None)

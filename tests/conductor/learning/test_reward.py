@@ -3,10 +3,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from worker_cases import Scripted
 
+from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.learning.reward import Judge, Outcome, Reward
-from conductor.values.messages import Request
+from conductor.values.messages import Request, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 
@@ -96,6 +98,14 @@ async def test_a_run_that_fails_is_a_wrong_answer_of_a_valid_plan():
     (outcome,) = await judged(RIGHT, judge=Judge(pool_of(fail_calls=frozenset({0}))))
     assert (outcome.verdict, outcome.valid, outcome.right) == ("failed", True, False)
     assert Reward().of(outcome) == 0.5
+
+
+async def test_the_tokens_of_a_call_that_failed_count_as_those_of_the_others_do():
+    failed = WorkerError("Filtered.", used=Usage(prompt_tokens=70, completion_tokens=7))
+    pool = Pool(workers=(Scripted([failed], "two"), *pool_of().workers[:1]))
+    first, both = await judged(RIGHT, LONG, judge=Judge(pool, fresh=True))
+    assert (both.verdict, both.tokens) == ("failed", 77)
+    assert first.tokens is not None
 
 
 async def test_a_plan_for_workers_that_were_not_offered_is_none():

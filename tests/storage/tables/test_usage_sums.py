@@ -8,6 +8,7 @@ from datetime import datetime
 
 import pytest
 
+from conductor.runs.ledger_entry import LedgerEntry
 from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
@@ -112,7 +113,7 @@ def test_a_day_is_one_of_this_machine(store: SessionStore, zone: None) -> None:
 @pytest.mark.slow
 def test_copies_are_in_no_sum(store: SessionStore, session: str) -> None:
     add(store, charge(), session=session)
-    job = [ledger.Entry(charge(tokens=500), 0.0)]
+    job = [LedgerEntry(charge(tokens=500), 0.0)]
     store._transactions.write(ledger.add_copies, job, session=session)
     assert {by: total(store, by).tokens for by in KEYS} == dict.fromkeys(KEYS, 10)
 

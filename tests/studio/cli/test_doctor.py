@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from command_line import Line
 from fake_openai import FakeOpenAI, Served, serving
+from fake_openai.answers import answer
 
 from conductor.workers.keys.hosts import HOSTS
+from storage import SessionStore, default_url
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +38,7 @@ def pool(folder: Path, served: Served, *tables: str) -> str:
 CONDUCTOR = '[conductor]\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_API_KEY"\n'
 ALPHA = '[[worker]]\nname = "alpha"\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_API_KEY"\n'
 KEYLESS = '[[worker]]\nname = "keyless-{0}"\nbase_url = "URL"\nmodel = "m"\napi_key_env = "NO_{0}_API_KEY"\n'
+SIMULATED = '[[worker]]\nkind = "simulated"\nname = "quick"\n'
 SUMS = '[[worker]]\nkind = "calculator"\nname = "sums"\n'
 
 
@@ -51,6 +54,35 @@ def test_when_all_can_be_used_a_table_shows_it_and_the_exit_code_is_0(
     assert rows["sums"][1:5] == ["-", "-", "-", "answers"]
     assert result.err == "conductor: asking 3, a short answer each\n"
     assert KEY not in result.out
+
+
+def test_what_the_answers_took_counts_as_used_today(
+    line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
+    file = pool(folder, served, CONDUCTOR, ALPHA, SUMS)
+    for times in (1, 2):
+        line("doctor", "--pool", file)
+        with SessionStore.open(default_url()) as store:
+            used = store.sessions.used_since(0)
+        assert (used.calls, used.tokens_at_least) == (2 * times, False)
+        bodies = [entry.body for entry in served.log.entries if entry.body is not None]
+        assert used.tokens == sum((answer(body).usage or {})["total_tokens"] for body in bodies)
+
+
+@pytest.mark.parametrize("url", ["sqlite:///gone/conductor.db", "sqlite:///gone.db"])
+def test_no_store_is_made_to_count_what_the_answers_took(line: Line, folder: Path, url: str) -> None:
+    (folder / "pool.toml").write_text(SIMULATED, encoding="utf-8")
+    assert line("doctor", "--database", url).code == 0
+    assert not list(folder.glob("gone*"))
+
+
+def test_a_store_that_cannot_be_opened_is_named_beside_the_findings(line: Line, folder: Path) -> None:
+    (folder / "pool.toml").write_text(SIMULATED, encoding="utf-8")
+    (folder / "broken.db").write_text("this is no store" * 100, encoding="utf-8")
+    result = line("doctor", "--database", "sqlite:///broken.db")
+    assert (result.code, "answers" in result.out) == (0, True)
+    assert "conductor: what the answers took is not counted: " in result.err
 
 
 def test_every_missing_key_is_listed_with_what_to_do(

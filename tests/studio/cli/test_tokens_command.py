@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,7 @@ def test_a_list_marks_sums_by_estimate(line: Line) -> None:
         ):
             token, _ = store.tokens.create(name)
             charge = Charge(worker="w", kind="model", purpose="step", usage=usage)
-            estimated = charge.model_copy(update={"estimate": Usage(prompt_tokens=40, completion_tokens=2)})
+            estimated = replace(charge, estimate=Usage(prompt_tokens=40, completion_tokens=2))
             store.ledger.add([charge if name == "known" else estimated], by=Asker(token=token.id))
     rows = {row.split()[1]: row.split() for row in line("tokens", "list").out.splitlines()}
     assert {"10", "$0.5000"} <= set(rows["known"])

@@ -114,9 +114,9 @@ def test_each_layer_is_one_batch_at_half_the_price(
     assert fake.questions[0] == ["one", "one", "two", "two"]
     assert fake.keys == {KEY if form == "anthropic" else f"Bearer {KEY}"}
     reflect, beta = table.rows[:2]
-    assert reflect.work_tokens == 2 * 110
+    assert reflect.work_tokens.value == 2 * 110
     # Of 100 tokens of a prompt 40 were cached; two calls a question.
-    assert reflect.cost == pytest.approx(2 * (60 * PRICE + 40 * 1 + 10 * PRICE) / 1_000_000 / 2)
+    assert reflect.cost.value == pytest.approx(2 * (60 * PRICE + 40 * 1 + 10 * PRICE) / 1_000_000 / 2)
     assert (beta.right, beta.answers) == (0, 4)
     (body, *_) = fake.batches[0].values()
     assert {"stream", "stream_options"} & body.keys() == set()

@@ -118,10 +118,10 @@ def test_every_planner_answers_every_item_and_the_table_has_its_figures(
         "baseline:smoothie": right["baseline:smoothie"], "baseline:moa:layers=2": 3, ROUTER: 5,
     }  # fmt: skip
     vote, alpha = rows["baseline:vote"], rows["worker:alpha"]
-    assert (vote.calls, vote.steps, alpha.calls, alpha.steps) == (3, 4, 1, 1)
+    assert (vote.calls.value, vote.steps.value, alpha.calls.value, alpha.steps.value) == (3, 4, 1, 1)
     assert vote.work_tokens is not None
     assert alpha.work_tokens is not None
-    assert vote.work_tokens > alpha.work_tokens
+    assert vote.work_tokens.value > alpha.work_tokens.value
     assert alpha.difference is None
     assert vote.difference is not None
     assert (vote.difference.first, vote.difference.second) == (0, 1)
@@ -324,7 +324,7 @@ def test_a_baseline_is_fitted_on_results_and_added_without_a_call_made_twice(
     assert Evaluations(bench).run(evaluation).failure is None
     assert calls(workers) == requests
     row = rows_by_planner(bench, evaluation)[name]
-    assert (row.questions, row.seen, row.calls) == (5, 3, 1)
+    assert (row.questions, row.seen, row.calls.value) == (5, 3, 1)
     # What has learnt something else meanwhile is another planner.
     write_fitted(fit_on(bench, record, "baseline:routerdc:seed=1"), file)
     with pytest.raises(DataError, match="is not what it was when this evaluation began"):
@@ -339,7 +339,7 @@ def test_a_turn_that_a_later_round_repeats_is_counted_once(
     assert Evaluations(bench).run(evaluation).failure is None
     row = rows_by_planner(bench, evaluation)["baseline:trinity"]
     # Nobody accepts: thinker, worker and verifier, then twice worker and verifier.
-    assert (len(calls(workers)), row.calls) == (7, 7)
+    assert (len(calls(workers)), row.calls.value) == (7, 7)
     assert row.shares == {"alpha": 3 / 7, "beta": 2 / 7, "gamma": 2 / 7}
 
 

@@ -76,7 +76,7 @@ def test_a_sessions_workflow_is_a_planner_that_stays_when_the_session_changes(
     bench.editing.edit(session, CHAIN.with_worker(0, "gamma"), note="another worker")
     assert Evaluations(bench).run(record.id).failure is None
     rows = table_of_evaluation(bench.store, record).rows
-    assert [(row.planner, row.right, row.steps, row.calls) for row in rows] == [
+    assert [(row.planner, row.right, row.steps.value, row.calls.value) for row in rows] == [
         (now, 4, 3, 3),
         (before, 4, 3, 3),
     ]
@@ -172,7 +172,7 @@ def test_the_plans_of_a_planner_are_run_again_without_a_call_and_edited_with_few
     assert rows[0].workers == {"alpha": 8, "beta": 4, "gamma": 4}
     # Of both proposals of gamma one had an output that was there; a run by itself calls each.
     assert rows[2].workers == {"alpha": 8, "gamma": 8}
-    assert rows[2].calls == 4
+    assert rows[2].calls.value == 4
 
 
 def test_a_plan_that_was_not_valid_has_none_and_plans_that_are_gone_end_it(bench: Workbench) -> None:

@@ -25,6 +25,7 @@ from failing_endpoint import (
 from conductor.errors import WorkerError
 from conductor.evaluation.given import FixedPlan, WrittenPlans
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.mean import Mean
 from conductor.evaluation.report.remarks import remarks
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.spec import EvaluationSpec, JudgeSpec
@@ -176,7 +177,7 @@ def test_the_table_names_what_was_not_answered_and_is_complete_once_that_is_aske
     table = table_of_evaluation(bench.store, record)
     one, two, router = table.rows
     assert "worker:one: 4 of 10 not answered: 503 (3), connection lost (1)." in remarks(table)
-    assert (one.accuracy, one.answered_words, one.valid_plans, one.calls) == (1.0, "6 of 10", 6, 1)
+    assert (one.accuracy, one.answered_words, one.valid_plans, one.calls.value) == (1.0, "6 of 10", 6, 1)
     assert (two.accuracy, two.answered_words, router.questions) == (1.0, "10", 6)
     assert two.difference is not None
     assert (two.difference.difference, two.difference.questions, two.difference.p) == (0.0, 6, 1.0)
@@ -217,7 +218,7 @@ def test_only_the_step_that_was_lost_is_called_again(bench: Workbench, endpoint:
     evaluations.run(evaluation)
     assert endpoint.numbers == [1], "the first step of question 1 has its output"
     row = table_of_evaluation(bench.store, bench.store.evaluations.find(evaluation)).rows[0]
-    assert (row.right, row.calls, row.steps) == (3, 2, 2)
+    assert (row.right, row.calls.value, row.steps.value) == (3, 2, 2)
 
 
 def test_each_repeat_counts_and_is_asked_again_for_itself(
@@ -281,8 +282,8 @@ def test_a_planner_that_is_not_reached_wrote_no_bad_plan(
     evaluations.run(evaluation)
     assert endpoint.numbers == [1, 1], "the plan of question 1, then its step"
     row = table_of_evaluation(planned.store, record).rows[0]
-    assert (row.answers, row.right, row.valid_plans, row.calls) == (4, 3, 3, 1.75)
-    assert row.planning_tokens == 7
+    assert (row.answers, row.right, row.valid_plans, row.calls.value) == (4, 3, 3, 1.75)
+    assert row.planning_tokens == Mean(7, 4, 4)
 
 
 def test_what_an_earlier_round_answered_is_not_scored_in_place_of_the_last(

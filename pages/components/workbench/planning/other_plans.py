@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import streamlit as st
 
 from conductor.errors import EditConflict
-from conductor.text.formatting import dollars, quantity, tokens
-from conductor.values.messages import NOTHING_USED
+from conductor.text.formatting import quantity
+from conductor.values.total import Total
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import rules_address
 from pages.components.view_models.session import SessionView
@@ -77,9 +77,7 @@ def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:
 
 def _spent(batch: Sequence[Plan]) -> list[str]:
     """What all of them took together, as far as it is known."""
-    used = sum((plan.usage for plan in batch), NOTHING_USED)
-    amounts = [] if used.total is None else [tokens(used.total)]
-    return amounts if used.cost is None else [*amounts, dollars(used.cost)]
+    return Total.of(plan.usage for plan in batch).known_words
 
 
 def _ask(bench: Workbench, view: SessionView) -> None:

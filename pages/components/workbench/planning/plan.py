@@ -9,7 +9,8 @@ import streamlit as st
 
 from conductor.planner.over_limit import over_limit
 from conductor.planner.planner import STOPPED
-from conductor.text.formatting import dollars, duration, quantity, tokens
+from conductor.text.formatting import duration, quantity
+from conductor.values.total import Total
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import INTERRUPTED, PlanReport
 from pages.components.tab.state import TabState, plain
@@ -84,8 +85,7 @@ def _alternative(plan: Plan) -> list[str]:
 
 def plan_facts(plan: Plan) -> list[str]:
     """What a plan took, as far as it is known."""
-    facts = [] if plan.usage.total is None else [tokens(plan.usage.total)]
-    facts += [] if plan.usage.cost is None else [dollars(plan.usage.cost)]
+    facts = Total.of([plan.usage]).known_words
     facts += [] if plan.seconds is None else [duration(plan.seconds)]
     named = None if plan.report is None else plan.report.request_id
     return facts if named is None else [*facts, f"request id {named}"]

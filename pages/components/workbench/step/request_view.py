@@ -167,7 +167,7 @@ def reader(cards: Mapping[str, WorkerCard], worker: str, state: StepState) -> Re
             worker=who, kind=kind, card=card, unreported="the Conductor's own calls are counted inside"
         )
     unreported = UNREPORTED if state.done else "the endpoint has not reported a number yet"
-    return Reader(worker=who, kind=kind, card=card, reported=state.read_tokens, unreported=unreported)
+    return Reader(worker=who, kind=kind, card=card, reported=state.reported_prompt, unreported=unreported)
 
 
 def hidden_from(workflow: Workflow, step: int) -> list[Hidden]:

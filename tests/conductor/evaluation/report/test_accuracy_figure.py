@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable, PlannerRow
+from conductor.evaluation.mean import Mean
 from conductor.evaluation.report import report_page
 from conductor.evaluation.report.chart import chart_image, chart_svg
 from conductor.evaluation.report.figure import Scales, axes, figure_of, left_out
@@ -22,10 +23,11 @@ HOSTILE = "</title><script>alert(1)</script>\"'&"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def row(planner, right, tokens, **more):
+def row(planner, right, tokens, *, cost=None, size=100, **more):
+    means = {"tokens": tokens, "cost": cost}
     return PlannerRow(
         planner=planner, rate=rate({at: (at < right,) for at in range(100)}), difference=None, verdicts={},
-        planning_tokens=0, work_tokens=tokens, **more,
+        **{name: None if mean is None else Mean(mean, size, 100) for name, mean in means.items()}, **more,
     )  # fmt: skip
 
 

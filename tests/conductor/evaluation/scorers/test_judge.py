@@ -12,7 +12,6 @@ from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.evaluation.scorers.judge import MAX_ANSWER, judged, request_of, verdict_in
 from conductor.values.budget import Budget
-from conductor.values.charge import total_of
 from conductor.values.messages import Retried
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.protocol import Price
@@ -83,32 +82,33 @@ def test_of_a_long_answer_the_judge_is_shown_the_end():
     ],
 )
 def test_an_answer_gets_the_judges_verdict_with_its_reason(says, verdict, reason):
-    outcome, used = asyncio.run(judged("It is Paris.", ITEM, SimulatedWorker("judge", answer=says)))
+    outcome, charges = asyncio.run(judged("It is Paris.", ITEM, SimulatedWorker("judge", answer=says)))
     assert (outcome.verdict, outcome.answer) == (verdict, "It is Paris.")
     assert outcome.reason.startswith(reason)
-    assert [charge.purpose for charge in used] == ["judge"]
-    assert total_of(used).usage.total
+    (charge,) = charges
+    assert (charge.worker, charge.purpose) == ("judge", "judge")
+    assert charge.usage.total
 
 
 def test_an_empty_answer_is_wrong_without_a_call():
     judge = SimulatedWorker("judge", answer="VERDICT: right")
-    outcome, used = asyncio.run(judged(" \n", ITEM, judge))
-    assert (outcome.verdict, used, judge.requests) == ("wrong", (), [])
+    outcome, charges = asyncio.run(judged(" \n", ITEM, judge))
+    assert (outcome.verdict, charges, judge.requests) == ("wrong", (), [])
 
 
 def test_a_judge_that_fails_leaves_the_answer_unjudged():
     judge = SimulatedWorker("judge", answer="VERDICT: right", fail_calls=frozenset({0}))
-    outcome, used = asyncio.run(judged("Paris", ITEM, judge))
+    outcome, (charge,) = asyncio.run(judged("Paris", ITEM, judge))
     assert (outcome.verdict, outcome.is_known) == ("unjudged", False)
-    assert [(charge.purpose, charge.counts) for charge in used] == [("judge", False)]
+    assert not charge.counts
     assert outcome.reason == "judge was set to fail on this call."
 
 
 def test_a_judge_is_not_asked_beyond_the_budget():
     judge = SimulatedWorker("judge", answer="VERDICT: right")
     meter = Meter(Budget(tokens=20))
-    outcome, used = asyncio.run(judged("Paris", ITEM, judge, meter))
-    assert (outcome.verdict, used, judge.requests) == ("unjudged", (), [])
+    outcome, charges = asyncio.run(judged("Paris", ITEM, judge, meter))
+    assert (outcome.verdict, charges, judge.requests) == ("unjudged", (), [])
     assert outcome.reason == "the budget is spent"
 
 

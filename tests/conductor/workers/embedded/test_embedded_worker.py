@@ -119,7 +119,7 @@ async def test_the_proxies_of_the_environment_do_not_hold(
 
 async def test_the_doctor_examines_it_as_a_served_model(embedded_file: Path) -> None:
     (target,) = targets(Pool((EmbeddedWorker(str(embedded_file), name="smol"),)))
-    states = [health async for health in examine(target)]
+    states = [health async for health in examine(target, lambda _: None)]
     assert states[-1].done
     assert not states[-1].complaints
 

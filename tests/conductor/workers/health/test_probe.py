@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from chat_cases import set_key
 from fake_openai import FakeOpenAI, Served, serving
-from raw_endpoint import chunk, event, raw_endpoint, replies
+from raw_endpoint import DONE, Conversation, chunk, event, raw_endpoint, replies
 from waiting import until
 
+from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Completion
 from conductor.workers.endpoint.catalogue import ServedModel
 from conductor.workers.health import probe as module
@@ -50,7 +51,7 @@ def target(base_url: str, model: str = "simulated", **keys: Any) -> ProbeTarget:
 
 async def examined(whom: ProbeTarget) -> Health:
     """The last word on it."""
-    states = [health async for health in examine(whom)]
+    states = [health async for health in examine(whom, lambda _: None)]
     assert [health.done for health in states] == [False] * (len(states) - 1) + [True]
     assert all(
         earlier.findings == later.findings[: len(earlier.findings)] for earlier, later in pairwise(states)
@@ -85,6 +86,42 @@ async def test_the_pace_is_measured_where_tokens_come_one_by_one() -> None:
     assert health.first_token is not None
     assert health.tokens_per_second is not None
     assert health.tokens_per_second > 0
+
+
+USAGE = event({"choices": [], "usage": {"prompt_tokens": 900, "completion_tokens": 11}})
+
+
+@pytest.mark.parametrize(
+    ("answer", "tokens", "cost"),
+    [
+        (replies(chunk(content="two") + chunk("stop") + USAGE + DONE), 911, 0.00191),
+        (replies(chunk(content="two") + chunk("stop") + DONE), None, None),
+        (replies(chunk("content_filter") + USAGE + DONE), 911, 0.00191),
+        (replies(USAGE), 911, 0.00191),
+        (replies(chunk(content="two")), None, None),
+        (replies("busy", status="503 Busy"), 0, 0.0),
+    ],
+)
+async def test_what_an_answer_took_is_noted_as_it_is_reported(
+    answer: Conversation, tokens: int | None, cost: float | None
+) -> None:
+    charges: list[Charge] = []
+    async with raw_endpoint(answer) as url:
+        subject = target(url, price_prompt=2.0, price_completion=10.0)
+        async for _ in examine(subject, charges.append):
+            pass
+    total = total_of(charges)
+    assert {(each.worker, each.purpose) for each in charges} == {("alpha", "doctor")}
+    assert (total.tokens, total.tokens_at_least) == (tokens, False)
+    assert total.cost == (cost if cost is None else pytest.approx(cost))
+
+
+async def test_what_computes_takes_nothing() -> None:
+    charges: list[Charge] = []
+    subject = targets(parse_pool("[[worker]]\nkind = 'calculator'\nname = 'sums'\n"))[0]
+    async for _ in examine(subject, charges.append):
+        pass
+    assert charges == []
 
 
 @pytest.mark.parametrize(
@@ -318,8 +355,14 @@ async def ended() -> None:
 
 
 @pytest.fixture
-def probe(loop: asyncio.AbstractEventLoop) -> HealthProbe:
-    return HealthProbe(lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop))
+def charges() -> list[Charge]:
+    """What examinations wrote down."""
+    return []
+
+
+@pytest.fixture
+def probe(loop: asyncio.AbstractEventLoop, charges: list[Charge]) -> HealthProbe:
+    return HealthProbe(lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop), charges.extend)
 
 
 def simulated(*latencies: float) -> tuple[tuple[SimulatedWorker, ...], tuple[ProbeTarget, ...]]:
@@ -343,6 +386,20 @@ def test_several_are_examined_at_once_and_each_is_known_when_it_is_done(probe: H
     until(lambda: not probe.busy)
     assert probe.health(quick) == health
     assert probe.health(slow) is None
+
+
+def test_what_each_took_is_written_down_also_where_it_is_stopped(
+    probe: HealthProbe, charges: list[Charge]
+) -> None:
+    (quick_worker, slow_worker), (quick, slow) = simulated(0, 60)
+    probe.begin([quick, slow])
+    until(lambda: not probe.examines(quick) and slow_worker.requests)
+    probe.stop()
+    until(lambda: len(charges) == 2)
+    ended, stopped = charges
+    assert (ended.worker, ended.purpose, ended.stopped) == (quick_worker.name, "doctor", False)
+    assert ended.usage.total is not None
+    assert (stopped.worker, stopped.stopped, stopped.total.cost) == (slow_worker.name, True, None)
 
 
 def test_who_is_being_examined_is_not_asked_twice(probe: HealthProbe) -> None:
@@ -381,7 +438,7 @@ def test_what_is_known_ends_where_another_endpoint_begins(probe: HealthProbe) ->
 def test_an_examination_that_breaks_is_logged_and_not_shown_as_going_on(
     probe: HealthProbe, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(_: ProbeTarget) -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("a fault of this program")
 
     monkeypatch.setattr(module, "examine", broken)
@@ -401,7 +458,7 @@ def test_a_stop_before_the_beginning_leaves_nothing_behind() -> None:
         futures.append(Future())
         return futures[-1]
 
-    probe = HealthProbe(never)
+    probe = HealthProbe(never, lambda _: None)
     _, [subject] = simulated(0)
     probe.begin([subject])
     assert probe.examines(subject)

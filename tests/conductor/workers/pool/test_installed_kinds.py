@@ -62,7 +62,7 @@ def package(install: Install) -> None:
 def health_of(pool: Pool, role: str) -> str:
     async def last() -> str:
         target = next(each for each in targets(pool) if each.role == role)
-        return [health async for health in examine(target)][-1].findings[-1].sentence
+        return [health async for health in examine(target, lambda _: None)][-1].findings[-1].sentence
 
     return asyncio.run(last())
 

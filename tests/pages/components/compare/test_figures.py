@@ -9,6 +9,7 @@ import pytest
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import duration
+from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.workflow.model import Step, Workflow
 from pages.components.compare.figures import difference, figures, named_apart, raced, verdict
@@ -65,10 +66,15 @@ def test_what_reads_the_same_is_the_same() -> None:
     assert difference(0.0004, 0.0003, duration) == "="
 
 
-def run_of(*, at=0.0, seconds=2.0, cost=None, tokens=None, status="finished", answer="Yes."):
-    """A run of one step that began `at` so many seconds."""
-    usage = Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost)
-    step = StepState(status="finished", usage=usage, worker_kind="model", started_at=at)
+def charge_of(*, cost=None, tokens=None, least=None):
+    usage = Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost, least_cost=least)
+    return Charge(worker="a", kind="model", purpose="step", usage=usage)
+
+
+def run_of(*, at=0.0, seconds=2.0, status="finished", answer="Yes.", more=(), **used):
+    """A run of one step that began `at` so many seconds, with a request that took `used`, and `more`."""
+    charges = (charge_of(**used), *more)
+    step = StepState(status="finished", charges=charges, worker_kind="model", started_at=at)
     return RunState(
         run="r",
         workflow=ONE,
@@ -102,6 +108,16 @@ def sides(session, left, right):
             "Run 1, left was first, by 1.0 s and used 1,500 fewer tokens.",
         ),
         ({}, {}, "Neither took less than the other."),
+        (
+            {"seconds": 2.0, "tokens": 10, "cost": 0.01, "more": (charge_of(),)},
+            {"seconds": 3.0, "tokens": 1_510, "cost": 0.02},
+            "Run 1, left was first, by 1.0 s.",
+        ),
+        (
+            {"seconds": 2.0, "cost": 0.01},
+            {"seconds": 3.0, "cost": 0.02, "least": 0.001},
+            "Run 1, left was first, by 1.0 s.",
+        ),
         ({"answer": None, "status": "failed"}, {}, "Only Run 1, right has an answer."),
         (
             {"answer": None, "status": "failed"},
@@ -113,6 +129,27 @@ def sides(session, left, right):
 def test_the_verdict_says_who_was_first_and_who_took_less(bench, session, left, right, words):
     pair = sides(bench.store.sessions.find(session), run_of(**left), run_of(**right))
     assert verdict(*pair) == words
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "rows"),
+    [
+        (
+            {"tokens": 10, "cost": 0.01, "more": (charge_of(),)},
+            {"tokens": 1_510, "cost": 0.02, "least": 0.001},
+            [("at least 10", "1,510", "-"), ("at least $0.0100", "at most $0.0200", "-")],
+        ),
+        (
+            {"tokens": 10, "cost": 0.01},
+            {"tokens": 20},
+            [("10", "20", "+10 (+100%)"), ("$0.0100", "-", "-")],
+        ),
+    ],
+)
+def test_a_figure_that_is_not_exact_reads_which_bound_it_is(bench, session, left, right, rows):
+    pair = sides(bench.store.sessions.find(session), run_of(**left), run_of(**right))
+    by_name = {each.name: (each.left, each.right, each.difference) for each in figures(*pair)}
+    assert [by_name["Tokens"], by_name["Cost"]] == rows
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from conductor.engine.experiments import (
 from conductor.errors import ConductorError
 from conductor.text.calendar_time import local_time
 from conductor.text.formatting import quantity
-from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
@@ -222,9 +221,8 @@ def _results(bench: Workbench, tab: TabState, view: SessionView, results: Result
 
 def _progress(results: Results) -> None:
     ended = sum(not state.live for state in results.states.values())
-    usage = results.usage
     ran = f"{ended} of {quantity(len(results.trials), 'run')}"
-    line = " · ".join([ran, *Total.of([usage]).known_words])
+    line = " · ".join([ran, *results.used.known_words])
     if results.live:
         st.progress(ended / max(1, len(results.trials)), text=plain(line))
     elif ended < len(results.trials):
