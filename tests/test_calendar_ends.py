@@ -17,6 +17,7 @@ from conductor.text.calendar_time import local_time, unix_seconds, utc_time
 from conductor.values.output import HandEdit, Output
 from pages.components.sessions.filter_url import address_of, begin_of, day_of, end_of, filter_of
 from pages.components.view_models import run_text
+from studio.cli import options
 from studio.cli.output import terminal
 from studio.cli.sessions import listing
 
@@ -50,7 +51,7 @@ def test_a_day_is_the_same_there_and_back(zone: str, day: date) -> None:
     assert end_of(day) - begin_of(day) == pytest.approx(86_400, abs=0.001)
     named = {"from": [day.isoformat()], "to": [day.isoformat()]}
     assert address_of(filter_of(named)) == named
-    assert (listing._first_moment(day.isoformat()), listing._last_moment(day.isoformat())) == (
+    assert (options.first_moment(day.isoformat()), listing._last_moment(day.isoformat())) == (
         begin_of(day),
         end_of(day),
     )
@@ -69,7 +70,7 @@ def test_a_moment_with_a_zone_is_that_moment(zone: str) -> None:
         ("9999-12-31T23:59:59-14:00", 253_402_351_199),
         ("0001-01-01T00:00+14:00", -62_135_647_200),
     ):
-        assert listing._first_moment(text) == unix_seconds(datetime.fromisoformat(text)) == seconds
+        assert options.first_moment(text) == unix_seconds(datetime.fromisoformat(text)) == seconds
 
 
 FAR = (-1e308, -1e18, -62_135_650_000.0, -1.0, 0.0, 253_402_300_799.9, 253_402_360_000.0, 1e18, 1e308)

@@ -217,10 +217,14 @@ class Meter:
 
     def count(self, charge: Charge) -> None:
         """Count what a request took."""
+        usage = charge.usage
+        if not self.estimates:
+            self._add((usage.prompt_tokens or 0) + (usage.completion_tokens or 0), usage.cost or 0.0)
+            return
         cost = charge.charged_cost
-        if charge.usage.total is None and charge.counts:
+        if usage.total is None and charge.counts:
             self._estimated.add("tokens")
-        if charge.usage.cost is None and cost:
+        if usage.cost is None and cost:
             self._estimated.add("cost")
         self._add(charge.charged_tokens, cost)
 

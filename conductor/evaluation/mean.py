@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from conductor.values.total import BoundedSum
+
 
 @dataclass(frozen=True)
 class Mean:

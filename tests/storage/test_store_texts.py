@@ -68,7 +68,7 @@ def events(text: str) -> Iterator[Event]:
     yield StepThought(**place, seq=3, text=text)
     yield StepCallDelta(**place, seq=4, index=0, text=text, id=text, name="f")
     yield StepRetried(**place, seq=5, attempt=1, message=text, seconds=0.0)
-    lost = Charge(worker=text, kind="model", purpose="step")
+    lost = Charge(worker=portable(text), kind="model", purpose="step")
     yield StepFailed(**place, seq=6, message=text, charge=lost, seconds=1.0)
     output = Output(
         fingerprint=text,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from conductor.runs.state import RunState
 from conductor.text.formatting import dollars, duration
-from conductor.values.total import Total
+from conductor.values.total import BoundedSum, Total
 from pages.components.view_models.comparable import Side
 from pages.components.view_models.run_text import run_label
 

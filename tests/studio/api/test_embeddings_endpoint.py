@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from base64 import b64decode
 from typing import Any
 
@@ -25,6 +26,7 @@ def numbers(written: Any) -> list[float]:
 
 @pytest.mark.parametrize("encoding", ["float", "base64"])
 def test_each_text_has_its_vector(stage: Stage, client: OpenAI, fake_openai: Served, encoding: Any) -> None:
+    before = time.time()
     stage.plays(model("alpha", fake_openai.base_url, price=Price(prompt=5e5, completion=0)))
     body = {"model": "worker:alpha", "input": ["abba", "cd"], "encoding_format": encoding, "dimensions": 26}
     written = httpx.post(f"{stage.base_url}/embeddings", json=body).json()["data"][0]["embedding"]
@@ -36,7 +38,8 @@ def test_each_text_has_its_vector(stage: Stage, client: OpenAI, fake_openai: Ser
     sent = fake_openai.settled().body or {}
     assert (sent["model"], sent["input"], sent["dimensions"]) == ("simulated", ["abba", "cd"], 26)
     assert stage.auth.used[-1] == 2
-    assert stage.workbench.store.sessions.used_since(0.0).cost_words == "$2.00"
+    used = stage.workbench.store.sessions.used_since(before)
+    assert (used.calls, used.lower.prompt_tokens, used.lower.cost) == (2, 4, 2.0)
 
 
 def test_one_text_needs_no_list(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
