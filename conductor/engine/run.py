@@ -76,9 +76,10 @@ class _Call:
     """A call of a step's worker, from its start to its end.
 
     `answering` is the worker that answers at present: the step's own or its fallback. `room` is the request
-    under way, which is sent at `sent_at` at the earliest; `charge` is that of one that has ended, until an
-    event has it, and `charges` are all so far. `spoken`: a piece of the answer came. `stand_in` is set where
-    the step's rule for failures gives the answer. `has_started`: its task has had a turn.
+    under way, which is sent at `sent_at` at the earliest, in seconds of the loop; `charge` is that of one
+    that has ended, until an event has it, and `charges` are all so far. `spoken`: a piece of the answer came.
+    `stand_in` is set where the step's rule for failures gives the answer. `has_started`: its task has had a
+    turn.
     """
 
     step: int
@@ -339,7 +340,7 @@ class WorkflowRun:
         room = self._room(card, request, purpose)
         if room is None:
             raise WorkerError(f"{after} The budget has no room for another call, of {card.name}.")
-        call.room, call.sent_at = room, self._record.now()
+        call.room, call.sent_at = room, asyncio.get_running_loop().time()
 
     def _start(
         self, step: int, worker: Worker, *, address: str, request: Request, room: Reservation
@@ -532,13 +533,13 @@ class WorkflowRun:
         self._finish_if_idle()
 
     def _step_cancelled(self, call: _Call) -> None:
-        now = self._record.now()
         # In the pause before another request none is under way.
-        call.end_request(NOTHING_USED if now < call.sent_at else None, stopped=True)
+        pauses = asyncio.get_running_loop().time() < call.sent_at
+        call.end_request(NOTHING_USED if pauses else None, stopped=True)
         if self._over:
             return
         self._record_crossing(stopped=True)
-        seconds = now - call.started_at
+        seconds = self._record.now() - call.started_at
         self._record.emit(StepCancelled, step=call.step, charge=call.take_charge(), seconds=seconds)
         del self._calls[call.step]
         self._finish_if_idle()

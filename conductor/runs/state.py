@@ -265,7 +265,9 @@ class RunState:
         """Requests that workers and Conductors got, also inside of steps: each try of a call is one."""
         return self.planning_calls + sum(
             # A Conductor that does a step is called for its plans only, which are inside.
-            max(0, step.calls - 1) + sum(inner.calls for inner in step.inner) if step.inner else step.calls
+            step.calls - step.own_calls + sum(inner.calls for inner in step.inner)
+            if step.inner
+            else step.calls
             for step in self.steps
         )
 
@@ -411,7 +413,10 @@ def advance(state: RunState, event: Event) -> RunState:
                 started_at=event.at if state.started_at is None else state.started_at,
             )
         case BudgetExceeded():
-            return fast_replace(state, **place, crossing=event)
+            # One for which there is no room behind another try was no call.
+            refused = event.refused and state.workflow is None
+            calls = max(0, state.planning_calls - refused)
+            return fast_replace(state, **place, crossing=event, planning_calls=calls)
         case RunFinished():
             return _finished(state, event)
         case _:

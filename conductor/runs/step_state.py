@@ -79,6 +79,8 @@ class StepState:
     """What a model thought before its answer."""
     calls: int = 0
     """How many requests its workers got in this run: each try, and each worker in the place of another."""
+    own_calls: int = 0
+    """How many of `calls` its own worker got, and none in its place."""
     retries: tuple[Retry, ...] = ()
     """Its calls that gave no answer and were made again."""
     stand_in: str | None = None
@@ -227,10 +229,10 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return step
         case StepRetried():
             before = fast_replace(step, text="", reasoning="") if event.withdrawn else step
-            calls = step.calls + event.again
             return fast_replace(
                 before,
-                calls=calls,
+                calls=step.calls + event.again,
+                own_calls=step.own_calls + (event.again and step.stand_in is None),
                 retries=(*step.retries, retry(event)),
                 charges=_with_charge(step, event.charge),
             )
@@ -263,6 +265,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 step,
                 status="running",
                 calls=1,
+                own_calls=1,
                 worker_kind=event.worker_kind,
                 request=event.request,
                 started_at=event.at,

@@ -175,9 +175,11 @@ def metrics(_: Books, played: Played) -> Iterator[Figure]:
         return Amount(getattr(after, name) - getattr(before, name), "at least" if is_least else "exact")
 
     tokens, cost = grown("tokens", "unknown_tokens"), grown("cost", "unknown_costs")
-    if cost.bound == "exact" and after.bounded_costs > before.bounded_costs:
-        cost = cost._replace(bound="at most")
-    yield Figure("/metrics", played.sent, tokens, _rounded(cost, after.cost), played.is_broken_off)
+    dollars: Amount | None = _rounded(cost, after.cost)
+    if after.bounded_costs > before.bounded_costs:
+        # A counter has no two bounds.
+        dollars = None if cost.bound == "at least" else _rounded(cost._replace(bound="at most"), after.cost)
+    yield Figure("/metrics", played.sent, tokens, dollars, played.is_broken_off)
 
 
 def token_ledger(_: Books, played: Played) -> Iterator[Figure]:

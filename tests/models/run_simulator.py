@@ -145,6 +145,7 @@ class _Call:
     reported: int | None = None
     is_unknown: bool = False
     is_stopped: bool = False
+    pauses_until: float = 0.0
 
 
 @dataclass
@@ -336,6 +337,7 @@ class Simulation:
                     raise
             if left and rule is not None:
                 self._again(call, own)
+                call.pauses_until = self.now + rule.pause
                 yield rule.pause
         try:
             return (yield from self._fall_back(call, own, kind))
@@ -354,8 +356,8 @@ class Simulation:
                     raise
             self._give_up(call)
         call.reported = None
-        text = rule.output or ""
-        return SimOutput(call.key, text, by=own, rule=rule, is_text=True, is_by_hand=True)
+        text, tokens = rule.output or "", None if call.is_unknown else call.wasted
+        return SimOutput(call.key, text, by=own, rule=rule, is_text=True, is_by_hand=True, tokens=tokens)
 
     def _answer(self, call: _Call, worker: str) -> Process:
         """That of the worker, or of its fallbacks in the pool."""
@@ -402,6 +404,7 @@ class Simulation:
             if turn.kind not in ("repeats", "wastes"):
                 raise _NoAnswerError(turn.kind)
             self._again(call, worker, wasted=sum(turn.tokens or ()) if turn.kind == "wastes" else 0)
+            call.pauses_until = self.now + 1.5
             yield 1.5
 
     # -- the budget ------------------------------------------------------------------------------
@@ -432,11 +435,14 @@ class Simulation:
         return True
 
     def _close(self, call: _Call, answer: str | None = None) -> None:
-        """Count the request that ended, by its usage, else by estimate where any of an answer had come."""
+        """Count the request that ended, by its usage, else by estimate where any of an answer had come, or it
+        was stopped under way.
+        """
+        was_stopped = call.is_stopped and self.now >= call.pauses_until
         amount, by = 0, call.by
         if answer is not None and call.reported is not None:
             amount, by = call.reported, call.sent_to
-        elif call.prompt is not None and (answer is not None or call.received):
+        elif call.prompt is not None and (answer is not None or call.received or was_stopped):
             amount = call.prompt + (call.received or -(-len(answer or "") // 4))
         call.prompt, call.received = None, 0
         self._count(amount, by)
