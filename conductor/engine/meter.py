@@ -61,7 +61,10 @@ class Reservation:
         self.ended = True
         if (usage is not None and usage.nothing) or self._card.kind == "offline" or self._card.nested:
             self._count(None)
-            return None
+            if not stopped or not self._card.nested:
+                return None
+            # What ended inside has charges of its own; what was under way there is unknown.
+            return Charge(self._card.name, self._card.kind, "nested", stopped=True)
         answered, pieces = usage is not None, self._pieces or [answer]
         usage = self._card.cost_of(usage or Usage())
         charge = Charge(

@@ -414,7 +414,7 @@ def advance(state: RunState, event: Event) -> RunState:
             )
         case BudgetExceeded():
             # One for which there is no room behind another try was no call.
-            refused = event.refused and state.workflow is None
+            refused = event.refused and state.workflow is None and event.run == state.run
             calls = max(0, state.planning_calls - refused)
             return fast_replace(state, **place, crossing=event, planning_calls=calls)
         case RunFinished():

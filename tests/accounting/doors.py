@@ -16,7 +16,7 @@ from reporting_upstream import PLAN, Sent
 from truth import Amount, truth_of
 
 from conductor.values.messages import Usage
-from conductor.values.total import Total
+from conductor.values.total import NOTHING, Total
 
 
 class Figure(NamedTuple):
@@ -92,16 +92,6 @@ def _least(value: float | None) -> Amount:
     return Amount(0 if value is None else value, "at least")
 
 
-def _sum(amounts: Iterable[Amount]) -> Amount:
-    """Of amounts that stand one beside the other."""
-    amounts = tuple(amounts)
-    numbers = [amount.value for amount in amounts if amount.value is not None]
-    if not numbers:
-        return Amount(None)
-    bounds = {amount.bound if amount.value is not None else "at least" for amount in amounts} - {"exact"}
-    return Amount(sum(numbers), "exact" if not bounds else "at least" if "at least" in bounds else "at most")
-
-
 # -- the store -------------------------------------------------------------------------------------
 
 
@@ -123,9 +113,8 @@ def session_list(books: Books, played: Played) -> Iterator[Figure]:
 def run_totals(books: Books, played: Played) -> Iterator[Figure]:
     """What its runs have used."""
     if played.session is not None and (sent := played.of_runs) is not None:
-        totals = [of_total(total) for total in books.store.runs.totals(played.session).values()]
-        tokens, cost = (_sum(total[at] for total in totals) for at in (0, 1))
-        yield Figure("the totals of its runs", sent, tokens, cost, played.is_broken_off)
+        total = sum(books.store.runs.totals(played.session).values(), NOTHING)
+        yield Figure("the totals of its runs", sent, *of_total(total), played.is_broken_off)
 
 
 def folded_events(books: Books, played: Played) -> Iterator[Figure]:
@@ -134,12 +123,10 @@ def folded_events(books: Books, played: Played) -> Iterator[Figure]:
         return
     runs = books.store.runs.of_session(played.session)
     states = [books.store.runs.state(run.id) for run in runs]
-    for name, usages in (
-        ("the usage of its events", [of_usage(state.usage) for state in states]),
-        ("the known usage of its events", [least_of(state.used.lower) for state in states]),
-    ):
-        tokens, cost = (_sum(usage[at] for usage in usages) for at in (0, 1))
-        yield Figure(name, sent, tokens, cost, played.is_broken_off or name.startswith("the known"))
+    used = sum((state.used for state in states), NOTHING)
+    yield Figure("what its events used", sent, *of_total(used), played.is_broken_off)
+    yield Figure("the usage of its events", sent, *of_usage(used.usage), played.is_broken_off)
+    yield Figure("the known usage of its events", sent, *least_of(used.lower), is_broken_off=True)
 
 
 def used_today(books: Books, played: Played) -> Iterator[Figure]:
