@@ -24,7 +24,7 @@ from reporting_upstream import ReportingUpstream
 
 from conductor.workers.endpoint.transport import timing
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture(scope="module")
