@@ -50,10 +50,10 @@ def page() -> None:
             _nothing_yet()
             return
         with st.container(key="usage"):
-            _shown(bench, has_pool=has_pool)
+            _view(bench, has_pool=has_pool)
 
 
-def _shown(bench: Workbench, *, has_pool: bool) -> None:
+def _view(bench: Workbench, *, has_pool: bool) -> None:
     today = local_time(time.time()).date()
     with st.container(horizontal=True, vertical_alignment="center", key="usage-head"):
         days = st.segmented_control(

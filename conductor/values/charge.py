@@ -60,9 +60,9 @@ class Charge:
     @property
     def charged_tokens(self) -> int:
         """The tokens that a limit is charged for it: those that are known, and the estimate of the rest."""
-        known = self.usage.total
-        if known is not None or not self.counts:
-            return known or 0
+        amount = self.usage.total
+        if amount is not None or not self.counts:
+            return amount or 0
         rest = self.estimate or NOTHING_USED
         prompt, completion = self.usage.prompt_tokens, self.usage.completion_tokens
         return (rest.prompt_tokens or 0 if prompt is None else prompt) + (
@@ -72,10 +72,10 @@ class Charge:
     @property
     def charged_cost(self) -> float:
         """The US dollars of `charged_tokens`; 0 without a price."""
-        known = self.usage.cost
-        if known is None and self.counts and self.estimate is not None:
-            known = self.estimate.cost
-        return known or 0.0
+        amount = self.usage.cost
+        if amount is None and self.counts and self.estimate is not None:
+            amount = self.estimate.cost
+        return amount or 0.0
 
 
 def total_of(charges: Iterable[Charge]) -> Total:

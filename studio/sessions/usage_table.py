@@ -81,5 +81,5 @@ def _day(use: Use) -> int:
 
 
 def _most(use: Use) -> tuple[float, float, str]:
-    known = use.total.lower
-    return -(known.total or 0), -(known.cost or 0.0), use.names[0] or ""
+    least = use.total.lower
+    return -(least.total or 0), -(least.cost or 0.0), use.names[0] or ""

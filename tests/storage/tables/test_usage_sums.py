@@ -127,8 +127,8 @@ def test_what_a_token_spent_before_there_was_a_ledger_is_its_own_alone(store: Se
         lambda connection: connection.execute(USAGE_SUMS.insert(), [{"quarter": 1, **names, **earlier}])
     )
     add(store, charge(), by=Asker(token="t"))
-    found = {by: {use.reality for use in store.ledger.used(by)} for by in KEYS}
-    assert found == {by: {"real"} for by in KEYS} | {"token": {"real", "earlier"}}
+    realities = {by: {use.reality for use in store.ledger.used(by)} for by in KEYS}
+    assert realities == {by: {"real"} for by in KEYS} | {"token": {"real", "earlier"}}
     assert {by: total(store, by).tokens for by in KEYS} == dict.fromkeys(KEYS, 10)
 
 

@@ -40,10 +40,10 @@ def test_workers_have_their_own_colours_and_those_that_used_most_are_first():
 
 def test_more_workers_than_colours_are_drawn_together():
     used = [use("2026-11-01", f"w{n}", 100 - n) for n in range(10)]
-    drawn = series(*used)
-    assert len(drawn) == 8
-    assert drawn[-1].name == "3 other workers"
-    assert drawn[-1].days["2026-11-01"].tokens == 93 + 92 + 91
+    bands = series(*used)
+    assert len(bands) == 8
+    assert bands[-1].name == "3 other workers"
+    assert bands[-1].days["2026-11-01"].tokens == 93 + 92 + 91
     assert len(series(*used[:8])) == 8
 
 

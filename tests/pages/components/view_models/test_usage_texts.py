@@ -9,7 +9,7 @@ from conductor.values.total import NOTHING, Total
 from pages.components.view_models.usage_texts import MOST_ROWS, sums_html, table_html
 from studio.sessions.usage_table import UsageRow, UsageTable
 
-KNOWN = Total.of([Usage(prompt_tokens=1200, completion_tokens=0, cost=0.25)])
+EXACT = Total.of([Usage(prompt_tokens=1200, completion_tokens=0, cost=0.25)])
 UNKNOWN = Total.of([Usage()])
 
 
@@ -21,9 +21,9 @@ def cells(html: str) -> list[list[str]]:
 
 
 def test_rows_stand_above_the_total_and_what_is_apart_below():
-    rows = (UsageRow("a", "a", "", KNOWN), UsageRow("b", "b", "", UNKNOWN))
+    rows = (UsageRow("a", "a", "", EXACT), UsageRow("b", "b", "", UNKNOWN))
     apart = (UsageRow("m", "m", "simulated", UNKNOWN),)
-    assert cells(table_html(UsageTable(rows, apart, KNOWN + UNKNOWN), heading="Worker")) == [
+    assert cells(table_html(UsageTable(rows, apart, EXACT + UNKNOWN), heading="Worker")) == [
         ["Worker", "Requests", "Tokens", "US dollars"],
         ["a", "1", "1,200", "$0.2500"],
         ["b", "1", "-", "-"],
@@ -34,25 +34,25 @@ def test_rows_stand_above_the_total_and_what_is_apart_below():
 
 def test_a_name_is_a_text_and_a_session_a_link():
     rows = (
-        UsageRow("1f0c", "<b>Why</b>?", "", KNOWN, is_session=True),
-        UsageRow("gone", "gone", "removed", KNOWN),
+        UsageRow("1f0c", "<b>Why</b>?", "", EXACT, is_session=True),
+        UsageRow("gone", "gone", "removed", EXACT),
     )
-    html = table_html(UsageTable(rows, (), KNOWN + KNOWN), heading="Session")
+    html = table_html(UsageTable(rows, (), EXACT + EXACT), heading="Session")
     assert "<b>" not in html
     assert re.findall('href="(.*?)"', html) == ["./?session=1f0c"]
     assert "&lt;b&gt;Why&lt;/b&gt;?" in html
 
 
 def test_a_long_table_is_cut_and_its_total_is_not():
-    rows = tuple(UsageRow(str(at), str(at), "", KNOWN) for at in range(MOST_ROWS + 5))
+    rows = tuple(UsageRow(str(at), str(at), "", EXACT) for at in range(MOST_ROWS + 5))
     table = UsageTable(rows, (), sum((row.total for row in rows), NOTHING))
-    shown = cells(table_html(table, heading="Session"))
-    assert len(shown) == MOST_ROWS + 2
-    assert shown[-1][:2] == ["Total", "105"]
+    texts = cells(table_html(table, heading="Session"))
+    assert len(texts) == MOST_ROWS + 2
+    assert texts[-1][:2] == ["Total", "105"]
 
 
 def test_the_sums_name_their_bounds():
-    assert re.sub("<[^>]*>", " ", sums_html(KNOWN + UNKNOWN)).split() == (
+    assert re.sub("<[^>]*>", " ", sums_html(EXACT + UNKNOWN)).split() == (
         "tokens at least 1,200 US dollars at least $0.2500 requests 2".split()
     )
     assert re.sub("<[^>]*>", " ", sums_html(NOTHING)).split() == "tokens - US dollars - requests 0".split()
