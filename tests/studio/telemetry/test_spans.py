@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import nested_run
 import pytest
@@ -31,7 +32,7 @@ from studio.telemetry.spans import Span, SpanReader
 
 USED = Usage(prompt_tokens=7, completion_tokens=2, cost=0.5)
 STOPPED = Charge(worker="a", kind="model", purpose="step", usage=USED, stopped=True)
-CHARGE = STOPPED.model_copy(update={"stopped": False})
+CHARGE = replace(STOPPED, stopped=False)
 REPORT = parse(plan_text((0, "do", "[]")), workers=["a"], dialect="any", max_steps=5)
 PLANNED = {"report": REPORT, "usage": USED, "seconds": 1.0, "charge": CHARGE}
 RETRIED = {"attempt": 1, "message": "503", "seconds": 2.0}
