@@ -80,7 +80,7 @@ class Played:
 
     @property
     def of_runs(self) -> Sequence[Sent] | None:
-        """The requests of all steps, with what is inside of them; None where those of planning look alike."""
+        """The requests of all steps, with what is inside of them; None if those of planning look alike."""
         has_nest = self.case.workflow is not None and NEST in self.case.workflow.workers()
         if has_nest:
             plans = any(act in ("another round", "alternatives") for act, _ in self.case.acts)

@@ -24,8 +24,6 @@ from reporting_upstream import ReportingUpstream
 
 from conductor.workers.endpoint.transport import timing
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture(scope="module")
 def books(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Iterator[Books]:
@@ -37,8 +35,20 @@ def books(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Iterat
             yield books
 
 
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("door", get_args(Door))
 @given(data=st.data())
-@cases(1_250, unit=25, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
+@cases(25, phases=PHASES)
 def test_every_door_shows_what_the_upstream_reported(books: Books, door: Door, data: st.DataObject) -> None:
+    check(books, books.played(data.draw(cases_by(door))), DOORS)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("door", get_args(Door))
+@given(data=st.data())
+@cases(1_250, phases=PHASES)
+def test_every_door_shows_it_in_thousands_of_cases(books: Books, door: Door, data: st.DataObject) -> None:
     check(books, books.played(data.draw(cases_by(door))), DOORS)

@@ -14,7 +14,7 @@ from reporting_upstream import PLANNER, Sent
 
 
 class ModelPrice(NamedTuple):
-    """US dollars a million tokens; `cached` is None where the pool file does not name it."""
+    """US dollars a million tokens; `cached` is None if the pool file does not name it."""
 
     prompt: float
     completion: float
