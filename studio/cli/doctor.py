@@ -19,7 +19,6 @@ from conductor.workers.health.findings import Check, Health
 from conductor.workers.health.probe import AT_ONCE, Note, ProbeTarget, examine, targets
 from conductor.workers.pool.pool import configured_path, configured_pool
 from storage import SessionStore, default_url
-from storage.database.database import sqlite_file
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, flag
 from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, print_shown, table
@@ -40,7 +39,7 @@ def doctor(
 ) -> int:
     """Try every worker and the Conductor.
 
-    What the answers took counts in the store, if there is one.
+    What the answers took counts as used today.
 
     The exit code is 0 when all can be used, else 1.
     """
@@ -76,12 +75,12 @@ def doctor(
 
 
 def _record(charges: Sequence[Charge], url: str) -> None:
-    """Write into the store what the requests took; a store that is not there is not made for it."""
+    """Write into the store what the requests took."""
+    if not charges:
+        return
     try:
-        file = sqlite_file(url)
-        if charges and (file is None or file.exists()):
-            with SessionStore.open(url) as store:
-                store.ledger.add(charges)
+        with SessionStore.open(url) as store:
+            store.ledger.add(charges)
     except StorageError as error:
         print_remark(f"what the answers took is not counted: {error}")
 

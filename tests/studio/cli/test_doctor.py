@@ -14,7 +14,7 @@ from fake_openai import FakeOpenAI, Served, serving
 from fake_openai.answers import answer
 
 from conductor.workers.keys.hosts import HOSTS
-from storage import SessionStore, default_url
+from storage import SessionStore
 
 pytestmark = pytest.mark.slow
 
@@ -56,25 +56,21 @@ def test_when_all_can_be_used_a_table_shows_it_and_the_exit_code_is_0(
     assert KEY not in result.out
 
 
+NEW = "sqlite:///new/conductor.db"
+
+
 def test_what_the_answers_took_counts_as_used_today(
     line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALPHA_API_KEY", KEY)
     file = pool(folder, served, CONDUCTOR, ALPHA, SUMS)
     for times in (1, 2):
-        line("doctor", "--pool", file)
-        with SessionStore.open(default_url()) as store:
+        line("doctor", "--pool", file, "--database", NEW)
+        with SessionStore.open(NEW) as store:
             used = store.sessions.used_since(0)
         assert (used.calls, used.tokens_at_least) == (2 * times, False)
         bodies = [entry.body for entry in served.log.entries if entry.body is not None]
         assert used.tokens == sum((answer(body).usage or {})["total_tokens"] for body in bodies)
-
-
-@pytest.mark.parametrize("url", ["sqlite:///gone/conductor.db", "sqlite:///gone.db"])
-def test_no_store_is_made_to_count_what_the_answers_took(line: Line, folder: Path, url: str) -> None:
-    (folder / "pool.toml").write_text(SIMULATED, encoding="utf-8")
-    assert line("doctor", "--database", url).code == 0
-    assert not list(folder.glob("gone*"))
 
 
 def test_a_store_that_cannot_be_opened_is_named_beside_the_findings(line: Line, folder: Path) -> None:
