@@ -58,6 +58,7 @@ class Case:
     includes_usage: bool = True
     is_stored: bool = True
     answers: int = 1
+    asks_json: bool = False
     is_stopped: bool = False
     resumes: int = 0
     acts: Sequence[tuple[Act, int]] = ()
@@ -173,6 +174,10 @@ def cases_by(draw: st.DrawFn, door: Door, *, stops: bool = False) -> Case:
         }
     marks = [f"{plan}.{step}" for plan in range(4) for step in range(3 if plan else 5)]
     behaviours = _scripted(draw, [*marks, PLAN, PLAN])
+    given = more.get("workflow")
+    # A Conductor that does the final step is refused there.
+    if door != "workbench" and (given is None or given.steps[given.final].worker != NEST):
+        more |= {"asks_json": draw(st.sampled_from([False, False, False, True]))}
     match door:
         case "chat":
             more |= {

@@ -254,6 +254,9 @@ class Books:
         until(lambda: all(each.outcome for each in self.upstream.sent), every=0.001)
 
 
+JSON = {"type": "json_object"}
+
+
 def _body_of(case: Case) -> dict[str, Any]:
     steering: dict[str, Any] = {}
     if case.budget:
@@ -270,9 +273,12 @@ def _body_of(case: Case) -> dict[str, Any]:
         body["store"] = False
     if case.door != "chat":
         background = {"background": True} if case.door == "background" else {}
-        return {**body, "input": case.question, **background}
+        form = {"text": {"format": JSON}} if case.asks_json else {}
+        return {**body, "input": case.question, **background, **form}
     if case.streams and case.includes_usage:
         body["stream_options"] = {"include_usage": True}
+    if case.asks_json:
+        body["response_format"] = JSON
     several = {"n": case.answers} if case.answers > 1 else {}
     return {**body, "messages": [{"role": "user", "content": case.question}], **several}
 

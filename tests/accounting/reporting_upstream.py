@@ -311,4 +311,6 @@ class ReportingUpstream:
             plans = self._script.plans
             text = plans[min(self._plans, len(plans) - 1)].replace(NUMBER, str(self._plans + 1))
             self._plans += sent.behaviour in ANSWERS
+        elif "response_format" in sent.body and usage["completion_tokens"] % 2:
+            text = '{"answer": 1}'
         return tuple(_STREAMS[sent.behaviour](Writing(sent, text, usage)))

@@ -53,7 +53,8 @@ async def formed(
                 if fault is not None:
                     raise AnswerFormError(
                         f"{name} answered twice with what is not {form.words}: {fault}. Give the step "
-                        "another worker, or ask for a simpler form."
+                        "another worker, or ask for a simpler form.",
+                        used=item.usage,
                     )
             yield item
 
@@ -72,11 +73,12 @@ async def _fault(
         # In a thread: a hostile schema takes its whole time, and the loop has other streams.
         fault = await asyncio.to_thread(fault_of, completion.text, form)
     except FormatError as error:
-        raise AnswerFormError(f"{name}: {error}") from None
+        raise AnswerFormError(f"{name}: {error}", used=completion.usage) from None
     if fault is not None and completion.finish_reason == "length":
         limit = "its endpoint's own limit of tokens" if max_tokens is None else f"{max_tokens:,} tokens"
         raise AnswerFormError(
-            f"{name}: the answer was cut off at {limit}, before it was {form.words}; allow more tokens."
+            f"{name}: the answer was cut off at {limit}, before it was {form.words}; allow more tokens.",
+            used=completion.usage,
         )
     return fault
 

@@ -31,6 +31,11 @@ def worker(served: Served, model: str = "simulated", *, name: str = "alpha") -> 
     )
 
 
+def reported(error: AnswerFormError) -> bool:
+    """Whether the error has what its endpoint reported of the answer."""
+    return error.used is not None and bool(error.used.prompt_tokens)
+
+
 def asks_for_json() -> Workflow:
     return workflow_of((), (0,)).with_sampling(1, Sampling(response_format=FORM))
 
@@ -66,16 +71,18 @@ async def test_a_wrong_answer_is_withdrawn_and_asked_for_again_with_the_reason(f
 
 async def test_an_answer_that_is_wrong_twice_is_an_error(fake_openai: Served) -> None:
     fake_openai.fake.texts += ["So.", '{"n": "1"}', '{"n": 1}']
-    with pytest.raises(AnswerFormError, match="alpha answered twice with what is not JSON by the schema"):
+    with pytest.raises(AnswerFormError, match="alpha answered twice with what is not JSON") as raised:
         await completed(worker(fake_openai).stream(request(response_format=FORM)))
     assert len(fake_openai.log.entries) == 2
+    assert reported(raised.value)
 
 
 async def test_an_answer_cut_off_at_its_limit_is_an_error_at_once(fake_openai: Served) -> None:
     fake_openai.fake.texts += ['{"n": 1 }']
-    with pytest.raises(AnswerFormError, match="cut off at 2 tokens, before it was JSON by the schema number"):
+    with pytest.raises(AnswerFormError, match="cut off at 2 tokens, before it was JSON") as raised:
         await completed(worker(fake_openai).stream(request(response_format=FORM, max_tokens=2)))
     assert len(fake_openai.log.entries) == 1
+    assert reported(raised.value)
 
 
 @pytest.mark.parametrize("form", [FORM, OBJECT])
@@ -96,8 +103,9 @@ async def test_an_endpoint_without_the_parameter_is_asked_in_words(
 async def test_a_schema_that_cannot_be_checked_is_the_error(fake_openai: Served) -> None:
     fake_openai.fake.texts += ["{}"]
     endless = ResponseFormat.of_schema({"$ref": "#"}, name="endless")
-    with pytest.raises(AnswerFormError, match="alpha: The answer cannot be checked against the schema"):
+    with pytest.raises(AnswerFormError, match="alpha: The answer cannot be checked") as raised:
         await completed(worker(fake_openai).stream(request(response_format=endless)))
+    assert reported(raised.value)
 
 
 # -- in a run --------------------------------------------------------------------------------------
