@@ -7,12 +7,14 @@ Knows no planner.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from conductor.errors import PlanError
-from conductor.values.messages import NOTHING_USED, Value
+from conductor.values.messages import NOTHING_USED, Usage, Value
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 
@@ -21,11 +23,16 @@ if TYPE_CHECKING:
 
 
 class CountedEmbeddings:
-    """The client of an endpoint for embeddings; `used` is what its calls through this took together."""
+    """The client of an endpoint for embeddings; `requests` are what each one through this took."""
 
     def __init__(self, client: EmbeddingClient) -> None:
         self._client = client
-        self.used = NOTHING_USED
+        self.requests: list[Usage] = []
+
+    @property
+    def used(self) -> Usage:
+        """What they took together."""
+        return reduce(add, self.requests, NOTHING_USED)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -33,9 +40,7 @@ class CountedEmbeddings:
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text. Raises `WorkerError`."""
-        vectors, used = await self._client.embed_and_count(texts)
-        self.used += used
-        return vectors
+        return await self._client.embed(texts, note=self.requests.append)
 
 
 class Encoder(Value):

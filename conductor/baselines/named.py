@@ -125,7 +125,7 @@ class Baseline:
         note: Callable[[Usage], object] = lambda _: None,
     ) -> Fitted:
         """The method's parameters, learnt from what single workers answered, and MasRouter's modes from
-        `trials`; `cards` has all of these workers. `note` gets what embeddings took, where there were any.
+        `trials`; `cards` has all of these workers. `note` gets what each request for embeddings took.
 
         Raises `PlanError` for a method that learns nothing, `DataError` where there is nothing to learn from,
         `WorkerError` where there are no embeddings.
@@ -139,8 +139,8 @@ class Baseline:
         try:
             return await fit(self.kind, rows, cards=cards, options=self.options, client=client, trials=trials)
         finally:
-            if client is not None and client.used != NOTHING_USED:
-                note(client.used)
+            for used in () if client is None else client.requests:
+                note(used)
 
     def check(self) -> None:
         """Raise `PlanError` or `FormatError` where it cannot plan for this pool, whatever the question."""

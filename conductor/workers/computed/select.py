@@ -12,11 +12,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import reduce
 from itertools import combinations
+from operator import add
 
 from conductor.errors import WorkerError
 from conductor.text.final_answer import final_answer
-from conductor.values.messages import NOTHING_USED, Completion, Request
+from conductor.values.messages import NOTHING_USED, Completion, Request, Usage
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.protocol import WorkerCard
 
@@ -70,7 +72,9 @@ class SelectWorker:
         if self._client is None:
             embeddings = tf_idf(texts)
         else:
-            vectors, usage = await self._client.embed_and_count(texts)
+            requests: list[Usage] = []
+            vectors = await self._client.embed(texts, note=requests.append)
+            usage = reduce(add, requests, NOTHING_USED)
             embeddings = tuple(_unit({str(at): value for at, value in enumerate(each)}) for each in vectors)
         weights = smoothie_weights(squared_distances(embeddings))
         reasoning = "\n".join(

@@ -6,7 +6,7 @@ Knows an endpoint; knows nothing of what the vectors are for. A chat client's at
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
@@ -40,27 +40,29 @@ class _Embeddings(BaseModel):
 class EmbeddingClient(ChatClient):
     """Calls one endpoint's `embeddings`, in any number of event loops."""
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, all of one length. Raises `WorkerError`, as a chat does."""
-        vectors, _ = await self.embed_and_count(texts)
-        return vectors
+    async def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        dimensions: int | None = None,
+        note: Callable[[Usage], object] = lambda _: None,
+    ) -> list[list[float]]:
+        """A vector for each text, all of one length: of `dimensions`, if the model can. `note` is called with
+        what each request took that was answered, also where a later one fails.
 
-    async def embed_and_count(
-        self, texts: Sequence[str], *, dimensions: int | None = None
-    ) -> tuple[list[list[float]], Usage]:
-        """The vectors, of that length where one is asked for, and what the calls took."""
+        Raises `WorkerError`, as a chat does.
+        """
         vectors: list[list[float]] = []
-        used = Usage(prompt_tokens=0, completion_tokens=0, cost=0.0)
         for start in range(0, len(texts), BATCH):
-            batch, call = await self._embedded(texts[start : start + BATCH], dimensions)
+            batch = await self._embedded(texts[start : start + BATCH], dimensions, note)
             vectors += [entry.embedding for entry in sorted(batch.data, key=lambda entry: entry.index)]
-            used += call
         if len({len(vector) for vector in vectors}) > 1:
             raise self._failures.malformed("its vectors have several lengths")
-        # All dollars so far are the endpoint's own.
-        return vectors, used.model_copy(update={"reported_cost": used.cost})
+        return vectors
 
-    async def _embedded(self, texts: Sequence[str], dimensions: int | None) -> tuple[_Embeddings, Usage]:
+    async def _embedded(
+        self, texts: Sequence[str], dimensions: int | None, note: Callable[[Usage], object]
+    ) -> _Embeddings:
         client = await self._client()
         call = Call(self.endpoint, self._failures)
         body = {"model": self.endpoint.model, "input": list(map(portable, texts)), **self.endpoint.extra}
@@ -70,8 +72,9 @@ class EmbeddingClient(ChatClient):
             deadlines = await call.enter()
             exchange = self._exchange(client, endpoint.url("embeddings"), deadlines, mask, key=key, body=body)
             try:
-                answer = self._read(await exchange.document(), len(texts))
-                return answer, _used({"usage": answer.usage}, exchange.bill)
+                answer = self._read(await exchange.document())
+                note(_used({"usage": answer.usage}, exchange.bill))
+                return self._checked(answer, len(texts))
             except EndpointFailure as failure:
                 failure.name_request(exchange.request_id)
                 retried = call.retry(failure, withdrawn=0)
@@ -83,11 +86,13 @@ class EmbeddingClient(ChatClient):
                 call.leave()
             await asyncio.sleep(retried.seconds)
 
-    def _read(self, body: bytes, count: int) -> _Embeddings:
+    def _read(self, body: bytes) -> _Embeddings:
         try:
-            answer = _Embeddings.model_validate_json(body)
+            return _Embeddings.model_validate_json(body)
         except ValidationError:
             raise self._failures.malformed("its embeddings cannot be read") from None
+
+    def _checked(self, answer: _Embeddings, count: int) -> _Embeddings:
         if sorted(entry.index for entry in answer.data) != list(range(count)):
             raise self._failures.malformed(f"it gave {len(answer.data)} embeddings for {count} texts")
         return answer
@@ -100,4 +105,5 @@ def _used(*places: object) -> Usage:
     usage = tokens.usage(wrote=False)
     counts = [n for n in (usage.prompt_tokens, usage.completion_tokens) if n is not None]
     prompt = sum(counts) if counts else None
-    return Usage(prompt_tokens=prompt, completion_tokens=0, cost=usage.reported_cost)
+    cost = usage.reported_cost
+    return Usage(prompt_tokens=prompt, completion_tokens=0, cost=cost, reported_cost=cost)

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conductor.errors import ConductorError
+from conductor.values.charge import Charge
 from studio.access.auth import Principal
 from studio.api.answers import chat, responses
 from studio.api.answers.choices import Choices
@@ -162,7 +163,10 @@ async def create_embedding(
     """Pass texts on to the endpoint of one worker, which makes vectors of them."""
     service = service_of(http)
     worker = embedding_worker(request, await service.backend.pool(), principal)
-    answer, charge = await embeddings(request, worker)
-    await service.backend.look_up(lambda store: store.ledger.add((charge,), by=principal.asker))
-    await service.auth.record_usage(principal, charge.charged_tokens)
+    charges: list[Charge] = []
+    try:
+        answer = await embeddings(request, worker, charges)
+    finally:
+        await service.backend.look_up(lambda store: store.ledger.add(charges, by=principal.asker))
+        await service.auth.record_usage(principal, sum(charge.charged_tokens for charge in charges))
     return Json(answer, headers=dict(principal.headers))

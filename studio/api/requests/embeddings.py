@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, Field
 
 from conductor.errors import WorkerError
-from conductor.values.charge import Charge
+from conductor.values.charge import Charge, total_of
+from conductor.values.messages import Usage
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.fallback import FallbackWorker
@@ -71,21 +72,30 @@ def embedding_worker(request: EmbeddingsRequest, pool: Pool, principal: Principa
     return first
 
 
-async def embeddings(request: EmbeddingsRequest, worker: OpenAIWorker) -> tuple[dict[str, Any], Charge]:
-    """The answer, and what it took. Raises `ApiError` where the endpoint gives none."""
-    client = EmbeddingClient(worker.client.endpoint, name=worker.card.name)
+async def embeddings(
+    request: EmbeddingsRequest, worker: OpenAIWorker, charges: list[Charge]
+) -> dict[str, Any]:
+    """The answer; adds to `charges` what each request to the endpoint took, also where a later one fails.
+
+    Raises `ApiError` where the endpoint gives no vectors.
+    """
+    client, card = EmbeddingClient(worker.client.endpoint, name=worker.card.name), worker.card
+
+    def note(used: Usage) -> None:
+        usage = card.cost_of(used)
+        charges.append(Charge(worker=card.name, kind=card.kind, purpose="embedding", usage=usage))
+
     try:
-        vectors, usage = await client.embed_and_count(request.texts, dimensions=request.dimensions)
+        vectors = await client.embed(request.texts, dimensions=request.dimensions, note=note)
     except WorkerError as error:
         raise failed_run(str(error), code="run_failed") from error
     finally:
         await client.aclose()
     written = [_base64(vector) if request.encoding_format == "base64" else vector for vector in vectors]
     data = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(written)]
-    card, read = worker.card, usage.prompt_tokens
-    charge = Charge(worker=card.name, kind=card.kind, purpose="embedding", usage=card.cost_of(usage))
-    used = None if read is None else {"prompt_tokens": read, "total_tokens": read}
-    return {"object": "list", "data": data, "model": request.model, "usage": used}, charge
+    read = total_of(charges).usage.prompt_tokens
+    usage = None if read is None else {"prompt_tokens": read, "total_tokens": read}
+    return {"object": "list", "data": data, "model": request.model, "usage": usage}
 
 
 def _base64(vector: Sequence[float]) -> str:

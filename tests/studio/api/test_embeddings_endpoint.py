@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import time
 from base64 import b64decode
@@ -12,11 +13,15 @@ import openai
 import pytest
 from fake_openai import Served
 from openai import OpenAI
+from raw_endpoint import in_turn, raw_endpoint, replies
 from stage import Stage, model
 
+from conductor.values.charge import Charge
 from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
 from studio.access.auth import Principal
+from studio.access.errors import ApiError
+from studio.api.requests.embeddings import EmbeddingsRequest, embeddings
 
 
 def numbers(written: Any) -> list[float]:
@@ -85,3 +90,15 @@ def test_a_failure_names_the_endpoint(stage: Stage, client: OpenAI, fake_openai:
     with pytest.raises(openai.InternalServerError, match=r"alpha: 127\.0\.0\.1") as failed:
         client.embeddings.create(model="worker:alpha", input="a")
     assert failed.value.code == "run_failed"
+
+
+async def test_what_a_request_took_is_charged_also_where_a_later_one_fails() -> None:
+    document = {"data": [{"index": at, "embedding": [1]} for at in range(64)], "usage": {"prompt_tokens": 9}}
+    answers = replies(json.dumps(document), content_type="application/json")
+    charges: list[Charge] = []
+    async with raw_endpoint(in_turn(answers, answers)) as base_url:
+        worker = model("alpha", base_url, price=Price(prompt=1e6, completion=0))
+        request = EmbeddingsRequest(model="worker:alpha", input=("a",) * 65)
+        with pytest.raises(ApiError, match="64 embeddings for 1 texts"):
+            await embeddings(request, worker, charges)
+    assert [(charge.usage.prompt_tokens, charge.usage.cost) for charge in charges] == [(9, 9.0), (9, 9.0)]

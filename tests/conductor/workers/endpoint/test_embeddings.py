@@ -9,6 +9,7 @@ from fake_openai import Served
 from raw_endpoint import in_turn, raw_endpoint, replies
 
 from conductor.errors import WorkerError
+from conductor.values.messages import Usage
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.embeddings import BATCH, EmbeddingClient
 
@@ -18,9 +19,10 @@ def client(base_url: str, model: str = "small", retries: int = 0) -> EmbeddingCl
 
 
 async def test_vectors_are_in_the_order_of_their_texts(fake_openai: Served) -> None:
-    vectors, used = await client(fake_openai.base_url).embed_and_count(["ab", "b b", ""])
+    requests: list[Usage] = []
+    vectors = await client(fake_openai.base_url).embed(["ab", "b b", ""], note=requests.append)
     assert [vector[:3] for vector in vectors] == [[1, 1, 0], [0, 2, 0], [0, 0, 0]]
-    assert (used.prompt_tokens, used.completion_tokens) == (3, 0)
+    assert requests == [Usage(prompt_tokens=3, completion_tokens=0)]
     assert fake_openai.settled().body == {"model": "small", "input": ["ab", "b b", ""]}
 
 
@@ -52,27 +54,29 @@ async def test_what_embeddings_took_is_read_in_every_form(
 ) -> None:
     document = json.dumps({"data": [{"index": 0, "embedding": [1]}], "usage": usage})
     async with raw_endpoint(replies(document, content_type="application/json", more=more)) as base_url:
-        _, used = await client(base_url).embed_and_count(["a"])
+        requests: list[Usage] = []
+        await client(base_url).embed(["a"], note=requests.append)
+    (used,) = requests
     assert (used.prompt_tokens, used.completion_tokens, used.cost) == (prompt, 0, cost)
     assert used.reported_cost == cost
 
 
-async def test_dollars_of_several_batches_are_known_where_each_has_its_own() -> None:
+async def test_what_a_request_took_is_noted_also_where_a_later_one_fails() -> None:
     answers = [
         json.dumps(
             {
-                "data": [{"index": at, "embedding": [1]} for at in range(count)],
-                "usage": {"prompt_tokens": count, **bill},
+                "data": [{"index": at, "embedding": [1]} for at in range(BATCH)],
+                "usage": {"prompt_tokens": count, "cost": 0.25},
             }
         )
-        for count, bill in ((BATCH, {"cost": 0.25}), (1, {"cost": 0.5}), (BATCH, {"cost": 0.25}), (1, {}))
+        for count in (BATCH, 2)
     ]
     talks = [replies(answer, content_type="application/json") for answer in answers]
+    requests: list[Usage] = []
     async with raw_endpoint(in_turn(*talks)) as base_url:
-        chat = client(base_url)
-        for cost in (0.75, None):
-            _, used = await chat.embed_and_count(["a"] * (BATCH + 1))
-            assert (used.prompt_tokens, used.cost, used.reported_cost) == (BATCH + 1, cost, cost)
+        with pytest.raises(WorkerError, match=f"{BATCH} embeddings for 1 texts"):
+            await client(base_url).embed(["a"] * (BATCH + 1), note=requests.append)
+    assert [(used.prompt_tokens, used.reported_cost) for used in requests] == [(BATCH, 0.25), (2, 0.25)]
 
 
 @pytest.mark.parametrize(
