@@ -25,10 +25,10 @@ from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parsing.parse import parse
 from conductor.runs.events import StepFailed, StepFellBack, StepFinished, StepRetried
 from conductor.values.charge import Charge, total_of
-from conductor.values.messages import Completion, Request, SeenResponse
+from conductor.values.messages import Completion, Request, Retried, SeenResponse
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
-from conductor.workers.protocol import Worker, WorkerCard
+from conductor.workers.protocol import FellBack, Worker, WorkerCard
 from conductor.workers.stream import whole_answer
 from conductor.workflow.model import Workflow
 
@@ -118,9 +118,9 @@ RequestKey = tuple[str, Request]
 """A worker's identity, and what it is sent."""
 
 
-Answers = dict[tuple[RequestKey, int], asyncio.Task[Completion]]
-"""A batch's answers, also those under way: of equal requests in two rollouts the first go together, then the
-second, so that equal steps of one rollout are several samples."""
+Answers = dict[tuple[RequestKey, int], tuple[list[Retried | FellBack], asyncio.Task[Completion]]]
+"""A batch's answers, also those under way, each behind the worker's notes: of equal requests in two rollouts
+the first go together, then the second, so that equal steps of one rollout are several samples."""
 
 
 class Judge:
@@ -181,21 +181,32 @@ class Judge:
 
     async def answer(
         self, worker: Worker, request: Request, answers: Answers, equal: Counter[RequestKey]
-    ) -> Completion:
-        """The worker's answer for a rollout that has had so many `equal` requests before; see `Answers`."""
+    ) -> AsyncIterator[Retried | FellBack | Completion]:
+        """The worker's notes and its answer for a rollout that has had so many `equal` requests before; see
+        `Answers`.
+        """
         own = (worker.card.identity, request)
         equal[own] += 1
         key = (own, equal[own])
-        flight = answers.get(key)
-        if flight is None:
+        if key not in answers:
             self.calls += 1
-            flight = answers[key] = asyncio.create_task(whole_answer(worker, request))
+            noted: list[Retried | FellBack] = []
+            call = whole_answer(worker, request, note=noted.append)
+            answers[key] = noted, asyncio.create_task(call)
+        notes, flight = answers[key]
         try:
-            return await flight
+            # An error is raised behind the notes.
+            await asyncio.wait({flight})
         except BaseException:
-            # The next request calls the worker again.
-            answers.pop(key, None)
+            flight.cancel()
             raise
+        finally:
+            if not flight.done() or flight.cancelled() or flight.exception() is not None:
+                # The next request calls the worker again.
+                answers.pop(key, None)
+        for note in notes:
+            yield note
+        yield await flight
 
     async def _judged(self, completion: str, item: Item, offered: Sequence[str], answers: Answers) -> Outcome:
         report = parse(completion, workers=offered, max_steps=self._max_steps)
@@ -265,6 +276,6 @@ class _SharedWorker:
     def card(self) -> WorkerCard:
         return self.worker.card
 
-    async def stream(self, request: Request) -> AsyncIterator[Completion]:
+    def stream(self, request: Request) -> AsyncIterator[Retried | FellBack | Completion]:
         """See `Worker.stream`. Pieces are left out; a training reads whole answers."""
-        yield await self.judge.answer(self.worker, request, self.answers, self.equal)
+        return self.judge.answer(self.worker, request, self.answers, self.equal)

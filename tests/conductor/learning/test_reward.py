@@ -8,7 +8,7 @@ from worker_cases import Scripted
 from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.learning.reward import Judge, Outcome, Reward
-from conductor.values.messages import Request, Usage
+from conductor.values.messages import Completion, Request, Retried, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 
@@ -29,6 +29,10 @@ def pool_of(**more: object) -> Pool:
             SimulatedWorker("two", answer="Answer: 400", **more),  # type: ignore[arg-type]
         )
     )
+
+
+def used(tokens: int) -> Usage:
+    return Usage(prompt_tokens=tokens - 7, completion_tokens=7)
 
 
 async def judged(*completions: str, judge: Judge) -> list[Outcome]:
@@ -106,6 +110,16 @@ async def test_the_tokens_of_a_call_that_failed_count_as_those_of_the_others_do(
     first, both = await judged(RIGHT, LONG, judge=Judge(pool, fresh=True))
     assert (both.verdict, both.tokens) == ("failed", 77)
     assert first.tokens is not None
+
+
+@pytest.mark.parametrize(
+    "end", [Completion(text="Answer: 391", usage=used(30)), WorkerError("No.", used=used(30))]
+)
+async def test_the_tokens_of_each_try_of_a_call_count(end: Completion | WorkerError):
+    tried = Retried(attempt=1, message="cut", seconds=0, used=used(40))
+    judge = Judge(Pool(workers=(Scripted([tried, end], "one"),)))
+    outcomes = await judged(RIGHT, RIGHT, judge=judge)
+    assert [outcome.tokens for outcome in outcomes] == [70, 70]
 
 
 async def test_a_plan_for_workers_that_were_not_offered_is_none():
