@@ -190,9 +190,9 @@ class Judge:
         key = (own, equal[own])
         if key not in answers:
             self.calls += 1
-            noted: list[Retried | FellBack] = []
-            call = whole_answer(worker, request, note=noted.append)
-            answers[key] = noted, asyncio.create_task(call)
+            notes: list[Retried | FellBack] = []
+            call = whole_answer(worker, request, note=notes.append)
+            answers[key] = notes, asyncio.create_task(call)
         notes, flight = answers[key]
         try:
             # An error is raised behind the notes.
