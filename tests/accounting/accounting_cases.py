@@ -174,9 +174,9 @@ def cases_by(draw: st.DrawFn, door: Door, *, stops: bool = False) -> Case:
         }
     marks = [f"{plan}.{step}" for plan in range(4) for step in range(3 if plan else 5)]
     behaviours = _scripted(draw, [*marks, PLAN, PLAN])
-    given = more.get("workflow")
+    workflow = more.get("workflow")
     # A Conductor that does the final step is refused there.
-    if door != "workbench" and (given is None or given.steps[given.final].worker != NEST):
+    if door != "workbench" and (workflow is None or workflow.steps[workflow.final].worker != NEST):
         more |= {"asks_json": draw(st.sampled_from([False, False, False, True]))}
     match door:
         case "chat":
