@@ -12,10 +12,11 @@ from conductor.runs.events import EVENT
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
+from studio.api.answers.answer_usage import chat_usage
 from studio.api.answers.choices import Choices
 from studio.api.answers.failure import no_answer
 from studio.api.answers.response_run import ResponseRun
-from studio.api.answers.run_metadata import Shape, chat_usage, choices_metadata
+from studio.api.answers.run_metadata import Shape, choices_metadata
 from studio.api.answers.streaming import DONE, comment, data, progress_line
 from studio.api.requests.chat_request import ChatRequest
 from studio.api.stored.visible import COMPLETION
