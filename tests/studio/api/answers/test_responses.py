@@ -135,6 +135,7 @@ def test_an_answer_that_was_cut_is_incomplete(stage: Stage, client: OpenAI, fake
     assert last.type == "response.incomplete"
 
 
+@pytest.mark.usefixtures("open_at_once")
 def test_a_failure_is_an_error_or_the_last_event(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "So."), plans=(BROKEN,))
     with pytest.raises(openai.InternalServerError, match="gave no workflow"):
