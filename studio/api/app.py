@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import PATH
+from studio.api.answers.answer_usage import shows_sum
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.backend import Backend
 from studio.api.endpoints import answering, model_endpoints, stored_completions, stored_responses
@@ -34,11 +35,12 @@ def api(
     metrics: Metrics | None = None,
 ) -> FastAPI:
     """The app; `workbench` may open the workbench on its first call, `metrics` count its requests. Raises
-    `ServeError` for settings of a webhook that cannot be used, `PoolError` for secrets that cannot be read.
+    `ServeError` for settings that cannot be used, `PoolError` for secrets that cannot be read.
 
     Links to runs begin with `app_url`, or with this server's own address where the app is beside it; else
     there are none. `state.runs` are all runs, to be stopped before the server.
     """
+    shows_sum()
     app = ApiApp(
         title="Conductor Studio",
         version="1",

@@ -33,6 +33,11 @@ _log = logging.getLogger(__name__)
 NO_RETRY = {"x-should-retry": "false"}
 """Clients do not repeat a run that failed on their own: it would cost as much again."""
 
+_REPEATING = ("codex", "ai-sdk/", "qwencode/")
+"""Parts of the user agents of clients that repeat a 502 in spite of `NO_RETRY`, and never a 400: Codex 0.171
+sends 30 requests, opencode 1.18 (by the AI SDK) and Qwen Code 0.15 go on for minutes.
+"""
+
 FAULT = "The server failed while it made this answer; its log has the reason."
 
 
@@ -98,8 +103,11 @@ def _unusable(error: ConductorError, what: str) -> ApiError:
 
 
 def failed_run(message: str, *, code: str, status: int = 502) -> ApiError:
-    """A run that failed, which clients do not repeat."""
-    return ApiError(message, status=status, code=code, headers=NO_RETRY)
+    """A run that failed, which clients do not repeat. They do repeat what is of the type `server_error`, also
+    in a stream, where no header goes out.
+    """
+    kind = "server_error" if status == 500 else "run_error"
+    return ApiError(message, status=status, type=kind, code=code, headers=NO_RETRY)
 
 
 def server_stopping() -> ApiError:
@@ -126,7 +134,9 @@ def answer_in_openais_shape(app: FastAPI) -> None:
 async def error_answer(http: Request, error: Exception) -> Response:
     """The answer to a request that raised this error, or reached no endpoint."""
     answer = _answered(http, error)
-    return Json(answer.shape, status_code=answer.status, headers=dict(answer.headers))
+    agent = http.headers.get("user-agent", "").lower()
+    is_final = NO_RETRY.items() <= answer.headers.items() and any(name in agent for name in _REPEATING)
+    return Json(answer.shape, status_code=400 if is_final else answer.status, headers=dict(answer.headers))
 
 
 def _answered(http: Request, error: Exception) -> ApiError:

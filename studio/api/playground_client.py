@@ -52,7 +52,9 @@ class Attempt:
         # No proxy of the environment stands between this process and itself.
         timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
         headers = {"authorization": f"Bearer {self._key}"}
-        body = {"model": self.model, "messages": [{"role": "user", "content": self.query}], "stream": True}
+        messages = [{"role": "user", "content": self.query}]
+        # With the run's events the comments on its progress come at once, and not behind the first word.
+        body = {"model": self.model, "messages": messages, "stream": True, "conductor": {"events": True}}
         async with (
             httpx.AsyncClient(timeout=timeout, trust_env=False, headers=headers) as client,
             client.stream("POST", f"{self._url}/chat/completions", json=body) as answer,

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from accounting_cases import NEST
-from books import Books, Played
-from reporting_upstream import PLAN, Sent
-from truth import Amount, truth_of
+from books import Answered, Books, Played
+from reporting_upstream import ANSWERS, PLAN, Piece, Sent
+from truth import Amount, tokens_of, truth_of
 
 from conductor.values.messages import Usage
 from conductor.values.total import NOTHING, Total
@@ -206,7 +207,7 @@ def _rounded(grown: Amount, whole: float) -> Amount:
 
 
 def answers(_: Books, played: Played) -> Iterator[Figure]:
-    """`usage` and `conductor` of each answer."""
+    """`usage`, the sum of all calls in it, and `conductor` of each answer."""
     for answered in played.answers:
         body, which = answered.body, " of a resumed response" if answered.is_resumed else ""
         sent, broken_off = answered.requests, answered.is_broken_off
@@ -215,18 +216,56 @@ def answers(_: Books, played: Played) -> Iterator[Figure]:
         if "calls" not in conductor:
             continue
         paused = (body.get("incomplete_details") or {}).get("reason") == "paused"
-        if answered.shows_usage and has_answer and not paused and not conductor["counted"]:
-            yield Figure(f"usage{which}", sent, _of_body(body.get("usage")), None, broken_off)
-        cost = Amount(conductor["cost"], "at most" if conductor.get("cost_at_most") else "exact")
+        if answered.shows_usage and has_answer and not paused:
+            usage = body.get("usage")
+            if not conductor["counted"] and (own := _that_answered(answered)) is not None:
+                yield Figure(f"usage{which}", own, _of_body(usage), None, broken_off)
+            if usage is not None:
+                spent = usage["conductor"]
+                yield Figure(
+                    f"usage.conductor{which}", sent, _of_body(spent), _cost(spent), broken_off, spent["calls"]
+                )
         yield Figure(
-            f"conductor{which}", sent, Amount(conductor["tokens"]), cost, broken_off, conductor["calls"]
+            f"conductor{which}",
+            sent,
+            Amount(conductor["tokens"]),
+            _cost(conductor),
+            broken_off,
+            conductor["calls"],
         )
         least = Usage(**conductor["known"])
         yield Figure(f"conductor.known{which}", sent, *least_of(least), is_broken_off=True)
 
 
+def _that_answered(answered: Answered) -> list[Sent] | None:
+    """The requests that gave the answers, by the upstream's log: the last whole ones of the final step, the
+    first with its prompt and the others without. None if a Conductor does that step, or another one answered.
+    """
+    conductor = answered.body["conductor"]
+    steps, choices = conductor["workflow"]["steps"], conductor.get("choices", [conductor])
+    if steps[-1]["worker"] == NEST or any(each["answer_step"] != len(steps) - 1 for each in choices):
+        return None
+    own = [each for each in answered.requests if _is_of(each, steps[-1], is_alone=len(steps) == 1)]
+    whole = [each for each in own if each.behaviour in ANSWERS and each.is_whole][-len(choices) :]
+    return [*whole[:1], *map(_without_prompt, whole[1:])] if len(whole) == len(choices) else None
+
+
+def _without_prompt(sent: Sent) -> Sent:
+    report = sent.report
+    if report is None:
+        return sent
+    written = tokens_of(report) - report["prompt_tokens"]
+    return replace(
+        sent, whole=[Piece({"prompt_tokens": 0, "completion_tokens": written, "total_tokens": written})]
+    )
+
+
+def _cost(shape: Mapping[str, Any]) -> Amount:
+    return Amount(shape["cost"], "at most" if shape["cost_at_most"] else "exact")
+
+
 def _of_body(usage: Mapping[str, Any] | None) -> Amount:
-    if usage is None:
+    if usage is None or usage["total_tokens"] is None:
         return Amount(None)
     read = usage.get("prompt_tokens", usage.get("input_tokens"))
     written = usage.get("completion_tokens", usage.get("output_tokens"))

@@ -12,11 +12,12 @@ from conductor.runs.events import EVENT
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
+from studio.api.answers.answer_usage import chat_usage
 from studio.api.answers.choices import Choices
 from studio.api.answers.failure import no_answer
 from studio.api.answers.response_run import ResponseRun
-from studio.api.answers.run_metadata import Shape, chat_usage, choices_metadata
-from studio.api.answers.streaming import DONE, comment, data, progress_line
+from studio.api.answers.run_metadata import Shape, choices_metadata
+from studio.api.answers.streaming import DONE, Piece, comment, data, progress_line
 from studio.api.requests.chat_request import ChatRequest
 from studio.api.stored.visible import COMPLETION
 
@@ -74,7 +75,7 @@ async def kept_completion(request: ChatRequest, choices: Choices) -> Shape:
     return await choices.runs[0].store(whole) if request.store else whole
 
 
-async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[bytes, None]:
+async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[Piece, None]:
     """The answers one after another, piece by piece, with comments on the progress of their runs; an error is
     the last piece.
     """
@@ -92,48 +93,46 @@ async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[bytes
     try:
         async with aclosing(choices.progress()) as runs:
             async for run in runs:
-                yield chunk({"role": "assistant", "content": ""})
+                yield Piece(chunk({"role": "assistant", "content": ""}), opens=False)
                 async with aclosing(_written(request, run, chunk)) as written:
                     async for piece in written:
                         yield piece
                 if error := no_answer(run, query_parameter=request.query_parameter):
                     raise error
                 if rest := run.answer.end():
-                    yield chunk({"content": rest})
+                    yield Piece(chunk({"content": rest}))
                 for call in run.answer.calls.take():
-                    yield chunk({"tool_calls": [call]})
+                    yield Piece(chunk({"tool_calls": [call]}))
                 if not choices.complete:
-                    yield chunk({}, finish_reason=_finish_reason(run.answer))
+                    yield Piece(chunk({}, finish_reason=_finish_reason(run.answer)))
     except ApiError as error:
-        yield data(error.shape)
+        yield Piece(data(error.shape), error=error)
         return
     if request.store:
         # Before the last piece, so that a client that has read it finds the completion.
         await kept_completion(request, choices)
     last = choices.runs[-1].answer
-    yield chunk({}, finish_reason=_finish_reason(last), conductor=choices_metadata(request, choices))
+    yield Piece(chunk({}, finish_reason=_finish_reason(last), conductor=choices_metadata(request, choices)))
     if usage:
         answers = (run.answer for run in choices.runs)
-        yield data({**head, "choices": [], "usage": chat_usage(*answers)})
-    yield DONE
+        yield Piece(data({**head, "choices": [], "usage": chat_usage(*answers)}))
+    yield Piece(DONE)
 
 
 async def _written(
     request: ChatRequest, run: ResponseRun, chunk: Callable[..., bytes]
-) -> AsyncGenerator[bytes, None]:
+) -> AsyncGenerator[Piece, None]:
     """A piece for each of the run's events, also for one that adds nothing: see `EventStream`."""
     async with aclosing(run.progress()) as progress:
         async for event, text in progress:
-            piece = b""
-            if line := progress_line(event, run.answer):
-                piece += comment(line)
+            line, piece = progress_line(event, run.answer), b""
             if request.steering.events:
                 piece += chunk({}, conductor={"event": EVENT.dump_python(event, mode="json")})
             if text:
                 piece += chunk({"content": text})
             for call in run.answer.calls.take():
                 piece += chunk({"tool_calls": [call]})
-            yield piece
+            yield Piece((comment(line) if line else b"") + piece, opens=bool(piece))
 
 
 def _head(request: ChatRequest, run: ResponseRun, *, kind: str) -> Shape:

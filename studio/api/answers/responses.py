@@ -8,18 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from itertools import count
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from conductor.runs.events import EVENT
 from studio.access.errors import ApiError
+from studio.api.answers.answer_usage import response_usage
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.failure import PAUSED, no_answer
 from studio.api.answers.response_items import OutputStream, output
-from studio.api.answers.run_metadata import Shape, response_usage, run_metadata
-from studio.api.answers.streaming import comment, data, progress_line
+from studio.api.answers.run_metadata import Shape, run_metadata
+from studio.api.answers.streaming import Piece, comment, data, progress_line
 from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.stored.visible import IN_PROGRESS, RESPONSE, WAITS
 
@@ -89,39 +89,45 @@ def request_of(shape: Mapping[str, Any]) -> ResponsesRequest:
 
 async def events(
     request: ResponsesRequest, run: AnsweredRun, *, after: int = -1
-) -> AsyncGenerator[bytes, None]:
+) -> AsyncGenerator[Piece, None]:
     """OpenAI's events in their order, with comments on the run's progress, from number `after` + 1 on."""
-    numbers = count()
+    last = -1
 
     def event(kind: str, **fields: Any) -> bytes:
-        number = next(numbers)
-        if number <= after:
+        nonlocal last
+        last += 1
+        if last <= after:
             return b""
-        return data({"type": kind, "sequence_number": number, **fields}, event=kind)
+        return data({"type": kind, "sequence_number": last, **fields}, event=kind)
+
+    def piece(*parts: bytes, opens: bool = True, error: ApiError | None = None) -> Piece:
+        return Piece(b"".join(parts), opens=opens, number=max(last, after), error=error)
 
     opened_as = _shape(request, run, status=IN_PROGRESS)
-    yield event("response.created", response=opened_as)
-    yield event("response.in_progress", response=opened_as)
+    yield piece(event("response.created", response=opened_as), opens=False)
+    yield piece(event("response.in_progress", response=opened_as), opens=False)
     items = OutputStream(run, event)
     async with aclosing(run.progress()) as progress:
         async for happened, text in progress:
             # One piece for each event, also for one that adds nothing: see `EventStream`.
             line = progress_line(happened, run.answer)
-            pieces = [comment(line)] if line else []
+            pieces = []
             if request.steering.events:
                 pieces.append(event("conductor.event", event=EVENT.dump_python(happened, mode="json")))
-            yield b"".join([*pieces, *items.pieces(text)])
+            pieces += items.pieces(text)
+            yield piece(comment(line) if line else b"", *pieces, opens=bool(pieces))
     if error := no_answer(run, query_parameter=request.query_parameter):
         # Before the last event, so that a client that has read it finds the response.
-        kind = "response.incomplete" if error.code == PAUSED else "response.failed"
-        yield event(kind, response=await run.store(_failed(request, run, error)))
+        ended = await run.store(_failed(request, run, error))
+        if error.code == PAUSED:
+            yield piece(event("response.incomplete", response=ended))
+        else:
+            yield piece(event("response.failed", response=ended), error=error)
         return
-    for piece in items.pieces(run.answer.end()):
-        yield piece
-    for piece in items.end(status=_status(run)):
-        yield piece
+    for part in (*items.pieces(run.answer.end()), *items.end(status=_status(run))):
+        yield piece(part)
     ended = await run.store(_ended(request, run))
-    yield event(f"response.{ended['status']}", response=ended)
+    yield piece(event(f"response.{ended['status']}", response=ended))
 
 
 def _status(run: AnsweredRun) -> str:

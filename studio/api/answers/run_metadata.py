@@ -1,4 +1,4 @@
-"""The object `conductor` of an answer: how it was made; and `usage` in OpenAI's words. Pure."""
+"""The object `conductor` of an answer: how it was made. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 from conductor.runs.state import RunState, RunStatus
 from conductor.runs.step_state import StepState
-from conductor.values.messages import FINE_SAMPLING, NOTHING_USED, Usage
-from conductor.values.output import Output
-from conductor.values.provenance import LIKELY_CHARACTERS
+from conductor.values.messages import FINE_SAMPLING, NOTHING_USED
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.file import Origin, write_plan
 from conductor.workflow.model import Step
 from studio.api.answers.answer import Answer
+from studio.api.answers.answer_usage import estimate, sum_of_calls, tokens_and_cost
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.choices import Choices
 from studio.api.requests.request import ApiRequest
@@ -26,7 +25,7 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
     """The run, its workflow as in a workflow file, its steps, and what all calls used; None is unknown."""
     answer = ended.answer
     run = answer.state.run
-    usage = answer.state.usage
+    used = answer.state.used
     origin: Origin = "conductor" if answer.state.planned else "import"
     return {
         "session": ended.session,
@@ -41,12 +40,9 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
         "answer_step": None if run is None else run.answer_step,
         "waits_before": [] if run is None else list(run.held),
         "warning": warning_of(answer),
-        "calls": answer.state.calls,
-        "tokens": usage.total,
-        "cost": usage.cost,
-        "cost_at_most": usage.least_cost is not None,
-        "known": _used(answer.state.used.lower),
-        "counted": _token_estimate(answer) is not None,
+        "tokens": used.usage.total,
+        **sum_of_calls(used, calls=answer.state.calls),
+        "counted": estimate(answer) is not None,
         "seconds": round(ended.seconds, 3),
         "without_effect": [*request.ignored, *_without_effect(request, ended)],
     }
@@ -63,11 +59,8 @@ def choices_metadata(request: ApiRequest, choices: Choices) -> Shape:
     return {
         **run_metadata(request, runs[0]),
         "choices": [_choice(each.answer) for each in runs],
-        "calls": state.calls,
         "tokens": state.usage.total,
-        "cost": state.usage.cost,
-        "cost_at_most": state.usage.least_cost is not None,
-        "known": _used(state.used.lower),
+        **sum_of_calls(state.used, calls=state.calls),
         "seconds": round(runs[0].seconds, 3),
     }
 
@@ -147,112 +140,7 @@ def _step(at: int, own: Step, done: StepState) -> Shape:
         "status": done.status,
         "answered": done.status == "finished",
         "reused": done.reused or done.kept_because is not None,
-        "usage": _used(done.usage if done.started_at is not None else NOTHING_USED),
+        "usage": tokens_and_cost(done.usage if done.started_at is not None else NOTHING_USED),
         "seconds": None if done.seconds is None else round(done.seconds, 3),
         "message": done.message,
-    }
-
-
-def _used(usage: Usage) -> Shape:
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost": usage.cost,
-        **({} if usage.least_cost is None else {"least_cost": usage.least_cost}),
-    }
-
-
-# -- in OpenAI's words -----------------------------------------------------------------------------
-
-
-def orchestration(answer: Answer) -> tuple[int, int] | None:
-    """The tokens read and written by all calls but the one that gave the answer; None if unknown."""
-    usage, own = answer.state.usage, _own(answer.state.output, answer.state.run)
-    read, written = usage.prompt_tokens, usage.completion_tokens
-    if read is None or written is None or own.prompt_tokens is None or own.completion_tokens is None:
-        return None
-    return read - own.prompt_tokens, written - own.completion_tokens
-
-
-def _own(output: Output | None, run: RunState | None) -> Usage:
-    """What the answer's own call used in this request; a reused answer used nothing."""
-    if output is None or run is None or output.run != run.run or output.worker_kind == "offline":
-        return NOTHING_USED
-    return output.usage
-
-
-def chat_usage(*answers: Answer) -> Shape | None:
-    """`usage` of a chat completion with these answers; None if that of one is unknown."""
-    usages = [used for answer in answers if (used := _chat_usage(answer)) is not None]
-    if len(usages) < len(answers):
-        return None
-    read, written = (sum(used[name] for used in usages) for name in ("prompt_tokens", "completion_tokens"))
-    apart = [
-        sum(used[f"{name}_tokens_details"]["orchestration_tokens"] for used in usages)
-        for name in ("prompt", "completion")
-    ]
-    return _shape(read, written, apart=(apart[0], apart[1]))
-
-
-def _chat_usage(answer: Answer) -> Shape | None:
-    """Of one answer: all calls together; None if a call's usage is unknown, or none ended.
-
-    Where workers that call no model alone answered, it is what was counted of the question and the answer.
-    OpenAI's clients accept null there, and calculate with the numbers where there is an object.
-    """
-    if counts := _token_estimate(answer):
-        read, written = counts
-        return _shape(read, written, apart=(0, 0))
-    usage, apart = answer.state.usage, orchestration(answer)
-    if usage.total is None or apart is None or not answer.state.called_a_model:
-        return None
-    assert usage.prompt_tokens is not None
-    assert usage.completion_tokens is not None
-    return _shape(usage.prompt_tokens, usage.completion_tokens, apart=apart)
-
-
-def _shape(read: int, written: int, *, apart: tuple[int, int]) -> Shape:
-    return {
-        "prompt_tokens": read,
-        "completion_tokens": written,
-        "total_tokens": read + written,
-        "prompt_tokens_details": {"orchestration_tokens": apart[0]},
-        "completion_tokens_details": {"orchestration_tokens": apart[1]},
-    }
-
-
-def _token_estimate(answer: Answer) -> tuple[int, int] | None:
-    """The tokens of the question and of the answer by their lengths, where no model was called.
-
-    None as well if an output was there before.
-    """
-    run = answer.state.run
-    if run is None or run.answer is None or answer.state.called_a_model:
-        return None
-    worked = [step for step in run.steps if step.output is not None]
-    if not worked or any(
-        step.worker_kind != "offline" or step.reused or step.kept_because for step in worked
-    ):
-        return None
-    read, written = (-(-len(text) // LIKELY_CHARACTERS) for text in (run.query, run.answer))
-    return read, written
-
-
-def response_usage(answer: Answer) -> Shape | None:
-    """`usage` of a response; see `chat_usage`.
-
-    OpenAI's schema requires integers in the details. Cached and reasoning tokens are part of the sums and not
-    counted apart, so those are 0.
-    """
-    used = chat_usage(answer)
-    if used is None:
-        return None
-    read: Mapping[str, Any] = used["prompt_tokens_details"]
-    written: Mapping[str, Any] = used["completion_tokens_details"]
-    return {
-        "input_tokens": used["prompt_tokens"],
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0, **read},
-        "output_tokens": used["completion_tokens"],
-        "output_tokens_details": {"reasoning_tokens": 0, **written},
-        "total_tokens": used["total_tokens"],
     }

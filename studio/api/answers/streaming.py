@@ -1,6 +1,7 @@
 """Streams of server-sent events: their pieces, the comments on a run's progress, and the response.
 
-Knows the format and a run's events; knows nothing of the objects that are sent.
+The head goes out with the first piece of the answer, so that an error before it is one of HTTP. Knows the
+format and a run's events; knows nothing of the objects that are sent.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from starlette.responses import Response
@@ -36,12 +37,18 @@ from conductor.runs.events import (
     StepStarted,
     WorkflowPlanned,
 )
+from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 
 T = TypeVar("T")
 
 PING_SECONDS = 15.0
 """After so long a comment is sent, so that no proxy considers the connection dead."""
+
+HOLD_SECONDS = 10.0
+"""How long the head of a stream waits for the first piece of the answer: less than `PING_SECONDS`, and
+than clients and proxies wait for a head.
+"""
 
 DONE = b"data: [DONE]\n\n"
 """The last piece of a stream of chat completion chunks."""
@@ -58,28 +65,49 @@ def comment(line: str) -> bytes:
     return f": {line}\n\n".encode()
 
 
+class Piece(NamedTuple):
+    """Bytes of a stream. `opens`: the head waits no longer, as for a part of the answer. `number` is that of
+    the last event so far, None in a stream without numbers. `error` is why the stream ends with this piece,
+    which has it for a client that got the head.
+    """
+
+    content: bytes
+    opens: bool = True
+    number: int | None = None
+    error: ApiError | None = None
+
+
 class EventStream(Response):
     """Sends pieces as they come; `on_end` is called after the last one, or as soon as the client leaves.
 
     Pieces are sent together while there are `more` to be had without waiting; each that was announced so must
-    come, but may be empty.
+    come, but may be empty. The head goes out with the first piece that `opens`, at the latest after `hold`
+    seconds; raises the `ApiError` of a piece that comes before. A silence is filled with comments, and with
+    events where events have numbers.
     """
 
     media_type = "text/event-stream"
 
     def __init__(
         self,
-        pieces: AsyncGenerator[bytes, None],
+        pieces: AsyncGenerator[Piece, None],
         *,
         headers: Mapping[str, str],
         on_end: Callable[[], None],
         more: Callable[[], bool] = lambda: False,
+        hold: float = 0.0,
     ) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no", **headers})
         del self.headers["content-length"]
         self._pieces = pieces
         self._on_end = on_end
         self._more = more
+        self._hold = hold
+        self._own_headers = headers
+        self._number: int | None = None
+        self._waiting: list[Piece] = []
+        self._is_open = False
+        self._writing = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -94,16 +122,51 @@ class EventStream(Response):
             await self._pieces.aclose()
 
     async def _sent(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        with _pings.sent_by(send):
-            held: list[bytes] = []
-            async for piece in self._pieces:
-                held.append(piece)
-                if not self._more():
-                    if content := b"".join(held):
-                        await send(_body(content))
-                    held.clear()
-            await send(_body(b"".join(held), last=True))
+        with ExitStack() as pinging:
+            if not self._hold:
+                await self._write(send, pinging)
+            opening = asyncio.create_task(self._open_late(send, pinging))
+            try:
+                async for piece in self._pieces:
+                    if piece.error is not None and not self._is_open:
+                        piece.error.headers = {**self._own_headers, **piece.error.headers}
+                        raise piece.error
+                    self._waiting.append(piece)
+                    is_ready = self._is_open or any(each.opens for each in self._waiting)
+                    if is_ready and not self._more():
+                        await self._write(send, pinging)
+                await self._write(send, pinging, last=True)
+            finally:
+                opening.cancel()
+
+    async def _open_late(self, send: Send, pinging: ExitStack) -> None:
+        await asyncio.sleep(self._hold)
+        if not self._is_open:
+            await self._write(send, pinging)
+
+    async def _write(self, send: Send, pinging: ExitStack, *, last: bool = False) -> None:
+        """Send what waits, behind the head where that is not out."""
+        async with self._writing:
+            if not self._is_open:
+                self._is_open = True
+                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                pinging.enter_context(_pings.sent_by(send, self._ping))
+            waiting, self._waiting = self._waiting, []
+            content = b"".join(piece.content for piece in waiting)
+            if waiting:
+                self._number = waiting[-1].number
+            if content or last:
+                await send(_body(content, last=last))
+
+    def _ping(self) -> bytes:
+        """A comment, and where events have numbers an event, because some clients wait for one. It has the
+        number of the event before it, so that the others have the numbers of the stored stream.
+        """
+        line = comment("still working")
+        if self._number is None:
+            return line
+        kind = "keepalive"
+        return line + data({"type": kind, "sequence_number": self._number}, event=kind)
 
 
 def _body(content: bytes, *, last: bool = False) -> Message:
@@ -111,25 +174,27 @@ def _body(content: bytes, *, last: bool = False) -> Message:
 
 
 class Pings:
-    """Sends each open stream of an event loop a comment every `PING_SECONDS`, by one timer for all."""
+    """Sends each open stream of an event loop its ping every `PING_SECONDS`, by one timer for all."""
 
     def __init__(self) -> None:
-        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, set[Send]] = WeakKeyDictionary()
+        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Send, Callable[[], bytes]]] = (
+            WeakKeyDictionary()
+        )
         self._timers: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
         self._sending: dict[Send, asyncio.Task[None]] = {}
 
     @contextmanager
-    def sent_by(self, send: Send) -> Iterator[None]:
-        """A stream that `send` sends is open in the block."""
+    def sent_by(self, send: Send, ping: Callable[[], bytes]) -> Iterator[None]:
+        """A stream that `send` sends is open in the block; `ping` makes what fills its silence."""
         loop = asyncio.get_running_loop()
-        streams = self._open.setdefault(loop, set())
+        streams = self._open.setdefault(loop, {})
         if not streams:
             self._time(loop)
-        streams.add(send)
+        streams[send] = ping
         try:
             yield
         finally:
-            streams.discard(send)
+            del streams[send]
             if not streams:
                 self._timers.pop(loop).cancel()
             if (sending := self._sending.pop(send, None)) is not None:
@@ -140,15 +205,15 @@ class Pings:
 
     def _ping(self, loop: asyncio.AbstractEventLoop) -> None:
         self._time(loop)
-        for send in self._open[loop]:
+        for send, ping in self._open[loop].items():
             # One whose client does not read has enough to read.
             if send not in self._sending or self._sending[send].done():
-                self._sending[send] = loop.create_task(_send_ping(send))
+                self._sending[send] = loop.create_task(_send_ping(send, ping))
 
 
-async def _send_ping(send: Send) -> None:
+async def _send_ping(send: Send, ping: Callable[[], bytes]) -> None:
     with suppress(OSError):
-        await send(_body(comment("still working")))
+        await send(_body(ping()))
 
 
 _pings = Pings()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Annotated, TypeVar
@@ -20,7 +19,7 @@ from starlette.responses import Response
 from conductor.errors import ConductorError
 from conductor.values.charge import Charge
 from studio.access.auth import Principal
-from studio.api.answers import chat, responses
+from studio.api.answers import chat, responses, streaming
 from studio.api.answers.choices import Choices
 from studio.api.answers.response_run import ResponseRun
 from studio.api.answers.run_metadata import Shape
@@ -79,7 +78,8 @@ async def create_chat_completion(
     headers = headers_of(principal, run)
     if request.stream:
         pieces = chat.chunks(request, choices)
-        return EventStream(pieces, headers=headers, on_end=choices.leave, more=choices.more)
+        hold = 0.0 if request.steering.events else streaming.HOLD_SECONDS
+        return EventStream(pieces, headers=headers, on_end=choices.leave, more=choices.more, hold=hold)
     await _whole(http, choices)
     return Json(await chat.kept_completion(request, choices), headers=headers)
 
@@ -106,7 +106,10 @@ async def answered(
     """A response, whole, as a stream, or in the background as it begins."""
     run.on_unread = partial(responses.outcome, request, run)
     if request.stream:
-        return _stream(responses.events(request, run), principal, run)
+        # The id of one in the background is of use before its answer.
+        hold = 0.0 if request.steering.events or run.background else streaming.HOLD_SECONDS
+        pieces, headers = responses.events(request, run), headers_of(principal, run)
+        return EventStream(pieces, headers=headers, on_end=run.leave, more=run.more, hold=hold)
     if run.background:
         run.leave()
         return Json(responses.under_way(request, run), headers=headers_of(principal, run))
@@ -140,10 +143,6 @@ async def _started(
         )
     except ConductorError as error:
         raise api_error(error, query_parameter=request.query_parameter) from error
-
-
-def _stream(pieces: AsyncGenerator[bytes, None], principal: Principal, run: ResponseRun) -> EventStream:
-    return EventStream(pieces, headers=headers_of(principal, run), on_end=run.leave, more=run.more)
 
 
 async def _whole(http: Request, run: ResponseRun | Choices) -> None:

@@ -21,7 +21,7 @@ from studio.cli.cluster import database_for_machines, on_cluster
 from studio.cli.options import Configured, count, option
 from studio.cli.output.terminal import print_remark
 
-_OWN_SETTINGS = ("CONDUCTOR_APP_URL", "CONDUCTOR_LOG")
+_OWN_SETTINGS = ("CONDUCTOR_APP_URL", "CONDUCTOR_LOG", "CONDUCTOR_USAGE")
 """Of this command's environment; all others, such as keys, are those of each machine."""
 
 _PANEL = "On a Ray cluster"

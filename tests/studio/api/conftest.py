@@ -13,6 +13,7 @@ from openai import OpenAI
 from stage import Stage, staged
 
 from storage import SessionStore
+from studio.api.answers import streaming
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +28,12 @@ def one_stage(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> It
 def stage(one_stage: Stage) -> Stage:
     """The server, whose backend the test still has to name."""
     return one_stage
+
+
+@pytest.fixture
+def open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The head of a stream waits for nothing."""
+    monkeypatch.setattr(streaming, "HOLD_SECONDS", 0.0)
 
 
 @pytest.fixture

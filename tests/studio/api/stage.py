@@ -63,11 +63,15 @@ class Stage:
         self.base_url = self.server.base_url
 
     def plays(
-        self, *workers: Worker, plans: tuple[str, ...] | Conductor = ("no plan",), **pool: Any
+        self,
+        *workers: Worker,
+        plans: tuple[str, ...] | Conductor = ("no plan",),
+        nests: bool = False,
+        **pool: Any,
     ) -> ScriptedConductor:
         """Exchange the backend; the Conductor says `plans` one after another. `pool`: more of its pool."""
         conductor = ScriptedConductor(plans) if isinstance(plans, tuple) else plans
-        self._runtime = Runtime(workers=Pool(workers=workers, **pool), conductor=conductor)
+        self._runtime = Runtime(workers=Pool(workers=workers, **pool), conductor=conductor, nests=nests)
         self.auth.principal = Principal()
         self.auth.used.clear()
         return conductor  # type: ignore[return-value]

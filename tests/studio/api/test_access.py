@@ -87,7 +87,7 @@ def test_what_a_request_used_is_counted_for_its_token(served: ServedApi) -> None
     served.paid(2)
     spent = served.bench.store.tokens.spent(token.id)
     assert spent.requests == 2
-    assert spent.tokens == sum(usage.total_tokens for usage in used if usage)
+    assert spent.tokens == sum(usage.conductor["total_tokens"] for usage in used if usage)
 
 
 def test_answers_tell_what_is_left_and_a_refusal_when_to_come_back(served: ServedApi) -> None:

@@ -87,7 +87,8 @@ async def test_an_answer_is_followed_to_its_session(url: str, api: MadeUp) -> No
     assert (attempt.session, attempt.label) == ("abc", "simulated")
     assert attempt.progress == "step 1 of 2 (alpha) started"
     messages = [{"role": "user", "content": "Which?"}]
-    assert api.requests == [{"model": "fine", "messages": messages, "stream": True}]
+    events = {"conductor": {"events": True}}
+    assert api.requests == [{"model": "fine", "messages": messages, "stream": True, **events}]
     assert api.keys == ["Bearer own"]
 
 

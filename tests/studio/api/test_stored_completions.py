@@ -50,7 +50,7 @@ def test_a_stored_completion_is_read_as_it_was_answered(
     assert completion.choices[0].message.content == "In 1815."
     assert (completion.metadata, completion.id) == ({"team": "red"}, id)
     assert "begun" not in completion.conductor
-    assert completion.usage.total_tokens == completion.conductor["tokens"]
+    assert completion.usage.conductor["total_tokens"] == completion.conductor["tokens"]
 
 
 def test_the_messages_of_a_completion_are_listed(stage: Stage, client: OpenAI) -> None:

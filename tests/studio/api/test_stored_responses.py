@@ -60,6 +60,7 @@ def test_a_streamed_response_is_there_when_its_end_is_told(stage: Stage, client:
     assert client.responses.retrieve(last.response.id).to_dict() == last.response.to_dict()
 
 
+@pytest.mark.usefixtures("open_at_once")
 def test_a_streamed_response_that_failed_is_told_as_failed(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("So."), plans=(BROKEN,))
     *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
@@ -88,6 +89,7 @@ def test_what_is_no_stored_response_is_not_found(stage: Stage, client: OpenAI) -
     assert stage.workbench.store.sessions.find(persons).deleted_at is None
 
 
+@pytest.mark.usefixtures("open_at_once")
 def test_a_response_under_way_is_told_as_far_as_it_is_and_cannot_be_deleted(
     stage: Stage, client: OpenAI
 ) -> None:
@@ -214,6 +216,7 @@ def test_of_several_rounds_the_requests_own_last_answer_counts(
     assert [turn.text for turn in turns] == ["Why?", "So."]
 
 
+@pytest.mark.usefixtures("open_at_once")
 def test_a_response_that_failed_is_not_gone_on_from_though_a_person_found_an_answer(
     stage: Stage, client: OpenAI
 ) -> None:

@@ -58,7 +58,10 @@ def test_usage_and_metadata_are_of_all_answers(stage: Stage, client: OpenAI) -> 
     plays(stage)
     whole: Any = client.chat.completions.create(model="conductor", messages=QUESTION, n=2)
     stage.settle(requests=2)
-    assert whole.usage.total_tokens == sum(stage.auth.used) == whole.conductor["tokens"]
+    final = whole.conductor["steps"][1]["usage"]
+    assert (whole.usage.prompt_tokens, whole.usage.completion_tokens) == (final["prompt_tokens"], 2 + 2)
+    assert whole.usage.conductor["total_tokens"] == sum(stage.auth.used) == whole.conductor["tokens"]
+    assert whole.usage.conductor["calls"] == 4
     assert whole.conductor["calls"] == 4, "a plan, two steps and the second one again"
     runs = stage.workbench.store.runs.of_session(whole.conductor["session"])
     assert {each["run"] for each in whole.conductor["choices"]} == {run.id for run in runs}

@@ -89,7 +89,7 @@ def test_the_first_wrong_answer_is_asked_for_again(stage: Stage, client: OpenAI,
     plays(stage, fake_openai, "So.", RIGHT)
     answer: Any = client.chat.completions.create(model="worker:alpha", messages=WHY, response_format=CHAT)
     assert answer.choices[0].message.content == RIGHT
-    assert answer.usage.completion_tokens == 5
+    assert answer.usage.conductor["completion_tokens"] == 5
     assert "it is no JSON" in (fake_openai.settled().body or {})["messages"][-1]["content"]
 
 

@@ -84,6 +84,7 @@ def test_the_run_and_its_upstream_calls_are_stopped(
     assert used.token_sum.most is None, "what a stopped call used is not known, and is not left out"
 
 
+@pytest.mark.usefixtures("open_at_once")
 def test_planning_is_stopped(stage: Stage) -> None:
     conductor = Pensive()
     stage.plays(Paced("alpha", ["So."]), plans=conductor)
@@ -99,6 +100,7 @@ def test_planning_is_stopped(stage: Stage) -> None:
     assert used.token_sum.most is None, "what the stopped call used is not known, and is not left out"
 
 
+@pytest.mark.usefixtures("open_at_once")
 def test_what_was_left_is_put_away_also_where_it_cannot_be_counted(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

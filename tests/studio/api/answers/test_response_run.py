@@ -67,6 +67,7 @@ def test_a_plain_request_is_answered_with_503_that_is_not_to_be_asked_again(own_
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("open_at_once")
 def test_a_stream_ends_with_the_error_while_its_plan_is_written(own_stage: Stage) -> None:
     own_stage.plays(Paced("alpha", ["So."]), plans=(conductor := Pensive()))
     request = {**WHY, "model": "conductor", "stream": True}

@@ -31,9 +31,10 @@ def test_a_response_has_the_answer_its_usage_and_how_it_came_about(stage: Stage,
     )
     assert response.output_text == "polished answer"
     assert (response.status, response.error, response.metadata) == ("completed", None, {"team": "red"})
-    assert response.usage.output_tokens == 10 + 3 + 2
+    assert response.usage.output_tokens == 2
     assert response.usage.output_tokens_details.orchestration_tokens == 13
-    assert response.usage.total_tokens == response.conductor["tokens"]
+    assert response.usage.conductor["output_tokens"] == 10 + 3 + 2
+    assert response.usage.conductor["total_tokens"] == response.conductor["tokens"]
     session = stage.workbench.store.sessions.find(response.conductor["session"])
     assert response.id == f"resp_{session.id}"
     assert session.earlier_conversation.system == "Be brief."
@@ -73,7 +74,7 @@ def test_a_stream_has_openais_events_in_their_order(stage: Stage, client: OpenAI
         "".join(event.delta for event in events if event.type == "response.output_text.delta") == "polished"
     )
     assert last.response.output_text == "polished"
-    assert last.response.usage.total_tokens == last.response.conductor["tokens"]
+    assert last.response.usage.conductor["total_tokens"] == last.response.conductor["tokens"]
 
 
 def test_the_clients_own_helper_reads_the_stream(stage: Stage, client: OpenAI) -> None:
@@ -134,6 +135,7 @@ def test_an_answer_that_was_cut_is_incomplete(stage: Stage, client: OpenAI, fake
     assert last.type == "response.incomplete"
 
 
+@pytest.mark.usefixtures("open_at_once")
 def test_a_failure_is_an_error_or_the_last_event(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "So."), plans=(BROKEN,))
     with pytest.raises(openai.InternalServerError, match="gave no workflow"):
