@@ -156,12 +156,13 @@ def _table(
 META = _table("meta", key="key", required="value")
 
 # `head` and `forked_from` are no foreign keys: revisions refer to sessions already, and a circle cannot be
-# inserted; a fork outlives the session that it was made from.
+# inserted; a fork outlives the session that it was made from. `expires_at` is when a session is removed for
+# good that is not to be stored; it is deleted from the start.
 SESSIONS = _table(
     "sessions",
     key="id",
     required="title query created_at updated_at state",
-    optional="pool_label head deleted_at settings origin forked_from conversation",
+    optional="pool_label head deleted_at settings origin forked_from conversation expires_at",
     settings=Json(TypeAdapter(Settings)),
     conversation=Json(TypeAdapter(Conversation)),
 )

@@ -26,6 +26,8 @@ CREATE INDEX usage_sums_by_token ON usage_sums (token, quarter);
 
 CREATE INDEX sessions_deleted ON sessions (updated_at, id) WHERE deleted_at IS NOT NULL;
 
+CREATE INDEX sessions_expiring ON sessions (expires_at) WHERE expires_at IS NOT NULL;
+
 -- A name belongs to one token that may be used; revoking a token frees its name.
 CREATE UNIQUE INDEX api_tokens_by_name ON api_tokens (name) WHERE revoked_at IS NULL;
 

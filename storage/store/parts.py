@@ -269,6 +269,8 @@ class Requests(_Owned):
     """Which token began a session, and the responses that it got."""
 
     is_open_to = read(api_requests.is_open_to)
+    is_own = read(api_requests.is_own)
+    extend = dated(api_requests.extend)
     continue_session = dated(api_requests.continue_session)
     keep_response = write(api_requests.keep_response)
     response = read(api_requests.response)

@@ -137,7 +137,7 @@ def begin_session(
         settings=request.settings,
         state="new" if workflow is None else "planned" if run is None else "running",
         head=revision,
-        deleted_at=None if stored_as.keep else now,
+        **_times(now, stored_as),
     )
     row = {"session": session, "token": stored_as.token, "response": stored_as.response}
     _INSERT.execute(connection, row)
@@ -153,11 +153,21 @@ def begin_session(
             runs.insert(connection, now, owner, number=1, **new)
 
 
-def continue_session(connection: Connection, now: float, request: RunRequest, *, revision: str) -> Revision:
+def _times(now: float, stored_as: RequestSession) -> dict[str, float | None]:
+    """When the session was deleted and is removed."""
+    if stored_as.lifetime is None:
+        return {"deleted_at": None, "expires_at": None}
+    return {"deleted_at": now, "expires_at": now + stored_as.lifetime}
+
+
+def continue_session(
+    connection: Connection, now: float, request: RunRequest, *, revision: str, stored_as: RequestSession
+) -> Revision:
     """See `Requests.continue_session`."""
     before = revisions.find(connection, revision)
     # First of all, because it locks the row.
-    sessions.change(connection, before.session, conversation=request.conversation, updated_at=now)
+    columns: dict[str, Any] = {"conversation": request.conversation, "updated_at": now}
+    sessions.change(connection, before.session, **columns, **_times(now, stored_as))
     if request.workflow is None or request.workflow == before.workflow:
         return before
     note = "Given with the results of tools"
@@ -176,6 +186,18 @@ def is_open_to(connection: Connection, session: str, *, token: str, whole: bool 
         return begun_with in (None, token)
     limits = connection.scalar(select(API_TOKENS.c.limits).where(API_TOKENS.c.id == token))
     return limits is None or limits.workers is None
+
+
+def is_own(connection: Connection, session: str, *, token: str | None) -> bool:
+    """Whether a request with the token of that id (None: without one) began the session."""
+    own = (API_REQUESTS.c.session == session, API_REQUESTS.c.token.is_not_distinct_from(token))
+    return bool(connection.scalar(select(exists().where(*own))))
+
+
+def extend(connection: Connection, now: float, session: str, *, seconds: float) -> None:
+    """Let a session that is not to be stored stay so long from now on; one that is stored by now stays."""
+    own = (SESSIONS.c.id == session, SESSIONS.c.expires_at.is_not(None))
+    connection.execute(SESSIONS.update().where(*own).values(expires_at=now + seconds))
 
 
 def keep_response(connection: Connection, session: str, response: str) -> None:

@@ -166,7 +166,7 @@ class ResponseRuns:
             queue,
             started.activity,
             request=request,
-            stored=stored_as.keep,
+            lifetime=stored_as.lifetime,
             app=app,
             continued=stored_as.continues is not None,
             origin=started.origin,
@@ -261,7 +261,7 @@ def _begin(
     else:
         with _not_busy("The session of these calls"):
             session, origin = _continue(bench, request, stored_as, listen=listen, origin=origin)
-        if opening is not None:
+        if opening is not None and stored_as.keep:
             bench.store.requests.keep_response(session, origin.beside(opening))
     return _Started(session, _going(bench, session), origin, written)
 
@@ -279,7 +279,7 @@ def _continue(
     session = bench.store.revisions.find(stored_as.continues).session
     latest = bench.store.runs.latest(session)
     followed = bench.store.sessions.find(session).earlier_conversation.following
-    bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
+    bench.runner.continue_session(request, revision=stored_as.continues, stored_as=stored_as, listen=listen)
     set_aside(bench.store, session, followed=followed)
     before = None if latest is None else latest.id
     return session, origin.model_copy(update={"run_before": before})
@@ -340,7 +340,8 @@ async def _logged(work: Coroutine[Any, Any, None]) -> None:
 @dataclass(eq=False)
 class ResponseRun:
     """A request that runs in its session; `answer` is what came so far, from the `pool` as it was at the
-    start. `stored`: the session stays afterwards. `app` is the address of the app, None if it has none.
+    start. `lifetime` is that of its session, None if that is stored. `app` is the address of the app, None if
+    it has none.
     `continued`: the session is that of an earlier request, whose calls of tools this one has the results of.
     """
 
@@ -352,7 +353,7 @@ class ResponseRun:
     _queue: asyncio.Queue[Event | None]
     _activity: Activity
     request: RunRequest
-    stored: bool
+    lifetime: float | None
     app: str | None
     continued: bool = False
     started_at: float = field(default_factory=time.time)
@@ -371,6 +372,17 @@ class ResponseRun:
     _interruption: ConductorError | None = None
     wound_up: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Done once it was left, has ended, and what it leaves is stored."""
+
+    @property
+    def stored(self) -> bool:
+        """Whether its session is stored."""
+        return self.lifetime is None
+
+    @property
+    def calls_tools(self) -> bool:
+        """Once it is over: whether its answer calls tools, whose results another request may bring."""
+        output = self.answer.state.output
+        return output is not None and bool(output.tool_calls)
 
     @property
     def answer_id(self) -> str:
@@ -492,8 +504,13 @@ class ResponseRun:
 
     def _forget(self, bench: Workbench) -> None:
         bench.activities.forget(self.session)
-        if not self.stored:
-            bench.store.sessions.delete(self.session)
+        if self.lifetime is None:
+            return
+        # The results of earlier calls may be sent again where they got no answer.
+        unanswered = self.continued and self.answer.state.answer is None
+        if unanswered or self.calls_tools:
+            bench.store.requests.extend(self.session, seconds=self.lifetime)
+        else:
             bench.store.housekeeping.remove_session(self.session)
 
     async def _record(self) -> None:
