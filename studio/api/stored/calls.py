@@ -64,17 +64,17 @@ def with_workers_ids(
 
     Those in the session of the revision that it `continues` are that already.
     """
-    before = (
-        () if continues is None else store.sessions.find(continues.session).earlier_conversation.following
-    )
-    own_ids = {call.id for turn in before for call in turn.tool_calls}
+    earlier = None if continues is None else store.sessions.find(continues.session).earlier_conversation
+    own_ids = set() if earlier is None else {c.id for turn in earlier.following for c in turn.tool_calls}
     ids: dict[str, str] = {}
     for call in (call for turn in conversation.following for call in turn.tool_calls):
         own = call.id if call.id in own_ids else _workers_id(store, call.id, token=token)
         ids[call.id] = own or short_id(call.id)
-    return conversation.model_copy(
-        update={"following": tuple(_renamed(turn, ids) for turn in conversation.following)}
-    )
+    following = tuple(_renamed(turn, ids) for turn in conversation.following)
+    renamed = conversation.model_copy(update={"following": following})
+    if earlier is None:
+        return renamed.with_results
+    return renamed.model_copy(update={"planned_with": earlier.planned_with})
 
 
 def _renamed(turn: Turn, ids: Mapping[str, str]) -> Turn:

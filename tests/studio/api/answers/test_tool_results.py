@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, get_args
 
 import openai
 import pytest
@@ -10,9 +11,12 @@ from conductor_cases import plan_text
 from fake_openai import Served
 from openai import OpenAI
 from stage import Stage, model, staged
-from tool_cases import BOTH, ROME, TOOL, WHERE, calls
+from tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
+from waiting import until
 
 from conductor.errors import UnknownId
+from conductor.planner.prompt.prompt import plan_messages
+from conductor.workers.protocol import PromptStyle
 from storage import SessionStore
 from studio.access.auth import Principal
 
@@ -131,6 +135,34 @@ def test_results_of_no_run_here_are_planned_for(
     assert len(conductor.requests) == 2
     last = fake_openai.settled().body or {}
     assert [message["role"] for message in last["messages"]] == ["user", "assistant", "tool", "tool"]
+    first_step = (fake_openai.log.entries[-2].body or {})["messages"]
+    assert len(first_step) == 1, "what is not offered tools is sent no calls"
+    shown = [first_step[0]["content"]]
+    for style in get_args(PromptStyle):
+        prompt = plan_messages(conductor.requests[1], dialect="any", style=style, room_to_think=False)
+        shown.append("".join(message.content for message in prompt))
+    for text in shown:
+        assert "Calls the tool 'weather' with" in text
+        assert re.search(r"<results\S*>(.|\n)*<tool\S*>\n20\n</tool", text)
+
+
+def test_what_was_planned_with_results_goes_on_like_any_other(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    conductor = plays(stage, fake_openai, "a look", THERE, "In Rome.")
+    call = {"id": "elsewhere", "type": "function", "function": {"name": "weather", "arguments": OSLO}}
+    made: list[Any] = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "elsewhere", "content": "2"},
+    ]
+    first = ask(client, [*WHERE, *made], store=False)
+    second = ask(client, answered(first, "21", messages=[*WHERE, *made]), store=False)
+    assert second.choices[0].message.content == "In Rome."
+    assert len(conductor.requests) == 1
+    assert len(fake_openai.log.entries) == 3, "the first step was shown what it is shown now"
+    messages = (fake_openai.settled().body or {})["messages"]
+    assert [one["role"] for one in messages] == ["user", "assistant", "tool", "assistant", "tool"]
+    assert "<results" not in messages[0]["content"]
 
 
 def there(stage: Stage, session: str) -> bool:
@@ -163,8 +195,7 @@ def test_what_is_not_to_be_stored_goes_on_as_well_and_leaves_nothing(
         assert ask(client, last, store=False).conductor["session"] == session
     assert len(conductor.requests) == 1, "nothing is planned"
     assert len(fake_openai.log.entries) == 4, "the first step keeps its output"
-    stage.settle(requests=3)
-    assert not there(stage, session), "an answer without calls"
+    until(lambda: not there(stage, session), what="an answer without calls removes it")
 
 
 @pytest.mark.parametrize(
@@ -222,8 +253,7 @@ def test_another_process_goes_on_with_what_is_not_to_be_stored(
         answer = ask(second_client, answered(first, "2", "20"), store=False)
         assert answer.choices[0].message.content == "In Rome."
         assert conductor.requests == []
-        other.settle()
-    assert not there(stage, first.conductor["session"])
+        until(lambda: not there(stage, first.conductor["session"]), what="it is removed")
 
 
 def test_a_failed_continuation_can_be_sent_again(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
