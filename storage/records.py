@@ -78,6 +78,8 @@ class RequestSession(Value):
     """The revision whose session the request continues, None for a new session."""
     response: str | None = None
     """What is stored of the response from the start, None for nothing."""
+    marks: tuple[str, ...] = ()
+    """Texts by which the client names the conversation with a worker alone that it is a turn of."""
 
     @property
     def keep(self) -> bool:

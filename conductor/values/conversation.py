@@ -95,26 +95,33 @@ class Conversation(Value):
 
     @property
     def pictures(self) -> tuple[Image, ...]:
-        """All images, those of earlier messages first."""
+        """All images up to the query, those of earlier messages first."""
         return (*(image for turn in self.turns for image in turn.images), *self.images)
+
+    @property
+    def with_all_turns(self) -> Conversation:
+        """The same with what follows the query among the messages."""
+        return self.model_copy(update={"turns": (*self.turns, *self.following), "following": ()})
 
     @property
     def without_images(self) -> Conversation:
         """The same for a worker that sees none."""
-        number = len(self.pictures)
-        if not number:
-            return self
-        turns = tuple(turn.model_copy(update={"images": ()}) if turn.images else turn for turn in self.turns)
-        return self.model_copy(update={"turns": turns, "images": (), "unseen": number})
+        number = len(self.with_all_turns.pictures)
+        return self._without("images").model_copy(update={"unseen": number}) if number else self
 
     @property
     def without_attachments(self) -> Conversation:
         """The same for a step that is to see no file and no image."""
-        if not (self.attached or self.pictures):
-            return self
-        none: dict[str, object] = {"images": (), "files": ()}
-        turns = tuple(turn.model_copy(update=none) for turn in self.turns)
-        return self.model_copy(update={"turns": turns, **none})
+        every = self.with_all_turns
+        return self._without("images", "files") if every.attached or every.pictures else self
+
+    def _without(self, *names: str) -> Conversation:
+        none: dict[str, object] = dict.fromkeys(names, ())
+        messages = {
+            which: tuple(turn.model_copy(update=none) for turn in turns)
+            for which, turns in (("turns", self.turns), ("following", self.following))
+        }
+        return self.model_copy(update={**messages, **none})
 
     @property
     def attached(self) -> tuple[AttachedFile, ...]:

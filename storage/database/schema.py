@@ -314,6 +314,9 @@ API_REQUESTS = _table(
 # `answer`.
 API_EARLIER_RESPONSES = _table("api_earlier_responses", key="session answer", required="response")
 
+# By what the next turn of a conversation with a worker alone is known: digests of the messages so far.
+API_CONVERSATIONS = _table("api_conversations", key="digest session", goes_with="session")
+
 # Each text that a session is found by, once; the words in it are a full-text index of the database's own.
 # Triggers add the rows, so the database numbers them.
 TEXTS = Table(

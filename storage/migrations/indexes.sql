@@ -64,6 +64,8 @@ CREATE INDEX change_requests_by_plan ON change_requests (plan);
 
 CREATE INDEX change_requests_by_chosen ON change_requests (chosen);
 
+CREATE INDEX api_conversations_by_session ON api_conversations (session);
+
 CREATE UNIQUE INDEX team_tests_by_question ON team_tests (data_set, digest);
 
 CREATE INDEX team_tests_by_digest ON team_tests (digest);

@@ -7,6 +7,7 @@ token.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict, Unpack
 
 from sqlalchemy import Connection, Row, exists, func, select
@@ -16,7 +17,14 @@ from conductor.runs.request import RunRequest
 from conductor.text.json_text import portable
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
 from storage.database.compiled_statement import Insertion, insert_into
-from storage.database.schema import API_EARLIER_RESPONSES, API_REQUESTS, API_SPENDING, API_TOKENS, SESSIONS
+from storage.database.schema import (
+    API_CONVERSATIONS,
+    API_EARLIER_RESPONSES,
+    API_REQUESTS,
+    API_SPENDING,
+    API_TOKENS,
+    SESSIONS,
+)
 from storage.records import RequestSession, Revision
 from storage.tables import ledger, revisions, runs, sessions
 from storage.tables.rows import Rows, new_id
@@ -168,12 +176,30 @@ def continue_session(
     # First of all, because it locks the row.
     columns: dict[str, Any] = {"conversation": request.conversation, "updated_at": now}
     sessions.change(connection, before.session, **columns, **_times(now, stored_as))
+    runs.check_idle(connection, before.session)
     if request.workflow is None or request.workflow == before.workflow:
         return before
-    note = "Given with the results of tools"
+    note = "Given with a further request"
     return revisions.add(
         connection, now, before.session, request.workflow, origin="import", note=note, parent=revision
     )
+
+
+def set_newest_turn(connection: Connection, session: str, *, digests: Sequence[str]) -> None:
+    """The session's newest turn is known by these digests, and no longer by those of the turn before; does
+    nothing where the session was removed.
+    """
+    table = API_CONVERSATIONS
+    connection.execute(table.delete().where(table.c.session == session))
+    if connection.scalar(select(exists().where(SESSIONS.c.id == session))):
+        connection.execute(table.insert(), [{"digest": each, "session": session} for each in digests])
+
+
+def with_newest_turn(connection: Connection, digests: Sequence[str]) -> tuple[str, ...]:
+    """The sessions whose newest turn is known by one of these digests, last updated first."""
+    own = select(API_CONVERSATIONS.c.session).where(API_CONVERSATIONS.c.digest.in_(digests))
+    theirs = select(SESSIONS.c.id).where(SESSIONS.c.id.in_(own))
+    return tuple(connection.scalars(theirs.order_by(SESSIONS.c.updated_at.desc())))
 
 
 def is_open_to(connection: Connection, session: str, *, token: str, whole: bool = True) -> bool:

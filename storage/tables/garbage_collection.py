@@ -31,6 +31,7 @@ from sqlalchemy import (
 
 from conductor.text.json_text import portable
 from storage.database.schema import (
+    API_CONVERSATIONS,
     API_EARLIER_RESPONSES,
     API_REQUESTS,
     CHANGE_REQUESTS,
@@ -134,8 +135,8 @@ def _remove(connection: Connection, session: str) -> int:
     for table in (RATINGS, EVENTS):
         connection.execute(table.delete().where(table.c.run.in_(own)))
     # Its texts are removed before the rows that contain them, so that no trigger searches for other uses.
-    beside = (TEXTS, TAGS, API_EARLIER_RESPONSES, API_REQUESTS, NOTES, CHANGE_REQUESTS, CORRECTIONS)
-    for table in (*beside, EXPERIMENTS):
+    api = (API_EARLIER_RESPONSES, API_REQUESTS, API_CONVERSATIONS)
+    for table in (TEXTS, TAGS, *api, NOTES, CHANGE_REQUESTS, CORRECTIONS, EXPERIMENTS):
         connection.execute(table.delete().where(table.c.session == session))
     runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
     for table in (REVISIONS, PLANS, OUTPUTS, FRAGMENTS, LONG_TEXTS):

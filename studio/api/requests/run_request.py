@@ -32,7 +32,7 @@ from studio.api.error_answers import unsupported
 from studio.api.models import Model, check_planner, model_of, unknown_model
 from studio.api.requests.final_step import check_any_takes, check_form, check_seen, finished, without_offer
 from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Effort, Question, RequestBudget, Steering
-from studio.api.stored import calls, visible
+from studio.api.stored import calls, visible, worker_conversations
 from studio.sessions.retention import unstored_seconds
 
 STRAIGHT = "Answer the user."
@@ -140,7 +140,18 @@ async def run_request(
         tags=request.tags,
         lifetime=None if terms.stored else unstored_seconds(),
         continues=None if continues is None else continues.id,
+        marks=_marks(request) if terms.alone else (),
     )
+
+
+def _marks(request: ApiRequest) -> tuple[str, ...]:
+    """By what the client names the conversation."""
+    key, earlier = request.prompt_cache_key, getattr(request, "previous_response_id", None)
+    marks = (
+        key and worker_conversations.key_mark(key),
+        earlier and worker_conversations.response_mark(earlier),
+    )
+    return tuple(filter(None, marks))
 
 
 def _terms(request: ApiRequest, question: Question, principal: Principal, pool: Pool) -> Terms:
