@@ -46,8 +46,8 @@ class PromptContext(NamedTuple):
 
     def results(self, between: str, *, mark: str = "", written: Callable[[str], str] = str) -> list[Part]:
         """The parts that show results of tools behind our words `between`; empty without any."""
-        shown = NO_CONVERSATION if self.goes_on else self.conversation
-        return shown.closing(between, _RESULTS, mark=mark, written=written)
+        visible = NO_CONVERSATION if self.goes_on else self.conversation
+        return visible.closing(between, _RESULTS, mark=mark, written=written)
 
 
 def tagged_parts(context: PromptContext) -> list[Part]:

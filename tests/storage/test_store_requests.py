@@ -132,8 +132,8 @@ def test_a_response_counts_in_what_removing_its_session_frees(store: SessionStor
 @pytest.mark.slow
 def test_a_request_that_is_not_to_be_kept_is_in_no_list_and_goes_in_time(store: SessionStore) -> None:
     session = begin(store, lifetime=900.0, tags=("a",), workflow=chain("do"))
-    for shown in (EVERYTHING, SessionFilter(deleted=True), SessionFilter(deleted=True, search="Why")):
-        assert (store.sessions.listed(shown), store.sessions.count(shown)) == ((), 0)
+    for filter in (EVERYTHING, SessionFilter(deleted=True), SessionFilter(deleted=True, search="Why")):
+        assert (store.sessions.listed(filter), store.sessions.count(filter)) == ((), 0)
     assert store.sessions.named(session.id) == ()
     assert store.sessions.known_tags() == ()
     assert store.housekeeping.room().deleted == 0

@@ -198,15 +198,15 @@ LATER = (CALL, RESULT.model_copy(update={"text": "later"}))
 
 
 @pytest.mark.parametrize(
-    ("following", "shown"),
+    ("following", "number"),
     [((), 0), ((CALL, RESULT), 2), ((CALL, RESULT, Turn(role="assistant", text="It is")), 2),
      ((Turn(role="assistant", text="It is"),), 0)],
 )  # fmt: skip
 def test_a_plan_is_made_with_results_and_not_with_a_beginning(
-    following: tuple[Turn, ...], shown: int
+    following: tuple[Turn, ...], number: int
 ) -> None:
     conversation = Conversation(following=following).with_results
-    assert conversation.results == following[:shown]
+    assert conversation.results == following[:number]
     assert conversation.before.nothing
 
 

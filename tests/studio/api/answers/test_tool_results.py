@@ -137,11 +137,11 @@ def test_results_of_no_run_here_are_planned_for(
     assert [message["role"] for message in last["messages"]] == ["user", "assistant", "tool", "tool"]
     first_step = (fake_openai.log.entries[-2].body or {})["messages"]
     assert len(first_step) == 1, "what is not offered tools is sent no calls"
-    shown = [first_step[0]["content"]]
+    texts = [first_step[0]["content"]]
     for style in get_args(PromptStyle):
         prompt = plan_messages(conductor.requests[1], dialect="any", style=style, room_to_think=False)
-        shown.append("".join(message.content for message in prompt))
-    for text in shown:
+        texts.append("".join(message.content for message in prompt))
+    for text in texts:
         assert "Calls the tool 'weather' with" in text
         assert re.search(r"<results\S*>(.|\n)*<tool\S*>\n20\n</tool", text)
 
@@ -151,12 +151,12 @@ def test_what_was_planned_with_results_goes_on_like_any_other(
 ) -> None:
     conductor = plays(stage, fake_openai, "a look", THERE, "In Rome.")
     call = {"id": "elsewhere", "type": "function", "function": {"name": "weather", "arguments": OSLO}}
-    made: list[Any] = [
+    earlier: list[Any] = [
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "elsewhere", "content": "2"},
     ]
-    first = ask(client, [*WHERE, *made], store=False)
-    second = ask(client, answered(first, "21", messages=[*WHERE, *made]), store=False)
+    first = ask(client, [*WHERE, *earlier], store=False)
+    second = ask(client, answered(first, "21", messages=[*WHERE, *earlier]), store=False)
     assert second.choices[0].message.content == "In Rome."
     assert len(conductor.requests) == 1
     assert len(fake_openai.log.entries) == 3, "the first step was shown what it is shown now"
