@@ -31,7 +31,8 @@ class TokenLimits(Value):
     """What a token allows; None leaves one open.
 
     `workers` are those of the pool that its requests may have. `tokens` and `cost` (US dollars) are the
-    budget of a `period`; those `per_minute` are rates.
+    budget of a `period`; those `per_minute` are rates. `keeps_unstored`: what its requests ask not to store
+    is stored all the same.
     """
 
     workers: tuple[str, ...] | None = None
@@ -40,6 +41,7 @@ class TokenLimits(Value):
     period: Period = "total"
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
+    keeps_unstored: bool = False
 
 
 class Token(Value):
@@ -79,6 +81,8 @@ def limit_texts(limits: TokenLimits) -> tuple[str, ...]:
     texts = [words.format(amount) for amount, words in amounts if amount is not None]
     if limits.workers is not None:
         texts.append(f"only {', '.join(limits.workers)}")
+    if limits.keeps_unstored:
+        texts.append("unstored requests stay")
     return tuple(texts)
 
 

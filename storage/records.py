@@ -55,6 +55,8 @@ class Session(Value):
     """The revision from which a fork was made; it may be removed by now."""
     conversation: Conversation | None = None
     """The messages before the question, None without any."""
+    expires_at: float | None = None
+    """When it is removed for good, in Unix seconds; None for one that is stored."""
 
     @property
     def earlier_conversation(self) -> Conversation:
@@ -69,12 +71,20 @@ class RequestSession(Value):
     """The id of the request's token: only requests with it read the session. None: all do."""
     tags: tuple[str, ...] = ()
     """The session's."""
-    keep: bool = True
-    """Else it is deleted from the start, so that it is removed in time even where its process dies."""
+    lifetime: float | None = None
+    """How many seconds a session that is not to be stored stays for results of the tools that it calls; it is
+    deleted from the start, and is removed in time even where its process dies. None: it is stored."""
     continues: str | None = None
     """The revision whose session the request continues, None for a new session."""
     response: str | None = None
     """What is stored of the response from the start, None for nothing."""
+    marks: tuple[str, ...] = ()
+    """Texts by which the client names the conversation with a worker alone that it is a turn of."""
+
+    @property
+    def keep(self) -> bool:
+        """Whether it is stored."""
+        return self.lifetime is None
 
 
 class SessionSummary(Value):

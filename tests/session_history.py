@@ -41,6 +41,7 @@ def lived(store: SessionStore, history: Sequence[Act], *, query: str = "Why?") -
     ).result()
     store.requests.keep_response(session, "{}")
     store.requests.set_response_aside(session, answer="")
+    store.requests.set_newest_turn(session, digests=("a digest",))
     store.requests.keep_response(session, "{}")
     for name, number, text in history:
         _ACTS[name](store, session, number, text)

@@ -167,10 +167,9 @@ class BoundWorkflow:
             messages = research_messages(context, card.wording or OURS, self.numbers)
             return Request(messages=messages, sampling=sampling)
         parts = tagged_parts(context)
-        following = [turn.message for turn in context.conversation.following]
         images = behind(parts, context.conversation.pictures)
         own_message = Message("user", tuple(parts), images=images)
-        return Request(messages=(own_message, *following), sampling=sampling)
+        return Request(messages=(own_message, *context.following), sampling=sampling)
 
     @cached_property
     def _conversations(self) -> tuple[Conversation, ...]:
@@ -178,10 +177,10 @@ class BoundWorkflow:
         return tuple(map(self._conversation_of, range(len(self.workflow))))
 
     def _conversation_of(self, step: int) -> Conversation:
-        """What follows the query are results for the final step, which leave the others as they were; so do
+        """Results that came behind the plan are for the final step, and leave the others as they were; so do
         other images those steps whose workers see no image, and other files those that may see no file.
         """
-        own = self.conversation if step == self.workflow.final else self.conversation.before
+        own = self.conversation if step == self.workflow.final else self.conversation.planned_before
         if not self.workflow.steps[step].sees_files:
             return own.without_attachments
         sees_images = self.cards[self.workflow.steps[step].worker].vision
@@ -208,6 +207,7 @@ class BoundWorkflow:
         return PromptContext(
             query=self.query,
             conversation=self._conversations[step],
+            goes_on=step == self.workflow.final,
             instruction=own.instruction,
             seen=[*self.previous, *seen] if own.sees_previous else seen,
             final=self._names_final(step),

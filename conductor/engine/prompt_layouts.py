@@ -5,7 +5,7 @@ Source: conductor-format, "What a worker receives". Knows no workflow and no wor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from conductor.text.formatting import quantity
@@ -20,12 +20,16 @@ _ROLE = (
 )
 _KEEP_TO = "The user's answer has to keep to these instructions; so does your part in it:\n"
 _EARLIER = "This was said before the overall task, oldest first:\n"
+_RESULTS = "Tools were called for the overall task. These are the calls and their results, oldest first:\n"
 _RESPONSES = "Responses from models:"
 _FINAL = "This is the last step: your response is the answer that the user reads.\n\n"
 
 
 class PromptContext(NamedTuple):
-    """All that goes into a step's message. `nonce` marks our tags, so that no response can forge one."""
+    """All that goes into a step's message. `nonce` marks our tags, so that no response can forge one.
+
+    What follows the query is sent behind the message of a step that `goes_on` from it; others are shown it.
+    """
 
     query: str
     instruction: str
@@ -33,6 +37,17 @@ class PromptContext(NamedTuple):
     final: bool
     nonce: str
     conversation: Conversation = NO_CONVERSATION
+    goes_on: bool = True
+
+    @property
+    def following(self) -> list[Message]:
+        """The messages behind the step's own."""
+        return [turn.message for turn in self.conversation.following] if self.goes_on else []
+
+    def results(self, between: str, *, mark: str = "", written: Callable[[str], str] = str) -> list[Part]:
+        """The parts that show results of tools behind our words `between`; empty without any."""
+        visible = NO_CONVERSATION if self.goes_on else self.conversation
+        return visible.closing(between, _RESULTS, mark=mark, written=written)
 
 
 def tagged_parts(context: PromptContext) -> list[Part]:
@@ -41,6 +56,8 @@ def tagged_parts(context: PromptContext) -> list[Part]:
     parts = context.conversation.opening(_ROLE, _KEEP_TO, _EARLIER, task="overall_task", mark=f"-{nonce}")
     parts += [Part("query", context.query), *_attached(context.conversation)]
     between = f"\n</overall_task-{nonce}>\n\n"
+    if results := context.results(between, mark=f"-{nonce}"):
+        parts, between = [*parts, *results], "\n\n"
     for done in context.seen:
         name = done.worker.replace("&", "&amp;").replace('"', "&quot;")
         of_round = "" if done.round is None else f' round="{done.round}"'
@@ -74,7 +91,8 @@ def research_messages(
     question = [Part("query", defused(context.query)), *_attached(conversation)]
     if conversation.spoken:
         opening = conversation.opening("", _KEEP_TO, _EARLIER, task="question", mark="", written=defused)
-        question = [*opening, *question, Part("frame", "\n</question>")]
+        results = context.results("\n</question>\n\n", written=defused)
+        question = [*opening, *question, *(results or (Part("frame", "\n</question>"),))]
     parts = list(filled(wording.task, user_content=question))
     if any(done.round is not None for done in context.seen):
         parts.append(Part("frame", wording.before))
@@ -88,20 +106,25 @@ def research_messages(
         slots = dict(zip(names, (subtask, response), strict=True))
         parts += filled(template, model_id=str(numbers.get(done.worker, done.worker)), **slots)
     parts += filled(wording.own, subtask=Part("instruction", context.instruction))
-    following = [turn.message for turn in conversation.following]
+    following = context.following
     beginning = [] if following else [Message("assistant", (Part("frame", wording.begin),))]
     own = Message("user", tuple(parts), images=behind(parts, conversation.pictures))
     return (own, *following, *beginning)
 
 
-def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, ...]:
-    """The conversation and the query, message by message and without a word of ours."""
+def verbatim_messages(
+    conversation: Conversation, query: str, results: Sequence[Part] = ()
+) -> tuple[Message, ...]:
+    """The conversation and the query, message by message and without a word of ours; with `results` these
+    stand behind the query, in the place of the messages that follow it.
+    """
     messages = [turn.message for turn in conversation.turns]
     if conversation.instructions:
         messages.insert(0, Message(role="system", parts=(Part("system", conversation.instructions),)))
-    following = [turn.message for turn in conversation.following]
+    following = [] if results else [turn.message for turn in conversation.following]
     unseen = _attached(conversation) if conversation.unseen else ()
-    parts, images = (Part("query", query), *file_parts(conversation.files), *unseen), conversation.images
+    parts = (Part("query", query), *file_parts(conversation.files), *unseen, *results)
+    images = conversation.images
     return (*messages, Message("user", parts, name=conversation.speaker, images=images), *following)
 
 
@@ -120,7 +143,7 @@ def moa_messages(context: PromptContext) -> tuple[Message, ...]:
     Source: togethercomputer/MoA, `inject_references_to_messages`: the layout is its own, the wording is the
     step's instruction, which a step that sees nothing is not sent.
     """
-    messages = verbatim_messages(context.conversation, context.query)
+    messages = verbatim_messages(context.conversation, context.query, context.results("\n\n"))
     if not context.seen:
         return messages
     parts = [Part("instruction", context.instruction)]

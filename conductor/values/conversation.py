@@ -19,7 +19,7 @@ MAX_QUERY = 50_000
 MAX_CONVERSATION = 1_000_000
 """The most characters a conversation may have."""
 
-_PLAIN_TAG = re.compile(r"<(?=/?(?:instructions|conversation|question|user|assistant|tool)\b)")
+_PLAIN_TAG = re.compile(r"<(?=/?(?:instructions|conversation|question|results|user|assistant|tool)\b)")
 
 
 class Turn(Value):
@@ -71,14 +71,17 @@ class Conversation(Value):
     `verbatim`: a workflow of one step sends all of it to its worker as it is, message by message, without any
     text of this program. What a workflow of several steps sees does not depend on it. `following` comes after
     the query: calls of tools and their results, or the beginning of the answer, which the final step alone is
-    sent. `speaker` is the name of who asks, where the client gives one. `images` and `files` belong to the
-    query, and `unseen` is how many images of the messages a worker without vision is not sent.
+    sent; of results that were there when the workflow was planned, the Conductor and all steps are shown the
+    first `planned_with` messages. `speaker` is the name of who asks, where the client gives one. `images` and
+    `files` belong to the query, and `unseen` is how many images of the messages a worker without vision is
+    not sent.
     """
 
     instructions: str = ""
     turns: tuple[Turn, ...] = ()
     verbatim: bool = False
     following: tuple[Turn, ...] = Field(default=(), exclude_if=lambda turns: not turns)
+    planned_with: int = Field(default=0, ge=0, exclude_if=lambda number: not number)
     speaker: str | None = Field(default=None, exclude_if=lambda name: name is None)
     images: tuple[Image, ...] = Field(default=(), exclude_if=lambda images: not images)
     files: tuple[AttachedFile, ...] = Field(default=(), exclude_if=lambda files: not files)
@@ -92,26 +95,33 @@ class Conversation(Value):
 
     @property
     def pictures(self) -> tuple[Image, ...]:
-        """All images, those of earlier messages first."""
+        """All images up to the query, those of earlier messages first."""
         return (*(image for turn in self.turns for image in turn.images), *self.images)
+
+    @property
+    def with_all_turns(self) -> Conversation:
+        """The same with what follows the query among the messages."""
+        return self.model_copy(update={"turns": (*self.turns, *self.following), "following": ()})
 
     @property
     def without_images(self) -> Conversation:
         """The same for a worker that sees none."""
-        number = len(self.pictures)
-        if not number:
-            return self
-        turns = tuple(turn.model_copy(update={"images": ()}) if turn.images else turn for turn in self.turns)
-        return self.model_copy(update={"turns": turns, "images": (), "unseen": number})
+        number = len(self.with_all_turns.pictures)
+        return self._without("images").model_copy(update={"unseen": number}) if number else self
 
     @property
     def without_attachments(self) -> Conversation:
         """The same for a step that is to see no file and no image."""
-        if not (self.attached or self.pictures):
-            return self
-        none: dict[str, object] = {"images": (), "files": ()}
-        turns = tuple(turn.model_copy(update=none) for turn in self.turns)
-        return self.model_copy(update={"turns": turns, **none})
+        every = self.with_all_turns
+        return self._without("images", "files") if every.attached or every.pictures else self
+
+    def _without(self, *names: str) -> Conversation:
+        none: dict[str, object] = dict.fromkeys(names, ())
+        messages = {
+            which: tuple(turn.model_copy(update=none) for turn in turns)
+            for which, turns in (("turns", self.turns), ("following", self.following))
+        }
+        return self.model_copy(update={**messages, **none})
 
     @property
     def attached(self) -> tuple[AttachedFile, ...]:
@@ -121,7 +131,25 @@ class Conversation(Value):
     @property
     def before(self) -> Conversation:
         """What stands before the query."""
-        return self.model_copy(update={"following": ()}) if self.following else self
+        return self.model_copy(update={"following": (), "planned_with": 0}) if self.following else self
+
+    @property
+    def planned_before(self) -> Conversation:
+        """The same with what the workflow was planned with."""
+        if len(self.following) == self.planned_with:
+            return self
+        return self.model_copy(update={"following": self.results})
+
+    @property
+    def results(self) -> tuple[Turn, ...]:
+        """The calls of tools and their results that the workflow was planned with."""
+        return self.following[: self.planned_with]
+
+    @property
+    def with_results(self) -> Conversation:
+        """The same, where the workflow is still to be planned."""
+        tools = [at for at, turn in enumerate(self.following, start=1) if turn.role == "tool"]
+        return self.model_copy(update={"planned_with": max(tools, default=0)})
 
     # These are not cached: a copy would have the cached value as well, whatever differs in the copy.
     @property
@@ -144,9 +172,8 @@ class Conversation(Value):
             Turn(role="assistant", text=answer),
         )
         turns = (*self.turns, question, *self.following, reply)
-        return self.model_copy(
-            update={"turns": turns, "following": (), "speaker": None, "images": (), "files": ()}
-        )
+        none: dict[str, object] = {"following": (), "planned_with": 0, "images": (), "files": ()}
+        return self.model_copy(update={"turns": turns, "speaker": None, **none})
 
     @property
     def characters(self) -> int:
@@ -155,8 +182,8 @@ class Conversation(Value):
 
     @property
     def spoken(self) -> bool:
-        """Whether there are instructions or earlier messages to show."""
-        return bool(self.system or self.exchange)
+        """Whether there are instructions, earlier messages or results to show."""
+        return bool(self.system or self.exchange or self.results)
 
     def defused(self, text: str) -> str:
         """`text` in which none of the plain tags can open or close that show this conversation."""
@@ -183,13 +210,35 @@ class Conversation(Value):
             parts.append(Part("system", written(self.system)))
             between = f"\n</instructions{mark}>\n\n"
         if self.exchange:
-            between = f"{between}{earlier}<conversation{mark}>\n"
-            for turn in self.exchange:
-                parts.append(Part("frame", f"{between}<{turn.role}{mark}>\n"))
-                parts += turn.parts(written)
-                between = f"\n</{turn.role}{mark}>\n"
+            opened = f"{between}{earlier}<conversation{mark}>\n"
+            messages, between = _messages(self.exchange, opened, mark=mark, written=written)
+            parts += messages
             between = f"{between}</conversation{mark}>\n\n"
         return [*parts, Part("frame", f"{between}<{task}{mark}>\n")]
+
+    def closing(
+        self, between: str, results: str, *, mark: str, written: Callable[[str], str] = str
+    ) -> list[Part]:
+        """The parts behind `between`, which ends the task, that show the results of tools; `results` is our
+        wording for them. Empty without any.
+        """
+        if not self.results:
+            return []
+        opened = f"{between}{results}<results{mark}>\n"
+        parts, between = _messages(self.results, opened, mark=mark, written=written)
+        return [*parts, Part("frame", f"{between}</results{mark}>")]
+
+
+def _messages(
+    turns: Iterable[Turn], between: str, *, mark: str, written: Callable[[str], str]
+) -> tuple[list[Part], str]:
+    """The parts that show these messages behind our words `between`, and our words behind them."""
+    parts: list[Part] = []
+    for turn in turns:
+        parts.append(Part("frame", f"{between}<{turn.role}{mark}>\n"))
+        parts += turn.parts(written)
+        between = f"\n</{turn.role}{mark}>\n"
+    return parts, between
 
 
 def file_parts(

@@ -156,12 +156,13 @@ def _table(
 META = _table("meta", key="key", required="value")
 
 # `head` and `forked_from` are no foreign keys: revisions refer to sessions already, and a circle cannot be
-# inserted; a fork outlives the session that it was made from.
+# inserted; a fork outlives the session that it was made from. `expires_at` is when a session is removed for
+# good that is not to be stored; it is deleted from the start.
 SESSIONS = _table(
     "sessions",
     key="id",
     required="title query created_at updated_at state",
-    optional="pool_label head deleted_at settings origin forked_from conversation",
+    optional="pool_label head deleted_at settings origin forked_from conversation expires_at",
     settings=Json(TypeAdapter(Settings)),
     conversation=Json(TypeAdapter(Conversation)),
 )
@@ -312,6 +313,9 @@ API_REQUESTS = _table(
 # Those before the newest, where requests with the results of tools went on in the session; they differ in
 # `answer`.
 API_EARLIER_RESPONSES = _table("api_earlier_responses", key="session answer", required="response")
+
+# By what the next turn of a conversation with a worker alone is known: digests of the messages so far.
+API_CONVERSATIONS = _table("api_conversations", key="digest session", goes_with="session")
 
 # Each text that a session is found by, once; the words in it are a full-text index of the database's own.
 # Triggers add the rows, so the database numbers them.

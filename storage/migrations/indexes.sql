@@ -26,6 +26,8 @@ CREATE INDEX usage_sums_by_token ON usage_sums (token, quarter);
 
 CREATE INDEX sessions_deleted ON sessions (updated_at, id) WHERE deleted_at IS NOT NULL;
 
+CREATE INDEX sessions_expiring ON sessions (expires_at) WHERE expires_at IS NOT NULL;
+
 -- A name belongs to one token that may be used; revoking a token frees its name.
 CREATE UNIQUE INDEX api_tokens_by_name ON api_tokens (name) WHERE revoked_at IS NULL;
 
@@ -61,6 +63,8 @@ CREATE INDEX change_requests_by_revision ON change_requests (revision);
 CREATE INDEX change_requests_by_plan ON change_requests (plan);
 
 CREATE INDEX change_requests_by_chosen ON change_requests (chosen);
+
+CREATE INDEX api_conversations_by_session ON api_conversations (session);
 
 CREATE UNIQUE INDEX team_tests_by_question ON team_tests (data_set, digest);
 

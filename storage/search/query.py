@@ -163,6 +163,8 @@ def _texts_by(
 
 def _conditions(connection: Connection, filter: SessionFilter) -> Iterator[ColumnElement[bool]]:
     yield SESSIONS.c.deleted_at.is_not(None) if filter.deleted else SESSIONS.c.deleted_at.is_(None)
+    if filter.deleted:
+        yield SESSIONS.c.expires_at.is_(None)
     if filter.evaluated:
         yield SESSIONS.c.origin == "evaluation"
     elif not filter.deleted:

@@ -22,7 +22,7 @@ from conductor.runs.state import RunState
 from conductor.values.charge import Charge
 from storage.api_token import Spent, Token, TokenLimits, new_secret
 from storage.copies import forking, session_copy
-from storage.records import RunRecord
+from storage.records import RequestSession, Revision, RunRecord
 from storage.search import query as finding
 from storage.session_entries import Entry, Kind
 from storage.store.processes import Processes
@@ -269,7 +269,10 @@ class Requests(_Owned):
     """Which token began a session, and the responses that it got."""
 
     is_open_to = read(api_requests.is_open_to)
-    continue_session = dated(api_requests.continue_session)
+    is_own = read(api_requests.is_own)
+    extend = dated(api_requests.extend)
+    set_newest_turn = write(api_requests.set_newest_turn)
+    with_newest_turn = read(api_requests.with_newest_turn)
     keep_response = write(api_requests.keep_response)
     response = read(api_requests.response)
     set_response_aside = write(api_requests.set_response_aside)
@@ -296,6 +299,24 @@ class Requests(_Owned):
         if run is not None:
             write.add_done_callback(partial(self._note_start, run))
         return write
+
+    def continue_session(self, request: RunRequest, *, revision: str, stored_as: RequestSession) -> Revision:
+        """The session of that revision has the request's messages from now on; the revision of its workflow.
+
+        Raises `SessionBusy` while a run of a living process goes on there.
+        """
+        now = self._clock()
+
+        def proceed(connection: Connection) -> Revision:
+            return api_requests.continue_session(
+                connection, now, request, revision=revision, stored_as=stored_as
+            )
+
+        try:
+            return self._write(proceed)
+        except SessionBusy:
+            self._processes.mark_interrupted()
+            return self._write(proceed)
 
     def _note_start(self, run: str, write: Future[None]) -> None:
         if write.exception() is None:

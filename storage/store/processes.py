@@ -14,7 +14,7 @@ from conductor.errors import StorageError
 from storage.database.owner_lock import owner_lock
 from storage.database.schema import RUNNING, RUNS
 from storage.store.transactions import Part, Transactions, dated, write
-from storage.tables import plans, runs
+from storage.tables import garbage_collection, plans, runs
 
 LOOK_SECONDS = 0.5
 """How often an open store checks the other processes and their requests to stop."""
@@ -25,16 +25,18 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """What an open store reads: the ids of all runs without an end, those of its own runs that must stop, the
-    sessions of its own plannings that must, and the owners of all other runs and plannings.
+    sessions of its own plannings that must, the owners of all other runs and plannings, and the sessions that
+    were not to be stored and whose time is over.
     """
 
     running: frozenset[str]
     to_stop: frozenset[str]
     not_to_plan: frozenset[str]
     others: frozenset[str]
+    expired: tuple[str, ...]
 
 
-def _look(connection: Connection, owner: str) -> _Seen:
+def _look(connection: Connection, now: float, owner: str) -> _Seen:
     """What the store of that owner reads."""
     running = connection.execute(select(RUNS.c.id, RUNS.c.owner, RUNS.c.stop_asked_at).where(RUNNING)).all()
     plannings = plans.underway(connection).values()
@@ -44,6 +46,7 @@ def _look(connection: Connection, owner: str) -> _Seen:
         to_stop=frozenset(run.id for run in running if run.owner == owner and run.stop_asked_at is not None),
         not_to_plan=frozenset(one.session for one in plannings if one.owner == owner and one.stop_asked),
         others=frozenset(owners - {owner}),
+        expired=garbage_collection.expired(connection, now),
     )
 
 
@@ -144,7 +147,7 @@ class Processes(Part):
 
     def _died(self) -> frozenset[str]:
         """The owners of runs and plannings whose lock was free at every look, for long enough."""
-        others = self._read(_look, self.lock.owner).others
+        others = self._read(_look, self._clock(), self.lock.owner).others
         free = self._read(self.lock.free, others) if others else frozenset()
         now = time.monotonic()
         self._free_since = since = {owner: self._free_since.get(owner, now) for owner in free}
@@ -170,11 +173,14 @@ class Processes(Part):
                 _log.exception("a look at the other processes of the store broke")
 
     def _tick(self) -> None:
-        """Take the lock again where it was lost, stop what is to stop, and end what dead processes left."""
+        """Take the lock again where it was lost, stop what is to stop, end what dead processes left, and
+        remove what was not to be stored.
+        """
         # Copied first: a run that starts meanwhile must not count as ended.
         started = frozenset(self.started)
         # Before the lock, which would make the folder again from which a store was moved.
-        seen = self._read(_look, self.lock.owner)
+        now = self._clock()
+        seen = self._read(_look, now, self.lock.owner)
         if self._holds:
             self.lock.hold()
         over = started - seen.running
@@ -188,3 +194,5 @@ class Processes(Part):
                 self._stop_planning(session)
         if seen.others:
             self.mark_interrupted(wait=False)
+        if seen.expired:
+            self._write(garbage_collection.remove_expired, now)

@@ -7,6 +7,7 @@ token.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict, Unpack
 
 from sqlalchemy import Connection, Row, exists, func, select
@@ -16,7 +17,14 @@ from conductor.runs.request import RunRequest
 from conductor.text.json_text import portable
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
 from storage.database.compiled_statement import Insertion, insert_into
-from storage.database.schema import API_EARLIER_RESPONSES, API_REQUESTS, API_SPENDING, API_TOKENS, SESSIONS
+from storage.database.schema import (
+    API_CONVERSATIONS,
+    API_EARLIER_RESPONSES,
+    API_REQUESTS,
+    API_SPENDING,
+    API_TOKENS,
+    SESSIONS,
+)
 from storage.records import RequestSession, Revision
 from storage.tables import ledger, revisions, runs, sessions
 from storage.tables.rows import Rows, new_id
@@ -137,7 +145,7 @@ def begin_session(
         settings=request.settings,
         state="new" if workflow is None else "planned" if run is None else "running",
         head=revision,
-        deleted_at=None if stored_as.keep else now,
+        **_times(now, stored_as),
     )
     row = {"session": session, "token": stored_as.token, "response": stored_as.response}
     _INSERT.execute(connection, row)
@@ -153,17 +161,45 @@ def begin_session(
             runs.insert(connection, now, owner, number=1, **new)
 
 
-def continue_session(connection: Connection, now: float, request: RunRequest, *, revision: str) -> Revision:
+def _times(now: float, stored_as: RequestSession) -> dict[str, float | None]:
+    """When the session was deleted and is removed."""
+    if stored_as.lifetime is None:
+        return {"deleted_at": None, "expires_at": None}
+    return {"deleted_at": now, "expires_at": now + stored_as.lifetime}
+
+
+def continue_session(
+    connection: Connection, now: float, request: RunRequest, *, revision: str, stored_as: RequestSession
+) -> Revision:
     """See `Requests.continue_session`."""
     before = revisions.find(connection, revision)
     # First of all, because it locks the row.
-    sessions.change(connection, before.session, conversation=request.conversation, updated_at=now)
+    columns: dict[str, Any] = {"conversation": request.conversation, "updated_at": now}
+    sessions.change(connection, before.session, **columns, **_times(now, stored_as))
+    runs.check_idle(connection, before.session)
     if request.workflow is None or request.workflow == before.workflow:
         return before
-    note = "Given with the results of tools"
+    note = "Given with a further request"
     return revisions.add(
         connection, now, before.session, request.workflow, origin="import", note=note, parent=revision
     )
+
+
+def set_newest_turn(connection: Connection, session: str, *, digests: Sequence[str]) -> None:
+    """The session's newest turn is known by these digests, and no longer by those of the turn before; does
+    nothing where the session was removed.
+    """
+    table = API_CONVERSATIONS
+    connection.execute(table.delete().where(table.c.session == session))
+    if connection.scalar(select(exists().where(SESSIONS.c.id == session))):
+        connection.execute(table.insert(), [{"digest": each, "session": session} for each in digests])
+
+
+def with_newest_turn(connection: Connection, digests: Sequence[str]) -> tuple[str, ...]:
+    """The sessions whose newest turn is known by one of these digests, last updated first."""
+    own = select(API_CONVERSATIONS.c.session).where(API_CONVERSATIONS.c.digest.in_(digests))
+    theirs = select(SESSIONS.c.id).where(SESSIONS.c.id.in_(own))
+    return tuple(connection.scalars(theirs.order_by(SESSIONS.c.updated_at.desc())))
 
 
 def is_open_to(connection: Connection, session: str, *, token: str, whole: bool = True) -> bool:
@@ -176,6 +212,18 @@ def is_open_to(connection: Connection, session: str, *, token: str, whole: bool 
         return begun_with in (None, token)
     limits = connection.scalar(select(API_TOKENS.c.limits).where(API_TOKENS.c.id == token))
     return limits is None or limits.workers is None
+
+
+def is_own(connection: Connection, session: str, *, token: str | None) -> bool:
+    """Whether a request with the token of that id (None: without one) began the session."""
+    own = (API_REQUESTS.c.session == session, API_REQUESTS.c.token.is_not_distinct_from(token))
+    return bool(connection.scalar(select(exists().where(*own))))
+
+
+def extend(connection: Connection, now: float, session: str, *, seconds: float) -> None:
+    """Let a session that is not to be stored stay so long from now on; one that is stored by now stays."""
+    own = (SESSIONS.c.id == session, SESSIONS.c.expires_at.is_not(None))
+    connection.execute(SESSIONS.update().where(*own).values(expires_at=now + seconds))
 
 
 def keep_response(connection: Connection, session: str, response: str) -> None:

@@ -31,6 +31,7 @@ from sqlalchemy import (
 
 from conductor.text.json_text import portable
 from storage.database.schema import (
+    API_CONVERSATIONS,
     API_EARLIER_RESPONSES,
     API_REQUESTS,
     CHANGE_REQUESTS,
@@ -51,7 +52,7 @@ from storage.database.schema import (
     TEXTS,
 )
 from storage.fragments import ANY, Reached, reachable
-from storage.tables import session_attachments
+from storage.tables import plans, session_attachments
 from storage.tables.people import view_links
 
 # Quotation marks inside JSON's texts are escaped, so that these are found as keys alone. Earlier versions
@@ -66,6 +67,9 @@ _ROW_BYTES = 32
 _WORDS_SHARE = 0.4
 """The full-text index, as a part of its texts: a fifth where words recur, three fifths where all differ."""
 
+IDLE_SECONDS = 60.0
+"""For how long nothing was written to a session that is removed because its time is over."""
+
 _EVENT = type_coerce(EVENTS.c.event, Text)
 _OUTPUT = type_coerce(OUTPUTS.c.output, Text)
 _WORKFLOW = type_coerce(REVISIONS.c.workflow, Text)
@@ -74,10 +78,15 @@ _WORKFLOW = type_coerce(REVISIONS.c.workflow, Text)
 # -- sessions --------------------------------------------------------------------------------------
 
 
-def _removable(before: float | None) -> ColumnElement[bool]:
+def _deleted(before: float | None) -> ColumnElement[bool]:
     """Deleted earlier than `before` (Unix seconds; None: at any time), and nothing runs there."""
     gone = SESSIONS.c.deleted_at.is_not(None) if before is None else SESSIONS.c.deleted_at < before
     return and_(gone, _at_rest())
+
+
+def _removable(before: float | None) -> ColumnElement[bool]:
+    """The same of a session that was stored."""
+    return and_(_deleted(before), SESSIONS.c.expires_at.is_(None))
 
 
 def _at_rest() -> ColumnElement[bool]:
@@ -97,10 +106,28 @@ def removable(connection: Connection, *, before: float | None) -> tuple[tuple[st
 def remove(connection: Connection, session: str, *, before: float | None) -> int | None:
     """Remove a session with all of its data; returns how many runs it had.
 
-    Returns None, and removes nothing, where it is no longer `removable`: it may have been restored meanwhile.
+    Returns None, and removes nothing, where it is not deleted, or runs: it may have been restored meanwhile.
     """
-    if not connection.scalar(select(exists().where(SESSIONS.c.id == session, _removable(before)))):
+    if not connection.scalar(select(exists().where(SESSIONS.c.id == session, _deleted(before)))):
         return None
+    return _remove(connection, session)
+
+
+def expired(connection: Connection, now: float) -> tuple[str, ...]:
+    """The sessions that were not to be stored and whose time is over; nothing goes on there."""
+    # Between a plan and its run nothing goes on for a moment.
+    idle = SESSIONS.c.updated_at < now - IDLE_SECONDS
+    ids = connection.scalars(select(SESSIONS.c.id).where(SESSIONS.c.expires_at < now, idle, _at_rest())).all()
+    return tuple(id for id in ids if not plans.is_underway(connection, id))
+
+
+def remove_expired(connection: Connection, now: float) -> None:
+    """Remove these sessions."""
+    for session in expired(connection, now):
+        _remove(connection, session)
+
+
+def _remove(connection: Connection, session: str) -> int:
     own = select(RUNS.c.id).where(RUNS.c.session == session)
     # Circular references are cleared first.
     for table, column in ((PLANS, "looks_back"), (REVISIONS, "looks_back"), (RUNS, "experiment")):
@@ -108,8 +135,8 @@ def remove(connection: Connection, session: str, *, before: float | None) -> int
     for table in (RATINGS, EVENTS):
         connection.execute(table.delete().where(table.c.run.in_(own)))
     # Its texts are removed before the rows that contain them, so that no trigger searches for other uses.
-    beside = (TEXTS, TAGS, API_EARLIER_RESPONSES, API_REQUESTS, NOTES, CHANGE_REQUESTS, CORRECTIONS)
-    for table in (*beside, EXPERIMENTS):
+    api = (API_EARLIER_RESPONSES, API_REQUESTS, API_CONVERSATIONS)
+    for table in (TEXTS, TAGS, *api, NOTES, CHANGE_REQUESTS, CORRECTIONS, EXPERIMENTS):
         connection.execute(table.delete().where(table.c.session == session))
     runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
     for table in (REVISIONS, PLANS, OUTPUTS, FRAGMENTS, LONG_TEXTS):

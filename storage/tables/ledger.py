@@ -324,11 +324,10 @@ def used(connection: Connection, *by: UsageKey, since: float = 0.0) -> tuple[Use
 
 
 def titles(connection: Connection, *, since: float) -> Mapping[str, str]:
-    """The titles of the sessions in `used`, by id, without those that are removed."""
+    """The titles of the sessions in `used`, by id, without those that are removed or not stored."""
     own = exists().where(CHARGES.c.session == SESSIONS.c.id, CHARGES.c.at >= _quarter(since) * QUARTER)
-    return {
-        row.id: row.title for row in connection.execute(select(SESSIONS.c.id, SESSIONS.c.title).where(own))
-    }
+    stored = select(SESSIONS.c.id, SESSIONS.c.title).where(own, SESSIONS.c.expires_at.is_(None))
+    return {row.id: row.title for row in connection.execute(stored)}
 
 
 def _reality(table: Table) -> Label[str]:

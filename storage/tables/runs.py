@@ -81,6 +81,12 @@ class NewRun(TypedDict):
     by: NotRequired[Asker]
 
 
+def check_idle(connection: Connection, session: str) -> None:
+    """Raise `SessionBusy` where a run of the session has no end; trials do not count."""
+    if connection.scalar(select(exists().where(RUNS.c.session == session, RUNNING, _ORDINARY))):
+        raise SessionBusy("This session is running already; stop that run first.")
+
+
 def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun]) -> RunRecord:
     """Insert a run that begins now; see `Runs.start`."""
     run, session, experiment = new["run"], new["session"], new.get("experiment")
@@ -88,9 +94,8 @@ def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun])
     # trials that start at once do not get one number.
     changes = {"state": "running"} if experiment is None else {}
     sessions.change(connection, session, updated_at=now, **changes)
-    going = select(exists().where(RUNS.c.session == session, RUNNING, _ORDINARY))
-    if experiment is None and connection.scalar(going):
-        raise SessionBusy("This session is running already; stop that run first.")
+    if experiment is None:
+        check_idle(connection, session)
     check_belongs(session, revision=revisions.find(connection, new["revision"]))
     parent = new.get("parent")
     if parent is not None:

@@ -73,8 +73,9 @@ def digests(conversation: Conversation | None) -> set[str]:
     """Those of the images and files that a row's conversation refers to."""
     if conversation is None:
         return set()
-    urls = (image.url for image in conversation.pictures if image.url.startswith(_STORED))
-    files = {file.digest for file in conversation.attached if file.digest is not None}
+    every = conversation.with_all_turns
+    urls = (image.url for image in every.pictures if image.url.startswith(_STORED))
+    files = {file.digest for file in every.attached if file.digest is not None}
     return {url.removeprefix(_STORED) for url in urls} | files
 
 
@@ -88,14 +89,16 @@ def _replaced(
     image: Callable[[Image], Image],
     file: Callable[[AttachedFile], AttachedFile],
 ) -> Conversation:
-    if not (conversation.pictures or conversation.attached):
+    every = conversation.with_all_turns
+    if not (every.pictures or every.attached):
         return conversation
 
     def changed(value: Turn | Conversation) -> dict[str, object]:
         return {"images": tuple(map(image, value.images)), "files": tuple(map(file, value.files))}
 
-    turns = tuple(
-        turn.model_copy(update=changed(turn)) if turn.images or turn.files else turn
-        for turn in conversation.turns
+    turns, following = (
+        tuple(turn.model_copy(update=changed(turn)) if turn.images or turn.files else turn for turn in each)
+        for each in (conversation.turns, conversation.following)
     )
-    return conversation.model_copy(update={"turns": turns, **changed(conversation)})
+    update = {"turns": turns, "following": following, **changed(conversation)}
+    return conversation.model_copy(update=update)

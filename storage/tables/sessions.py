@@ -30,7 +30,6 @@ MAX_TAG = 40
 
 _SESSIONS = Rows(Session, SESSIONS, "session", choose="one from the list of sessions")
 
-named = _SESSIONS.named
 
 _INSERT = Insertion(SESSIONS)
 
@@ -42,6 +41,13 @@ def find(connection: Connection, id: str) -> Session:
         return session
     whole = session_attachments.filled(connection, id, session.conversation)
     return session.model_copy(update={"conversation": whole})
+
+
+def named(connection: Connection, prefix: str) -> tuple[str, ...]:
+    """The ids that begin with `prefix`, of sessions that are stored."""
+    begins = SESSIONS.c.id.startswith(prefix, autoescape=True)
+    ids = select(SESSIONS.c.id).where(begins, SESSIONS.c.expires_at.is_(None))
+    return tuple(connection.scalars(ids.order_by(SESSIONS.c.id)))
 
 
 def create(

@@ -39,13 +39,15 @@ class Principal:
 
     `workers` are the pool's workers that they may use, None for all; `budget` is the most that one request of
     theirs may spend, None if nothing is limited. A request may ask for less, never for more. `headers` go
-    out with the answer, such as the number of requests left.
+    out with the answer, such as the number of requests left. `keeps_unstored`: what they ask not to store is
+    stored all the same.
     """
 
     token: str | None = None
     workers: tuple[str, ...] | None = None
     budget: Budget | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    keeps_unstored: bool = False
 
     @property
     def asker(self) -> Asker:
@@ -81,8 +83,8 @@ class TokenAuthenticator:
     """Admits requests, before anything but their headers is read.
 
     `tokens` may open the store on the first call. `machine` returns this machine's token, None if there is
-    none; it is called for each request. `is_open` admits programs on this machine without one. Used in one
-    event loop; `clock` is in Unix seconds.
+    none; it is called for each request. `is_open` admits programs on this machine without one;
+    `keeps_unstored` is for programs on this machine. Used in one event loop; `clock` is in Unix seconds.
     """
 
     def __init__(
@@ -91,11 +93,13 @@ class TokenAuthenticator:
         *,
         machine: Callable[[], str | None],
         is_open: bool = False,
+        keeps_unstored: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._tokens = tokens
         self._machine = machine
         self._open = is_open
+        self._keeps_unstored = keeps_unstored
         self._clock = clock
         self._limits = RateLimits(time.monotonic)
 
@@ -105,7 +109,9 @@ class TokenAuthenticator:
         Raises `ApiError` where they may not.
         """
         token = await self.identify(bearer, client)
-        return Principal() if token is None else await self._admitted(token)
+        if token is None:
+            return Principal(keeps_unstored=self._keeps_unstored)
+        return await self._admitted(token)
 
     async def identify(self, bearer: str | None, client: str | None) -> Token | None:
         """The token of who sends a request, None for programs on this machine; counts nothing and looks at no
@@ -139,7 +145,13 @@ class TokenAuthenticator:
         if admission.wait:
             raise _too_fast(token, admission)
         budget = await asyncio.to_thread(self._left, token, admission)
-        return Principal(token=token.id, workers=limits.workers, budget=budget, headers=admission.headers)
+        return Principal(
+            token=token.id,
+            workers=limits.workers,
+            budget=budget,
+            headers=admission.headers,
+            keeps_unstored=limits.keeps_unstored,
+        )
 
     def _is_machines(self, bearer: str) -> bool:
         keys = (OWN_KEY, self._machine())

@@ -16,6 +16,9 @@ from studio.access.password import SETTING, Password
 OPEN = "CONDUCTOR_API_OPEN"
 """The environment variable that, set to 1, opens the API to programs on this machine without a token."""
 
+KEEPS_UNSTORED = "CONDUCTOR_KEEPS_UNSTORED"
+"""The environment variable that, set to 1, has requests with this machine's token stored in every case."""
+
 PATH = "/v1"
 """Where the API is mounted."""
 

@@ -12,7 +12,7 @@ from conductor.text.formatting import quantity
 from storage import SessionStore
 from storage.api_token import Period, Spent, Token, TokenLimits, limit_texts
 from studio.cli.opening import stored
-from studio.cli.options import App, Stored, above_zero, count, names, option
+from studio.cli.options import App, Stored, above_zero, count, flag, names, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import UNKNOWN, moment, one_line, print_remark, print_shown, table
 
@@ -41,6 +41,9 @@ def create(
     each: Annotated[Period, option("What --tokens and --cost are for; days and months of UTC.")] = "total",
     per_minute: Annotated[int | None, count("So many requests a minute.")] = None,
     tokens_per_minute: Annotated[int | None, count("So many tokens a minute.")] = None,
+    keeps_unstored: Annotated[
+        bool, flag("--keeps-unstored", "Its requests with `store: false` are stored, too.")
+    ] = False,
     options: Stored,
 ) -> int:
     """Make a token and show it once."""
@@ -51,6 +54,7 @@ def create(
         period=each,
         requests_per_minute=per_minute,
         tokens_per_minute=tokens_per_minute,
+        keeps_unstored=keeps_unstored,
     )
     with stored(options) as store:
         token, text = store.tokens.create(name, limits)

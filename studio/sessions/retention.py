@@ -1,6 +1,6 @@
-"""How long deleted sessions are kept: a setting, and its use once a day.
+"""How long sessions that were deleted or are not to be stored stay: settings, and their use once a day.
 
-Knows the setting and the calendar; the store removes the sessions.
+Knows the settings and the calendar; the store removes the sessions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ VARIABLE = "CONDUCTOR_RETENTION_DAYS"
 DEFAULT_DAYS = 30
 """Where the variable is not set."""
 
+UNSTORED = "CONDUCTOR_UNSTORED_MINUTES"
+DEFAULT_MINUTES = 15
+"""Where that variable is not set."""
+
 DAY = 86_400.0
 
 _log = logging.getLogger(__name__)
@@ -25,15 +29,26 @@ def retention_days() -> int | None:
 
     Raises `StorageError` where the variable is not a number of days.
     """
-    text = setting(VARIABLE)
+    beside = "Nothing was removed; with 0, deleted sessions are kept until a person cleans up."
+    return _number(VARIABLE, "days", default=DEFAULT_DAYS, beside=beside) or None
+
+
+def unstored_seconds() -> float:
+    """How long a session that is not to be stored waits for the results of the tools that it calls.
+
+    Raises `StorageError` where the variable is not a number of minutes.
+    """
+    return _number(UNSTORED, "minutes", default=DEFAULT_MINUTES) * 60.0
+
+
+def _number(variable: str, of: str, *, default: int, beside: str = "") -> int:
+    text = setting(variable)
     if not text:
-        return DEFAULT_DAYS
+        return default
     if not (text.isascii() and text.isdecimal() and len(text) <= 6):
-        raise StorageError(
-            f"{VARIABLE} is {text[:40]!r}, which is no number of days; nothing was removed. Write a whole "
-            "number from 0 on; with 0, deleted sessions are kept until a person cleans up."
-        )
-    return int(text) or None
+        message = f"{variable} is {text[:40]!r}, which is no number of {of}; write a whole number from 0 on."
+        raise StorageError(f"{message} {beside}".strip())
+    return int(text)
 
 
 def apply_daily(store: SessionStore) -> None:

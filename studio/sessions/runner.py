@@ -170,7 +170,9 @@ class SessionRunner:
                 session, request, revision=revision, scope=scope, preloaded=preloaded, listen=listen
             )
 
-    def continue_session(self, request: RunRequest, *, revision: str, listen: Listener) -> str:
+    def continue_session(
+        self, request: RunRequest, *, revision: str, stored_as: RequestSession, listen: Listener
+    ) -> str:
         """Run the request's workflow in the session of a revision, with the results of the tools that its run
         called; the session's id.
 
@@ -178,7 +180,7 @@ class SessionRunner:
         """
         session = self.store.revisions.find(revision).session
         with self.activities.claim(session):
-            continued = self.store.requests.continue_session(request, revision=revision)
+            continued = self.store.requests.continue_session(request, revision=revision, stored_as=stored_as)
             self._run(session, request, revision=continued, scope=EDITED, preloaded={}, listen=listen)
         return session
 

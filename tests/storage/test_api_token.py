@@ -86,13 +86,19 @@ def test_a_total_has_neither_beginning_nor_end() -> None:
 
 def test_limits_are_told_in_words() -> None:
     limits = TokenLimits(
-        workers=("alpha", "beta"), tokens=20_000, cost=1.5, period="day", requests_per_minute=60
+        workers=("alpha", "beta"),
+        tokens=20_000,
+        cost=1.5,
+        period="day",
+        requests_per_minute=60,
+        keeps_unstored=True,
     )
     assert limit_texts(limits) == (
         "20,000 tokens a day",
         "$1.5 a day",
         "60 requests a minute",
         "only alpha, beta",
+        "unstored requests stay",
     )
     assert limit_texts(TokenLimits()) == ()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import select
+from store_scenario import begin as begun
 from store_scenario import chain, finished, keep, started
 
 from conductor.errors import StorageError
@@ -12,8 +14,9 @@ from conductor.runs.request import RunRequest
 from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
-from storage import Session, SessionStore
+from storage import EVERYTHING, Session, SessionFilter, SessionStore
 from storage.api_token import TokenLimits
+from storage.database.schema import SESSIONS
 from storage.records import RequestSession
 from storage.tables.rows import new_id
 
@@ -128,11 +131,48 @@ def test_a_response_counts_in_what_removing_its_session_frees(store: SessionStor
 
 @pytest.mark.slow
 def test_a_request_that_is_not_to_be_kept_is_in_no_list_and_goes_in_time(store: SessionStore) -> None:
-    session = begin(store, keep=False, tags=("a",), workflow=chain("do"))
-    assert store.sessions.listed() == ()
+    session = begin(store, lifetime=900.0, tags=("a",), workflow=chain("do"))
+    for filter in (EVERYTHING, SessionFilter(deleted=True), SessionFilter(deleted=True, search="Why")):
+        assert (store.sessions.listed(filter), store.sessions.count(filter)) == ((), 0)
+    assert store.sessions.named(session.id) == ()
+    assert store.sessions.known_tags() == ()
+    assert store.housekeeping.room().deleted == 0
+    assert store.housekeeping.remove_deleted(older_than=-1).sessions == {}, "no such list names it"
     assert store.sessions.find(session.id).deleted_at is not None
-    # As where its process dies before it has removed it.
-    assert list(store.housekeeping.remove_deleted(older_than=0).sessions) == [session.id]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "stays"),
+    [("its time is over", False), ("it waits", True), ("it runs", True), ("it is planned", True),
+     ("it was extended", True), ("it is stored by now", True), ("it was written to a moment ago", True)],
+)  # fmt: skip
+def test_what_is_not_to_be_stored_is_removed_by_whichever_process_is_there(
+    store: SessionStore, case: str, *, stays: bool
+) -> None:
+    session = begin(store, lifetime=1e6 if case == "it waits" else -100.0, workflow=chain("do"))
+    old = SESSIONS.update().where(SESSIONS.c.id == session.id).values(updated_at=0.0)
+    if case != "it was written to a moment ago":
+        store._transactions.write(lambda connection: connection.execute(old))
+    match case:
+        case "it runs":
+            begun(store, session.id, "r")
+            store._transactions.write(lambda connection: connection.execute(old))
+        case "it is planned":
+            store.plans.begin("p", session.id, planner="rules", planner_kind="offline")
+        case "it was extended":
+            store.requests.extend(session.id, seconds=900.0)
+        case "it is stored by now":
+            again = RunRequest(query="Why?", workflow=chain("do"))
+            revision = store.revisions.of_session(session.id)[0].id
+            store.requests.continue_session(again, revision=revision, stored_as=RequestSession())
+            store.requests.extend(session.id, seconds=-100.0)
+            assert [one.id for one in store.sessions.listed()] == [session.id]
+        case _:
+            pass
+    store.processes._tick()
+    there = bool(store._transactions.read(lambda c: c.scalar(select(SESSIONS.c.id))))
+    assert there is stays
 
 
 @pytest.mark.slow

@@ -37,6 +37,9 @@ _LABEL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _KEEP_TO = "The answer has to keep to these instructions, which every model is shown:\n"
+_RESULTS = (
+    "Tools were called for it; every model is shown these calls and their results, too, oldest first:\n"
+)
 _EARLIER = "The conversation before the question, which every model is shown as well:\n"
 
 
@@ -92,7 +95,9 @@ def _question(request: PlanRequest) -> Iterator[Part]:
     if conversation.spoken:
         yield from conversation.opening("", _KEEP_TO, _EARLIER, task="question", mark="", written=written)
     yield Part("query", written(request.query))
-    if conversation.spoken:
+    if conversation.results:
+        yield from conversation.closing("\n</question>\n\n", _RESULTS, mark="", written=written)
+    elif conversation.spoken:
         yield Part("frame", "\n</question>")
     yield from images_note(request, noun="model")
 

@@ -174,6 +174,11 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
         key=dialog.key("period"),
     )
     _amounts(dialog, ("requests", "Requests a minute", 1, "%d"), ("paced", "Tokens a minute", 1, "%d"))
+    st.checkbox(
+        "Store its requests with `store: false`, too",
+        help="Coding agents send that with each request; without it, their sessions cannot be opened here",
+        key=dialog.key("unstored"),
+    )
     # A container that is always there holds the buttons in place, and the focus with them.
     with st.container(key="token-summary"):
         if dialog.fault:
@@ -194,7 +199,7 @@ def _amounts(dialog: TokenDialog, *fields: tuple[str, str, float, str]) -> None:
 def _create(store: SessionStore, dialog: TokenDialog) -> None:
     if TabState().pressed_again("token-create-now"):
         return
-    names = ("name", "workers", "tokens", "cost", "requests", "paced", "period")
+    names = ("name", "workers", "tokens", "cost", "requests", "paced", "period", "unstored")
     values = {name: st.session_state.get(dialog.key(name)) for name in names}
     limits = TokenLimits(
         workers=tuple(values["workers"]) if values["workers"] else None,
@@ -203,6 +208,7 @@ def _create(store: SessionStore, dialog: TokenDialog) -> None:
         period=values["period"] or "total",
         requests_per_minute=values["requests"],
         tokens_per_minute=values["paced"],
+        keeps_unstored=bool(values["unstored"]),
     )
     try:
         token, text = store.tokens.create(values["name"] or "", limits)

@@ -11,7 +11,7 @@ from itertools import chain
 
 from conductor.engine.experiments import Trial, trials_of
 from conductor.engine.schedule import BlastRadius
-from conductor.errors import WorkflowError
+from conductor.errors import UnknownId, WorkflowError
 from conductor.runs.replay import Replay, as_of
 from conductor.runs.state import RunState
 from conductor.text.formatting import quantity
@@ -71,6 +71,8 @@ class SessionView:
         busy = bench.activities.busy(session)
         planning = bench.activities.live_plan(session)
         record = store.sessions.find(session)
+        if record.expires_at is not None:
+            raise UnknownId(f"The session {session!r} is not stored; choose one from the list of sessions.")
         head = store.revisions.head(session)
         runs = store.runs.of_session(session)
         run = _visible_run(runs, head)

@@ -23,17 +23,19 @@ from conductor.planner.planner import check_query
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
 from conductor.runs.scope import EDITED, RunScope
-from conductor.values.conversation import MAX_CONVERSATION, MAX_QUERY
+from conductor.values.conversation import MAX_CONVERSATION, MAX_QUERY, Turn
 from conductor.values.output import Output
 from conductor.values.total import NOTHING, Total
 from conductor.workers.pool.pool import Pool
 from storage.records import RequestSession, Revision
+from storage.store import SessionStore
 from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 from studio.api.backend import Backend
 from studio.api.error_answers import NO_RETRY, server_stopping, stopped_with_server
-from studio.api.stored.visible import ResponseOrigin, answer_id, set_aside
+from studio.api.stored.visible import RESPONSE, ResponseOrigin, answer_id, set_aside
+from studio.api.stored.worker_conversations import WorkerConversation, next_turn
 from studio.api.webhook import Webhooks
 from studio.sessions.activity import Activity
 from studio.workbench import Workbench
@@ -106,7 +108,7 @@ class ResponseRuns:
         events: bool = False,
         background: bool = False,
         resumes: Rerun | None = None,
-        answer: str | None = None,
+        answer: str = "",
         goes_on_since: float | None = None,
         repeats: bool = False,
         then_run: bool = True,
@@ -135,8 +137,6 @@ class ResponseRuns:
         # A workflow that was given runs once.
         rounds = request.settings.rounds if request.workflow is None else 1
         verbatim = request.conversation.verbatim
-        if answer is None:
-            answer = "" if stored_as.continues is None else token_hex(_ANSWER_BYTES)
         origin = ResponseOrigin(
             rounds=rounds,
             live=request.sent_on,
@@ -166,10 +166,11 @@ class ResponseRuns:
             queue,
             started.activity,
             request=request,
-            stored=stored_as.keep,
+            lifetime=stored_as.lifetime,
             app=app,
-            continued=stored_as.continues is not None,
+            continued=started.continued,
             origin=started.origin,
+            conversation=None if resumes is not None else WorkerConversation.of(request, stored_as),
             background=background,
             repeats=repeats,
         )
@@ -229,13 +230,14 @@ class ResponseRuns:
 
 class _Started(NamedTuple):
     """A session whose activity has begun; `written`: the write of it, or None once it is durable.
-    `used_before` is what the request took that this one goes on with.
+    `used_before` is what the request took that this one goes on with; `continued` as in `ResponseRun`.
     """
 
     session: str
     activity: Activity
     origin: ResponseOrigin
     written: Future[None] | None = None
+    continued: bool = False
     used_before: Total = NOTHING
 
 
@@ -255,34 +257,62 @@ def _begin(
     if opening is not None and stored_as.keep:
         origin = origin.model_copy(update={"owner": bench.store.processes.owner})
         stored_as = stored_as.model_copy(update={"response": origin.beside(opening)})
-    written: Future[None] | None = None
+    going = partial(_continue, bench, stored_as=stored_as, listen=listen, origin=origin)
     if stored_as.continues is None:
-        session, written = bench.runner.begin_session(request, stored_as, listen=listen, then_run=then_run)
+        continued = _next_turn(bench, request, stored_as, going)
     else:
         with _not_busy("The session of these calls"):
-            session, origin = _continue(bench, request, stored_as, listen=listen, origin=origin)
-        if opening is not None:
-            bench.store.requests.keep_response(session, origin.beside(opening))
-    return _Started(session, _going(bench, session), origin, written)
+            continued = going(request, revision=stored_as.continues)
+    if continued is None:
+        session, written = bench.runner.begin_session(request, stored_as, listen=listen, then_run=then_run)
+        return _Started(session, _going(bench, session), origin, written)
+    session, origin = continued
+    if opening is not None and stored_as.keep:
+        bench.store.requests.keep_response(session, origin.beside(opening))
+    return _Started(session, _going(bench, session), origin, continued=True)
+
+
+def _next_turn(
+    bench: Workbench,
+    request: RunRequest,
+    stored_as: RequestSession,
+    going: Callable[..., tuple[str, ResponseOrigin]],
+) -> tuple[str, ResponseOrigin] | None:
+    """Go on in the session of the conversation with a worker alone that the request is the next turn of; None
+    without one, and where that is busy.
+    """
+    conversation = WorkerConversation.of(request, stored_as)
+    if conversation is None:
+        return None
+    turn = next_turn(bench.store, conversation, request, stored=stored_as.keep)
+    if turn is None:
+        return None
+    with suppress(WorkflowError, SessionBusy):
+        return going(turn[0], revision=turn[1].id)
+    return None
 
 
 def _continue(
     bench: Workbench,
     request: RunRequest,
-    stored_as: RequestSession,
     *,
+    revision: str,
+    stored_as: RequestSession,
     listen: Callable[[Event], None],
     origin: ResponseOrigin,
 ) -> tuple[str, ResponseOrigin]:
-    """Go on in a session, whose newest response is an earlier one from now on."""
-    assert stored_as.continues is not None
-    session = bench.store.revisions.find(stored_as.continues).session
+    """Go on in the session of a revision, whose newest response is an earlier one from now on."""
+    session = bench.store.revisions.find(revision).session
     latest = bench.store.runs.latest(session)
     followed = bench.store.sessions.find(session).earlier_conversation.following
-    bench.runner.continue_session(request, revision=stored_as.continues, listen=listen)
+    bench.runner.continue_session(request, revision=revision, stored_as=stored_as, listen=listen)
     set_aside(bench.store, session, followed=followed)
-    before = None if latest is None else latest.id
-    return session, origin.model_copy(update={"run_before": before})
+    update = {
+        "run_before": None if latest is None else latest.id,
+        "following": len(request.conversation.following),
+        "answer": token_hex(_ANSWER_BYTES),
+    }
+    return session, origin.model_copy(update=update)
 
 
 def _resume(
@@ -340,8 +370,9 @@ async def _logged(work: Coroutine[Any, Any, None]) -> None:
 @dataclass(eq=False)
 class ResponseRun:
     """A request that runs in its session; `answer` is what came so far, from the `pool` as it was at the
-    start. `stored`: the session stays afterwards. `app` is the address of the app, None if it has none.
-    `continued`: the session is that of an earlier request, whose calls of tools this one has the results of.
+    start. `lifetime` is that of its session, None if that is stored. `app` is the address of the app, None if
+    it has none. `continued`: the session is that of an earlier request, whose calls of tools this one has the
+    results of, or whose `conversation` with a worker alone goes on.
     """
 
     runs: ResponseRuns
@@ -352,9 +383,10 @@ class ResponseRun:
     _queue: asyncio.Queue[Event | None]
     _activity: Activity
     request: RunRequest
-    stored: bool
+    lifetime: float | None
     app: str | None
     continued: bool = False
+    conversation: WorkerConversation | None = None
     started_at: float = field(default_factory=time.time)
     _started: float = field(default_factory=time.monotonic)
     origin: ResponseOrigin = ResponseOrigin()
@@ -371,6 +403,17 @@ class ResponseRun:
     _interruption: ConductorError | None = None
     wound_up: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Done once it was left, has ended, and what it leaves is stored."""
+
+    @property
+    def stored(self) -> bool:
+        """Whether its session is stored."""
+        return self.lifetime is None
+
+    @property
+    def calls_tools(self) -> bool:
+        """Once it is over: whether its answer calls tools, whose results another request may bring."""
+        output = self.answer.state.output
+        return output is not None and bool(output.tool_calls)
 
     @property
     def answer_id(self) -> str:
@@ -492,11 +535,31 @@ class ResponseRun:
 
     def _forget(self, bench: Workbench) -> None:
         bench.activities.forget(self.session)
-        if not self.stored:
-            bench.store.sessions.delete(self.session)
+        if self.lifetime is None:
+            return
+        # The results of earlier calls may be sent again where they got no answer.
+        unanswered = self.continued and self.answer.state.answer is None
+        if unanswered or self.calls_tools:
+            bench.store.requests.extend(self.session, seconds=self.lifetime)
+        else:
             bench.store.housekeeping.remove_session(self.session)
 
+    def _note_turn(self, store: SessionStore) -> None:
+        """Store by what the next turn of this conversation is known."""
+        output = self.answer.state.output
+        if self.conversation is None or output is None or not (self.stored or self.calls_tools):
+            return
+        response = f"{RESPONSE}{self.answer_id}" if self.stored else None
+        answer = Turn(role="assistant", text=output.text, tool_calls=output.tool_calls)
+        digests = self.conversation.answered(answer, stops=self.answer.stops, response=response)
+        store.requests.set_newest_turn(self.session, digests=digests)
+
     async def _record(self) -> None:
+        if self.conversation is not None:
+            try:
+                await self.runs.backend.look_up(self._note_turn)
+            except ConductorError:
+                _log.exception("the conversation of the session %s was not stored", self.session)
         await self.runs.auth.record_usage(
             self.principal, self.answer.state.charged.tokens, repeats=self.repeats
         )

@@ -32,7 +32,8 @@ from studio.api.error_answers import unsupported
 from studio.api.models import Model, check_planner, model_of, unknown_model
 from studio.api.requests.final_step import check_any_takes, check_form, check_seen, finished, without_offer
 from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Effort, Question, RequestBudget, Steering
-from studio.api.stored import calls, visible
+from studio.api.stored import calls, visible, worker_conversations
+from studio.sessions.retention import unstored_seconds
 
 STRAIGHT = "Answer the user."
 """The instruction of the one step of a worker's model; the worker itself does not get it."""
@@ -79,6 +80,8 @@ class Terms:
     model: Model
     workers: RequestWorkers
     sampling: Sampling
+    stored: bool
+    """Whether its session is stored."""
 
     @property
     def alone(self) -> bool:
@@ -135,9 +138,20 @@ async def run_request(
     return work, RequestSession(
         token=principal.token,
         tags=request.tags,
-        keep=request.store is not False,
+        lifetime=None if terms.stored else unstored_seconds(),
         continues=None if continues is None else continues.id,
+        marks=_marks(request) if terms.alone else (),
     )
+
+
+def _marks(request: ApiRequest) -> tuple[str, ...]:
+    """By what the client names the conversation."""
+    key, earlier = request.prompt_cache_key, getattr(request, "previous_response_id", None)
+    marks = (
+        key and worker_conversations.key_mark(key),
+        earlier and worker_conversations.response_mark(earlier),
+    )
+    return tuple(filter(None, marks))
 
 
 def _terms(request: ApiRequest, question: Question, principal: Principal, pool: Pool) -> Terms:
@@ -169,7 +183,8 @@ def _terms(request: ApiRequest, question: Question, principal: Principal, pool: 
         tools=question.tools,
         logprobs=question.logprobs,
     )
-    return Terms(request, question, model, workers, sampling)
+    stored = request.store is not False or principal.keeps_unstored
+    return Terms(request, question, model, workers, sampling, stored)
 
 
 def _check_candidates(terms: Terms) -> None:
@@ -192,7 +207,7 @@ def _as_it_is(terms: Terms, workflow: Workflow) -> Workflow:
     _check_runs(terms.model, workflow, terms.workers)
     if terms.question.answers > 1 and workflow.final in workflow.pins:
         raise unsupported("n", "the output of the final step is pinned, so every answer is the same.")
-    if workflow.gates and terms.request.store is False:
+    if workflow.gates and not terms.stored:
         raise unsupported("store", "the workflow waits at a gate; what is not stored cannot go on.")
     if terms.request.steering.workflow is None:
         workflow = without_offer(workflow)
@@ -312,13 +327,17 @@ async def _workflow(terms: Terms, principal: Principal, backend: Backend) -> Wor
 async def _waiting(terms: Terms, principal: Principal, backend: Backend) -> Revision | None:
     """The revision whose run waits for the results of tools that the request has, if one does.
 
-    A worker alone is sent its messages, and a request that is not to be stored continues nothing.
+    A worker alone is sent its messages, and a request that is not to be stored continues no stored session.
     """
     question = terms.question
-    if not question.history.following or terms.alone or terms.request.store is False:
+    if not question.history.following or terms.alone:
         return None
     return await backend.look_up(
-        calls.waiting_revision, question.query, question.history, token=principal.token
+        calls.waiting_revision,
+        question.query,
+        question.history,
+        token=principal.token,
+        stored=terms.stored,
     )
 
 

@@ -16,11 +16,12 @@ from starlette.routing import Route
 from conductor.own_settings import setting
 from conductor.workers.endpoint.transport.connections import load_transport
 from studio.access.auth import TokenAuthenticator
+from studio.access.exposure import KEEPS_UNSTORED
 from studio.api.app import api
 from studio.api.operating import Scrape, operating_routes
 from studio.composition import ConfiguredRuntime, served_workbench
 from studio.gc_tuning import settle
-from studio.sessions.retention import apply_daily
+from studio.sessions.retention import apply_daily, unstored_seconds
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
 
@@ -45,12 +46,18 @@ def configured_api(
     """The API until the block is left, which closes its store; `machine` and `is_open` are the
     authenticator's. `scrape` reads the metrics of all processes; those of this one where it is None.
 
-    Raises `StorageError` where the store cannot be opened.
+    Raises `StorageError` where the store cannot be opened, and for a setting that cannot be read.
     """
+    unstored_seconds()
     configured, metrics = ConfiguredRuntime(), Metrics()
     with closing(served_workbench(configured, metrics)) as workbench:
         store = workbench.store
-        auth = TokenAuthenticator(lambda: store.tokens, machine=machine, is_open=is_open)
+        auth = TokenAuthenticator(
+            lambda: store.tokens,
+            machine=machine,
+            is_open=is_open,
+            keeps_unstored=setting(KEEPS_UNSTORED) == "1",
+        )
         app_url = setting("CONDUCTOR_APP_URL") or None
         served = api(lambda: workbench, auth, app_url=app_url, metrics=metrics)
         beside = operating_routes(lambda: workbench, auth, scrape or metrics.scrape)

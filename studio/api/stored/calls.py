@@ -14,7 +14,7 @@ from conductor.text.json_text import portable
 from conductor.values.conversation import Conversation, Turn
 from storage.records import Revision
 from storage.store import SessionStore
-from studio.api.stored.visible import visible_session
+from studio.api.stored.visible import session_of_calls
 
 _CALL = re.compile(r"call_([0-9a-f]{16})_(\d{1,3})")
 _SHORT = 9
@@ -28,12 +28,12 @@ def call_id(run: str, index: int) -> str:
 
 
 def waiting_revision(
-    store: SessionStore, query: str, conversation: Conversation, *, token: str | None
+    store: SessionStore, query: str, conversation: Conversation, *, token: str | None, stored: bool
 ) -> Revision | None:
     """The revision whose run made the calls that `conversation` has the results of, behind this query.
 
     None if they are of no run here that this token may read, and where the query or the messages before
-    it are not those of its session.
+    it are not those of its session. A request that is not to be `stored` goes on in no session that is.
     """
     calls = next((turn.tool_calls for turn in reversed(conversation.following) if turn.tool_calls), ())
     matches = [_CALL.fullmatch(call.id) for call in calls]
@@ -43,8 +43,10 @@ def waiting_revision(
         record = None if run is None else store.runs.find(run)
     except UnknownId:
         return None
-    session = None if record is None else visible_session(store, record.session, token=token)
+    session = None if record is None else session_of_calls(store, record.session, token=token)
     if record is None or session is None or session.origin != "api":
+        return None
+    if session.expires_at is None and not stored:
         return None
     request = (portable(query), conversation.before)
     return (
@@ -62,17 +64,17 @@ def with_workers_ids(
 
     Those in the session of the revision that it `continues` are that already.
     """
-    before = (
-        () if continues is None else store.sessions.find(continues.session).earlier_conversation.following
-    )
-    own_ids = {call.id for turn in before for call in turn.tool_calls}
+    earlier = None if continues is None else store.sessions.find(continues.session).earlier_conversation
+    own_ids = set() if earlier is None else {c.id for turn in earlier.following for c in turn.tool_calls}
     ids: dict[str, str] = {}
     for call in (call for turn in conversation.following for call in turn.tool_calls):
         own = call.id if call.id in own_ids else _workers_id(store, call.id, token=token)
         ids[call.id] = own or short_id(call.id)
-    return conversation.model_copy(
-        update={"following": tuple(_renamed(turn, ids) for turn in conversation.following)}
-    )
+    following = tuple(_renamed(turn, ids) for turn in conversation.following)
+    renamed = conversation.model_copy(update={"following": following})
+    if earlier is None:
+        return renamed.with_results
+    return renamed.model_copy(update={"planned_with": earlier.planned_with})
 
 
 def _renamed(turn: Turn, ids: Mapping[str, str]) -> Turn:
@@ -91,7 +93,7 @@ def _workers_id(store: SessionStore, id: str, *, token: str | None) -> str | Non
         state = store.runs.state(match[1])
     except UnknownId:
         return None
-    if visible_session(store, run.session, token=token) is None or state.answer_step is None:
+    if session_of_calls(store, run.session, token=token) is None or state.answer_step is None:
         return None
     output, at = state.steps[state.answer_step].output, int(match[2])
     return None if output is None or at >= len(output.tool_calls) else output.tool_calls[at].id or None

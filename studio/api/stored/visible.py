@@ -76,6 +76,18 @@ def visible_session(store: SessionStore, id: str, *, token: str | None, whole: b
     return session if session.deleted_at is None else None
 
 
+def session_of_calls(store: SessionStore, id: str, *, token: str | None) -> Session | None:
+    """As `visible_session`; also a session that is not stored, for as long as it waits for the results of its
+    calls of tools, for the token that began it.
+    """
+    session = visible_session(store, id, token=token)
+    if session is not None or not store.requests.is_own(id, token=token):
+        return session
+    unstored = store.sessions.find(id)
+    waits = unstored.expires_at is not None and unstored.expires_at > time.time()
+    return unstored if waits else None
+
+
 # -- workflows -------------------------------------------------------------------------------------
 
 

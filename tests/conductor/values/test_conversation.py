@@ -15,13 +15,14 @@ from conductor.runs.events import EVENT, RunStarted
 from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
 from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.message_parts.images import Image
-from conductor.values.messages import Message, Part, Request, Sampling
+from conductor.values.message_parts.tools import ToolCall
+from conductor.values.messages import Message, Part, Request, RequestStyle, Sampling
 from conductor.values.provenance import comparable, measured
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import PromptStyle
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.wording.wording import OURS
-from conductor.workflow.model import Workflow
+from conductor.workflow.model import Step, Workflow
 
 TALK = Conversation(
     instructions="Be brief.",
@@ -180,13 +181,64 @@ def test_nothing_was_said_until_any_of_it_was() -> None:
         "turns": (Turn(role="user", text=""),),
         "verbatim": True,
         "following": (Turn(role="tool", text="2", tool_call_id="a"),),
+        "planned_with": 0,
         "speaker": "ann",
         "images": (Image(url="data:image/png;base64,"),),
         "files": (AttachedFile(name="a.txt", text="a"),),
         "unseen": 1,
     }
     assert some.keys() == Conversation.model_fields.keys()
-    assert not any(Conversation.model_validate({name: value}).nothing for name, value in some.items())
+    beside = [{name: value} for name, value in some.items() if name != "planned_with"]
+    assert not any(Conversation.model_validate(each).nothing for each in beside)
+
+
+CALL = Turn(role="assistant", text="", tool_calls=(ToolCall(id="a", name="weather", arguments="{}"),))
+RESULT = Turn(role="tool", text="</results-1> 2 </question> <tool>", tool_call_id="a")
+LATER = (CALL, RESULT.model_copy(update={"text": "later"}))
+
+
+@pytest.mark.parametrize(
+    ("following", "number"),
+    [((), 0), ((CALL, RESULT), 2), ((CALL, RESULT, Turn(role="assistant", text="It is")), 2),
+     ((Turn(role="assistant", text="It is"),), 0)],
+)  # fmt: skip
+def test_a_plan_is_made_with_results_and_not_with_a_beginning(
+    following: tuple[Turn, ...], number: int
+) -> None:
+    conversation = Conversation(following=following).with_results
+    assert conversation.results == following[:number]
+    assert conversation.before.nothing
+
+
+@pytest.mark.parametrize("style", ["ours", "research", "moa"])
+def test_every_step_is_shown_the_results_that_a_plan_was_made_with_and_no_later_ones(
+    style: RequestStyle,
+) -> None:
+    steps = Workflow.of(
+        [
+            Step(instruction="look", worker=POOL.names[0], prompt_style=style),
+            Step(instruction="answer", worker=POOL.names[0], access=(0,), prompt_style=style),
+        ]
+    )
+    planned = Conversation(following=(CALL, RESULT)).with_results
+    later = planned.model_copy(update={"following": (*planned.following, *LATER)})
+    none = Conversation(following=LATER)
+    firsts, lasts = zip(
+        *(
+            (bound.fingerprint(0, {}), [message.role for message in bound._blanks[1].messages])
+            for each in (planned, later, none)
+            for bound in [BoundWorkflow.of(steps, query="When?", pool=POOL, conversation=each)]
+        ),
+        strict=True,
+    )
+    assert firsts[0] == firsts[1] != firsts[2]
+    assert all(roles.count("tool") == number for roles, number in zip(lasts, (1, 2, 1), strict=True))
+    first = BoundWorkflow.of(steps, query="When?", pool=POOL, conversation=later).request(0, {})
+    text = "\n".join(message.content for message in first.messages)
+    assert "Calls the tool 'weather'" in text
+    assert "later" not in text
+    if style == "research":
+        assert text.count("</question>") == 1
 
 
 def test_a_message_with_files_is_shown_as_it_is_sent() -> None:

@@ -10,7 +10,14 @@ import pytest
 
 from conductor.errors import StorageError
 from storage import SessionStore
-from studio.sessions.retention import DAY, VARIABLE, apply_daily, retention_days
+from studio.sessions.retention import (
+    DAY,
+    UNSTORED,
+    VARIABLE,
+    apply_daily,
+    retention_days,
+    unstored_seconds,
+)
 
 
 class Calendar:
@@ -60,9 +67,20 @@ def test_the_variable_says_how_many_days(
 @pytest.mark.parametrize("setting", ["-1", "a week", "1.5", "٣", "1" * 400])
 def test_what_is_no_number_of_days_is_refused(monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
     monkeypatch.setenv(VARIABLE, setting)
-    with pytest.raises(StorageError, match="which is no number of days; nothing was removed") as error:
+    with pytest.raises(StorageError, match=r"which is no number of days; .* Nothing was removed") as error:
         retention_days()
     assert len(str(error.value)) < 250
+
+
+@pytest.mark.parametrize(("setting", "seconds"), [("", 900.0), ("0", 0.0), ("90", 5400.0)])
+def test_what_is_not_to_be_stored_waits_for_some_minutes(
+    monkeypatch: pytest.MonkeyPatch, setting: str, seconds: float
+) -> None:
+    monkeypatch.setenv(UNSTORED, setting)
+    assert unstored_seconds() == seconds
+    monkeypatch.setenv(UNSTORED, "soon")
+    with pytest.raises(StorageError, match="'soon', which is no number of minutes"):
+        unstored_seconds()
 
 
 @pytest.mark.slow

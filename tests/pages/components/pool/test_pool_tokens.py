@@ -51,9 +51,11 @@ def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
     page.number_input(key="token-1-tokens").set_value(5000)
     page.segmented_control(key="token-1-period").set_value("day")
     page.number_input(key="token-1-requests").set_value(60)
+    page.checkbox(key="token-1-unstored").check()
     press(page, "token-create-now")
     [token] = store.tokens.listed()
-    assert token.limits == TokenLimits(workers=("alpha",), tokens=5000, period="day", requests_per_minute=60)
+    rates = {"requests_per_minute": 60, "keeps_unstored": True}
+    assert token.limits == TokenLimits(workers=("alpha",), tokens=5000, period="day", **rates)
     text = page.code[0].value
     assert (read_token(text) or ("",))[0] == token.id
     press(page, "token-done")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, get_args
 
 import openai
 import pytest
 from conductor_cases import plan_text
 from fake_openai import Served
 from openai import OpenAI
-from stage import Stage, model
-from tool_cases import BOTH, ROME, TOOL, WHERE, calls
+from stage import Stage, model, staged
+from tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
+from waiting import until
 
+from conductor.errors import UnknownId
+from conductor.planner.prompt.prompt import plan_messages
+from conductor.workers.protocol import PromptStyle
+from storage import SessionStore
 from studio.access.auth import Principal
 
 pytestmark = pytest.mark.slow
@@ -129,6 +135,137 @@ def test_results_of_no_run_here_are_planned_for(
     assert len(conductor.requests) == 2
     last = fake_openai.settled().body or {}
     assert [message["role"] for message in last["messages"]] == ["user", "assistant", "tool", "tool"]
+    first_step = (fake_openai.log.entries[-2].body or {})["messages"]
+    assert len(first_step) == 1, "what is not offered tools is sent no calls"
+    texts = [first_step[0]["content"]]
+    for style in get_args(PromptStyle):
+        prompt = plan_messages(conductor.requests[1], dialect="any", style=style, room_to_think=False)
+        texts.append("".join(message.content for message in prompt))
+    for text in texts:
+        assert "Calls the tool 'weather' with" in text
+        assert re.search(r"<results\S*>(.|\n)*<tool\S*>\n20\n</tool", text)
+
+
+def test_what_was_planned_with_results_goes_on_like_any_other(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    conductor = plays(stage, fake_openai, "a look", THERE, "In Rome.")
+    call = {"id": "elsewhere", "type": "function", "function": {"name": "weather", "arguments": OSLO}}
+    earlier: list[Any] = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "elsewhere", "content": "2"},
+    ]
+    first = ask(client, [*WHERE, *earlier], store=False)
+    second = ask(client, answered(first, "21", messages=[*WHERE, *earlier]), store=False)
+    assert second.choices[0].message.content == "In Rome."
+    assert len(conductor.requests) == 1
+    assert len(fake_openai.log.entries) == 3, "the first step was shown what it is shown now"
+    messages = (fake_openai.settled().body or {})["messages"]
+    assert [one["role"] for one in messages] == ["user", "assistant", "tool", "assistant", "tool"]
+    assert "<results" not in messages[0]["content"]
+
+
+def there(stage: Stage, session: str) -> bool:
+    """Whether the store has the session, in whatever state."""
+    try:
+        stage.workbench.store.sessions.find(session)
+    except UnknownId:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_is_not_to_be_stored_goes_on_as_well_and_leaves_nothing(
+    stage: Stage, client: OpenAI, fake_openai: Served, *, stream: bool
+) -> None:
+    conductor = plays(stage, fake_openai, "a look", BOTH, THERE, "In Rome.")
+    first = ask(client, store=False)
+    session = first.conductor["session"]
+    stage.settle()
+    store = stage.workbench.store
+    assert (store.sessions.named(session), stage.workbench.activities.going(session)) == ((), None)
+    spoken = answered(first, "2", "20")
+    second = ask(client, spoken, store=False)
+    assert second.choices[0].finish_reason == "tool_calls"
+    last = answered(second, "21", messages=spoken)
+    if stream:
+        pieces = list(ask(client, last, store=False, stream=True))
+        assert "".join(one.choices[0].delta.content or "" for one in pieces if one.choices) == "In Rome."
+    else:
+        assert ask(client, last, store=False).conductor["session"] == session
+    assert len(conductor.requests) == 1, "nothing is planned"
+    assert len(fake_openai.log.entries) == 4, "the first step keeps its output"
+    until(lambda: not there(stage, session), what="an answer without calls removes it")
+
+
+@pytest.mark.parametrize(
+    "case", ["another token", "over", "this machine's", "stored by the client", "kept by the token"]
+)
+def test_who_goes_on_with_what_is_not_to_be_stored(
+    stage: Stage, client: OpenAI, fake_openai: Served, case: str
+) -> None:
+    conductor = plays(stage, fake_openai, "a look", BOTH, "a look", "In Rome.")
+    tokens = stage.workbench.store.tokens
+    own, other = (tokens.create(f"{case} {name}")[0].id for name in ("cy", "di"))
+    stage.auth.principal = Principal(token=own)
+    first = ask(client, store=False)
+    stage.settle()
+    session, more = first.conductor["session"], {"store": False}
+    goes_on = case in ("stored by the client", "kept by the token")
+    match case:
+        case "another token":
+            stage.auth.principal = Principal(token=other)
+        case "this machine's":
+            stage.auth.principal = Principal()
+        case "over":
+            stage.workbench.store.requests.extend(session, seconds=-1.0)
+        case "kept by the token":
+            stage.auth.principal = Principal(token=own, keeps_unstored=True)
+        case _:
+            more = {}
+    answer = ask(client, answered(first, "2", "20"), **more)
+    assert answer.conductor["continued"] is goes_on
+    assert len(conductor.requests) == 2 - goes_on
+    stage.settle(requests=2)
+    listed = {one.id for one in stage.workbench.store.sessions.listed()}
+    assert (session in listed) is goes_on, "the client has it stored from now on"
+
+
+def test_a_token_may_have_stored_what_its_requests_ask_not_to_store(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, "a look", "In Rome.")
+    stage.auth.principal = Principal(keeps_unstored=True)
+    session = ask(client, store=False).conductor["session"]
+    stage.settle()
+    assert session in {one.id for one in stage.workbench.store.sessions.listed()}
+
+
+def test_another_process_goes_on_with_what_is_not_to_be_stored(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, "a look", BOTH)
+    first = ask(client, store=False)
+    stage.settle()
+    file = stage.workbench.store._transactions.database.path
+    with staged(SessionStore.open(f"sqlite:///{file}")) as other, other.client() as second_client:
+        conductor = plays(other, fake_openai, "In Rome.")
+        answer = ask(second_client, answered(first, "2", "20"), store=False)
+        assert answer.choices[0].message.content == "In Rome."
+        assert conductor.requests == []
+        until(lambda: not there(stage, first.conductor["session"]), what="it is removed")
+
+
+def test_a_failed_continuation_can_be_sent_again(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    conductor = plays(stage, fake_openai, "a look", BOTH, "In Rome.")
+    spoken = answered(ask(client, store=False), "2", "20")
+    down = model("beta", fake_openai.base_url, served="fault:500")
+    stage.plays(model("alpha", fake_openai.base_url), down)
+    with pytest.raises(openai.InternalServerError):
+        ask(client, spoken, store=False)
+    stage.settle()
+    stage.plays(model("alpha", fake_openai.base_url), model("beta", fake_openai.base_url), plans=conductor)
+    assert ask(client, spoken, store=False).conductor["continued"] is True
 
 
 def test_a_continued_session_can_be_run_again_in_the_app(
@@ -166,16 +303,17 @@ def test_limits_of_the_token_hold_for_what_goes_on(stage: Stage, client: OpenAI,
     assert len(fake_openai.log.entries) == 2
 
 
+@pytest.mark.parametrize("store", [True, False])
 def test_results_that_come_while_the_session_runs_are_refused(
-    stage: Stage, client: OpenAI, fake_openai: Served
+    stage: Stage, client: OpenAI, fake_openai: Served, *, store: bool
 ) -> None:
     plays(stage, fake_openai, "a look", BOTH, "In Rome it is warm, and in Oslo it is not.")
-    spoken = answered(ask(client), "2", "20")
+    spoken = answered(ask(client, store=store), "2", "20")
     stalling = model("beta", fake_openai.base_url, served="fault:stall")
     stage.plays(model("alpha", fake_openai.base_url), stalling)
-    with ask(client, spoken, stream=True) as stream:
+    with ask(client, spoken, stream=True, store=store) as stream:
         next(piece for piece in stream if piece.choices and piece.choices[0].delta.content)
         with pytest.raises(openai.ConflictError) as refused:
-            ask(client, spoken)
+            ask(client, spoken, store=store)
         assert refused.value.code == "session_busy"
     stage.settle()
