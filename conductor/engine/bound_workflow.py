@@ -179,8 +179,10 @@ class BoundWorkflow:
     def _conversation_of(self, step: int) -> Conversation:
         """Results that came behind the plan are for the final step, and leave the others as they were; so do
         other images those steps whose workers see no image, and other files those that may see no file.
+        Thoughts are for the worker that made them.
         """
         own = self.conversation if step == self.workflow.final else self.conversation.planned_before
+        own = own.with_thoughts_of(self.workflow.steps[step].worker)
         if not self.workflow.steps[step].sees_files:
             return own.without_attachments
         sees_images = self.cards[self.workflow.steps[step].worker].vision

@@ -469,7 +469,10 @@ class WorkflowRun:
                 f"{call.worker.card.name}: what was sent on as its answer were thoughts that its server does "
                 "not separate, and cannot be withdrawn; run the step again, they are recognized from now on."
             )
-        self._record.emit(StepThought, step=call.step, text=piece.text, recalls=piece.recalls)
+        members = piece.members
+        self._record.emit(
+            StepThought, step=call.step, text=piece.text, recalls=piece.recalls, members=members
+        )
 
     def _add_call(self, call: _Call, piece: CallDelta) -> None:
         if not self._over:
@@ -481,6 +484,7 @@ class WorkflowRun:
                 text=piece.text,
                 id=piece.id,
                 name=piece.name,
+                extra=piece.extra,
             )
 
     def _step_finished(self, call: _Call, completion: Completion) -> _Call | None:
@@ -499,6 +503,7 @@ class WorkflowRun:
             else self._bound.fingerprint(call.step, self._outputs, by=answering),
             text=completion.text,
             reasoning=completion.reasoning,
+            thoughts=completion.thoughts,
             worker=answering.name,
             worker_kind=answering.kind,
             usage=total_of(call.charges).usage if len(call.charges) > 1 or by_rule else completion.usage,

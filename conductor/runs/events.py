@@ -240,6 +240,8 @@ class StepThought(_Event):
     """The piece that was thought."""
     recalls: int = 0
     """How many characters at the end of the deltas before it were thoughts, too."""
+    members: tuple[str, ...] = Field(default=(), exclude_if=lambda members: not members)
+    """Those of the worker's message that are this text, by name."""
 
 
 class StepCallDelta(_Event):
@@ -256,6 +258,8 @@ class StepCallDelta(_Event):
     """Of the call; only its first piece has it."""
     name: str | None = None
     """Of the tool; only the first piece of a call has it."""
+    extra: str | None = Field(default=None, exclude_if=lambda extra: extra is None)
+    """Other members of the call, such as signatures, as JSON text; only the first piece may have them."""
 
 
 class StepRetried(_Event):

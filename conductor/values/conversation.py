@@ -27,6 +27,8 @@ class Turn(Value):
 
     An assistant's may have `tool_calls`; a tool's is the result of the call `tool_call_id`. `name` is the
     speaker's, where the client gives one. `images` stand in the text, each at its place, `files` behind it.
+    `thoughts` are the members of an assistant's message that have them, as JSON text (see `opaque`), and
+    `worker` is the one that they and those of its calls go back to.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -36,6 +38,25 @@ class Turn(Value):
     name: str | None = Field(default=None, exclude_if=lambda name: name is None)
     images: tuple[Image, ...] = Field(default=(), exclude_if=lambda images: not images)
     files: tuple[AttachedFile, ...] = Field(default=(), exclude_if=lambda files: not files)
+    thoughts: str | None = Field(default=None, exclude_if=lambda thoughts: thoughts is None)
+    worker: str | None = Field(default=None, exclude_if=lambda worker: worker is None)
+
+    def with_thoughts(self, thoughts: str | None, *, worker: str | None) -> Turn:
+        """The same with thoughts that go back to this worker, as do those of its calls; None: without any."""
+        if worker is None:
+            return self.without_thoughts
+        any_thoughts = thoughts is not None or any(call.extra is not None for call in self.tool_calls)
+        if not any_thoughts and self.worker is None:
+            return self
+        return self.model_copy(update={"thoughts": thoughts, "worker": worker if any_thoughts else None})
+
+    @property
+    def without_thoughts(self) -> Turn:
+        """The same for another worker than the one that made it."""
+        if self.thoughts is None and all(call.extra is None for call in self.tool_calls):
+            return self
+        calls = tuple(call.model_copy(update={"extra": None}) for call in self.tool_calls)
+        return self.model_copy(update={"thoughts": None, "worker": None, "tool_calls": calls})
 
     @property
     def display_text(self) -> str:
@@ -54,15 +75,17 @@ class Turn(Value):
 
     @property
     def characters(self) -> int:
-        calls = sum(len(call.name) + len(call.arguments) for call in self.tool_calls)
-        return len(self.text) + calls + _length(self.files)
+        calls = sum(len(call.name) + len(call.arguments) + len(call.extra or "") for call in self.tool_calls)
+        return len(self.text) + len(self.thoughts or "") + calls + _length(self.files)
 
     @property
     def message(self) -> Message:
         """The same as a worker is sent it."""
         kind: PartKind = "system" if self.role == "system" else "turn"
         parts = tuple(self.parts()) if self.files else (Part(kind, self.text),)
-        return Message(self.role, parts, self.tool_calls, self.tool_call_id, self.name, self.images)
+        return Message(
+            self.role, parts, self.tool_calls, self.tool_call_id, self.name, self.images, self.thoughts
+        )
 
 
 class Conversation(Value):
@@ -108,6 +131,16 @@ class Conversation(Value):
         """The same for a worker that sees none."""
         number = len(self.with_all_turns.pictures)
         return self._without("images").model_copy(update={"unseen": number}) if number else self
+
+    def with_thoughts_of(self, worker: str) -> Conversation:
+        """The same with the thoughts of this worker alone."""
+        if all(turn.worker in (None, worker) for turn in (*self.turns, *self.following)):
+            return self
+        turns, following = (
+            tuple(turn if turn.worker in (None, worker) else turn.without_thoughts for turn in of)
+            for of in (self.turns, self.following)
+        )
+        return self.model_copy(update={"turns": turns, "following": following})
 
     @property
     def without_attachments(self) -> Conversation:

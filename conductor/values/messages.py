@@ -31,14 +31,18 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
-def _number(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:g}"
+def _in_words(value: float | str) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 MAX_SEED = 2**63 - 1
 
-FINE_SAMPLING = ("seed", "top_p", "frequency_penalty", "presence_penalty")
+FINE_SAMPLING = ("seed", "top_p", "frequency_penalty", "presence_penalty", "reasoning_effort")
 """Parameters that shape an answer a little, and are left out for a worker that takes none."""
+
+
+Effort = Annotated[str, Field(min_length=1, max_length=64)]
+"""How hard a model is to think, in a word that its endpoint knows."""
 
 
 class Sampling(Value):
@@ -55,6 +59,7 @@ class Sampling(Value):
     top_p: float | None = Field(default=None, ge=0, le=1, strict=True, exclude_if=_is_none)
     frequency_penalty: float | None = Field(default=None, ge=-2, le=2, strict=True, exclude_if=_is_none)
     presence_penalty: float | None = Field(default=None, ge=-2, le=2, strict=True, exclude_if=_is_none)
+    reasoning_effort: Effort | None = Field(default=None, exclude_if=_is_none)
     response_format: ResponseFormat | None = Field(default=None, exclude_if=_is_none)
     tools: ToolOffer | None = Field(default=None, exclude_if=_is_none)
     logprobs: int | None = Field(default=None, ge=0, le=MAX_TOP_LOGPROBS, strict=True, exclude_if=_is_none)
@@ -73,9 +78,11 @@ class Sampling(Value):
     def words(self) -> tuple[str, ...]:
         """The parameters that are set, for people."""
         rest = tuple(value.words for value in (self.response_format, self.tools) if value is not None)
-        numbers = {name: value for name, value in self.parameters.items() if isinstance(value, int | float)}
-        logprob_words = () if numbers.pop("logprobs", None) is None else ("log probabilities",)
-        named = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in numbers.items())
+        single = {
+            name: value for name, value in self.parameters.items() if isinstance(value, int | float | str)
+        }
+        logprob_words = () if single.pop("logprobs", None) is None else ("log probabilities",)
+        named = (f"{name.replace('_', ' ')} {_in_words(value)}" for name, value in single.items())
         return (*named, *rest, *logprob_words)
 
     def over(self, defaults: Sampling) -> Sampling:
@@ -200,7 +207,8 @@ class Message:
     """One chat message; its content is its parts' texts one after another.
 
     An assistant's message may have `tool_calls`; a tool's is the result of the call `tool_call_id`. `name` is
-    the speaker's, where the client gives one. `images` stand in the content, each at its place.
+    the speaker's, where the client gives one. `images` stand in the content, each at its place. `thoughts`
+    are further members of an assistant's message, as JSON text (see `opaque`).
     """
 
     # Dataclasses, as `Part` is one, are made in half the time; unknown fields are refused all the same.
@@ -212,6 +220,7 @@ class Message:
     tool_call_id: Annotated[str | None, Field(exclude_if=_is_none)] = None
     name: Annotated[str | None, Field(exclude_if=_is_none)] = None
     images: Annotated[tuple[Image, ...], Field(exclude_if=lambda images: not images)] = ()
+    thoughts: Annotated[str | None, Field(exclude_if=_is_none)] = None
 
     @property
     def content(self) -> str:
@@ -303,13 +312,15 @@ class Delta:
 class CallDelta:
     """A piece of a call of a tool: of the arguments of the call at `index`, which count from 0.
 
-    The first piece of a call has its id and its name, which the others lack. Never stored, as `Delta`.
+    The first piece of a call has its id and its name, which the others lack, and its `extra` as far as that
+    came (see `ToolCall`). Never stored, as `Delta`.
     """
 
     index: int
     text: str
     id: str | None = None
     name: str | None = None
+    extra: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,10 +328,12 @@ class Thought:
     """A piece of a model's reasoning, separate from its answer. Pieces joined give `reasoning`.
 
     `recalls`: so many characters that came last as the answer were reasoning, too, and come before it.
+    `members` are the names of those of its message that are this text.
     """
 
     text: str
     recalls: int = 0
+    members: tuple[str, ...] = ()
 
 
 class Retried(Value):
@@ -350,7 +363,8 @@ class Completion:
 
     `request_id` is the provider's name of the call, or None. `tool_calls` are those that the
     client is to make. `logprobs` are those of the text's tokens, where they were asked for and given.
-    `left_out` are the parameters that were set, and that the endpoint was asked without.
+    `left_out` are the parameters that were set, and that the endpoint was asked without. `thoughts` are the
+    members of the message that have the reasoning, as JSON text (see `opaque`).
     """
 
     text: str
@@ -361,6 +375,7 @@ class Completion:
     tool_calls: tuple[ToolCall, ...] = ()
     logprobs: tuple[TokenLogprob, ...] = ()
     left_out: tuple[str, ...] = ()
+    thoughts: str | None = None
 
     @property
     def written(self) -> str:

@@ -104,6 +104,10 @@ class Output(Value):
     """Those of the text's tokens, if they were requested and given."""
     left_out: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """The parameters that its worker's endpoint was called without."""
+    thoughts: str | None = Field(default=None, exclude_if=lambda thoughts: thoughts is None)
+    """The members of the message with the reasoning and its signatures, as JSON text; no other worker is sent
+    them.
+    """
     run: str
     """The run in which it was first made."""
     step: int
@@ -169,6 +173,7 @@ class Output(Value):
                 "stand_in": None,
                 "logprobs": (),
                 "left_out": (),
+                "thoughts": None,
                 "hand": edit,
             }
         )

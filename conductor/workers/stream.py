@@ -197,12 +197,15 @@ async def read_stream(
     logprobs: list[TokenLogprob] = []
 
     def emit(text: str) -> None:
+        # What was thought comes first.
+        thought.flush()
         on_text(Delta(text, tuple(logprobs)))
         logprobs.clear()
 
     def think(text: str) -> None:
-        on_thought(Thought(text))
+        on_thought(Thought(text, members=members))
 
+    members: tuple[str, ...] = ()
     answer, thought, calls = DeltaBatch(emit), DeltaBatch(think), CallBatches(on_call)
     # Without `Opened`, which would cost as much as a twentieth of a whole step.
     items = aiter(stream)
@@ -224,9 +227,11 @@ async def read_stream(
                     logprobs.clear()
                     on_thought(item)
                     continue
+                members = item.members
                 thought.add(item.text)
                 count(item.text)
             elif isinstance(item, CallDelta):
+                thought.flush()
                 answer.flush()
                 calls.add(item)
                 count(item.text)

@@ -46,6 +46,8 @@ def _digest(request: Request, identity: str) -> str:
         texts += [part.text for part in message.parts]
         texts += [call.model_dump_json() for call in message.tool_calls]
         texts += [image.model_dump_json() for image in message.images]
+        if message.thoughts is not None:
+            texts += ("", "thoughts", message.thoughts)
     # Lengths go first, so that no text can pass for the end of one and the beginning of another.
     lengths = ",".join([str(len(text)) for text in texts])
     return sha256("".join([lengths, "\n", *texts]).encode("utf-8", "surrogatepass")).hexdigest()

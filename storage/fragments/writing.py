@@ -54,7 +54,7 @@ LEAST_BEGINNING = 2_000
 _GROUP = 8
 """Digests of a request's parts that are one fragment."""
 
-_LONG = {"text", "reasoning"}
+_LONG = {"text", "reasoning", "thoughts"}
 """The members of an output that may be long."""
 
 _OUTPUT = {"output"}
@@ -179,8 +179,9 @@ class Fragments:
 
     def _turns(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
         return [
-            turn.model_dump(exclude={"text", "images", "files"})
+            turn.model_dump(exclude={"text", "images", "files", "thoughts"})
             | {"text": self._text(turn.text), **self._images(turn.images), **self._files(turn.files)}
+            | self._thoughts(turn.thoughts)
             for turn in turns
         ]
 
@@ -193,6 +194,9 @@ class Fragments:
         if not files:
             return {}
         return {"files": [file.model_dump() | {"text": self._text(file.text)} for file in files]}
+
+    def _thoughts(self, thoughts: str | None) -> dict[str, Any]:
+        return {} if thoughts is None else {"thoughts": self._text(thoughts)}
 
     # -- requests ----------------------------------------------------------------------------------
 
@@ -221,7 +225,7 @@ class Fragments:
         rest: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
         if message.tool_calls:
             rest["tool_calls"] = [call.model_dump() for call in message.tool_calls]
-        rest |= self._images(message.images)
+        rest |= {**self._images(message.images), **self._thoughts(message.thoughts)}
         calling = f",{_json(rest)[1:-1]}" if rest else ""
         return f'{{"role":"{message.role}","parts":{_json(parts)}{calling}}}'
 
@@ -251,10 +255,11 @@ class Fragments:
         return self._long(output) or output.model_dump_json()
 
     def _long(self, output: Output) -> str | None:
-        if len(output.text) < LEAST and len(output.reasoning) < LEAST:
+        long = {name: text for name in _LONG if (text := getattr(output, name)) is not None}
+        if all(len(text) < LEAST for text in long.values()):
             return None
         rest = output.model_dump_json(exclude=_LONG, exclude_none=True)
-        return _with_members(rest, {name: _json(self._text(getattr(output, name))) for name in _LONG})
+        return _with_members(rest, {name: _json(self._text(text)) for name, text in long.items()})
 
     def _whole(self, output: Output) -> str | None:
         """A reference to all of an output that was made before; None for one without long texts."""

@@ -75,7 +75,11 @@ def answer(body: Mapping[str, Any], *, text: str | Sequence[Mapping[str, Any]] |
     return Answer(
         model=model,
         deltas=tuple(deltas[:limit]),
-        finish_reason="length" if limit < len(deltas) else "tool_calls" if calls else "stop",
+        finish_reason="length"
+        if limit < len(deltas)
+        else "tool_calls"
+        if any("tool_calls" in delta for delta in deltas)
+        else "stop",
         usage=usage if body.get("stream_options", {}).get("include_usage", False) else None,
         top_logprobs=body.get("top_logprobs", 0) if body.get("logprobs") else None,
     )

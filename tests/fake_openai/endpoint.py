@@ -32,7 +32,7 @@ _MODELS = ("simulated", f"{REASONING}simulated", f"{REASONING_FIELD}simulated")
 @dataclass(kw_only=True)
 class FakeOpenAI:
     """The settings of the endpoint, and what it remembers. `texts` are its next answers, one after another:
-    texts, or lists of deltas that call tools.
+    texts, or lists of deltas that call tools or have thoughts.
 
     `models` are the names it answers to beside `fault:...`; without any it answers to every name. Without
     `tokens_per_second` everything is sent at once. With a `key`, requests without it are refused. The list of

@@ -115,6 +115,13 @@ def _unknown_parameter(call: Call) -> Script | None:
     return refused(400, f"Unknown parameter: '{call.value}'.") if call.value in call.body else None
 
 
+def _unknown_member(call: Call) -> Script | None:
+    """As Groq and Mistral refuse it."""
+    if f'"{call.value}"' not in json.dumps(call.body["messages"]):
+        return None
+    return refused(400, f"'messages.1': property '{call.value}' is unsupported")
+
+
 REFUSALS: Mapping[str, Callable[[Call], Script | None]] = {
     # 429, =TIMES, then an answer; once, with Retry-After =SECONDS.
     "rate-limited": lambda call: _limited() if call.refused < call.amount else None,
@@ -124,6 +131,8 @@ REFUSALS: Mapping[str, Callable[[Call], Script | None]] = {
     "leaky-401": lambda call: wrong_key(f": {call.authorization}"),
     # 400 where the body has the parameter =NAME.
     "unknown-parameter": _unknown_parameter,
+    # 400 where a message has the member, or a part of the kind, =NAME.
+    "unknown-member": _unknown_member,
 }
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from conductor.text.bounded_value import within_bounds
+from conductor.values.message_parts.opaque import members_of
 from conductor.values.message_parts.response_format import schema_in
 from conductor.values.portable_model import PortableModel
 
@@ -121,21 +122,20 @@ class ToolOffer(PortableModel):
 
 class ToolCall(PortableModel):
     """A call that a worker wants its client to make. `arguments` are as the worker wrote them, which need not
-    be JSON.
+    be JSON. `extra` are its other members, such as Gemini's signatures, as JSON text (see `opaque`).
     """
 
     id: str
     name: str
     arguments: str
+    extra: str | None = Field(default=None, exclude_if=lambda extra: extra is None)
 
     @property
     def wire(self) -> dict[str, Any]:
         """An element of `tool_calls` in a message."""
-        return {
-            "id": self.id,
-            "type": "function",
-            "function": {"name": self.name, "arguments": self.arguments},
-        }
+        extra = members_of(self.extra)
+        function = {**extra.pop("function", {}), "name": self.name, "arguments": self.arguments}
+        return {**extra, "id": self.id, "type": "function", "function": function}
 
     @property
     def words(self) -> str:
@@ -143,3 +143,14 @@ class ToolCall(PortableModel):
         ticks = max(map(len, re.findall("`+", self.arguments)), default=0)
         fence = "`" * max(3, ticks + 1)
         return f"Calls the tool {self.name!r} with\n\n{fence}json\n{self.arguments}\n{fence}"
+
+
+_CALL_MEMBERS = frozenset(("id", "type", "index", "function", "name", "arguments", "parameters", "input"))
+
+
+def call_extra(call: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a `tool_calls` entry that `ToolCall.extra` has."""
+    extra = {name: part for name, part in call.items() if name not in _CALL_MEMBERS and part is not None}
+    function = call.get("function")
+    inner = call_extra(function) if isinstance(function, Mapping) else {}
+    return {**extra, "function": inner} if inner else extra

@@ -9,8 +9,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from conductor.values.message_parts.opaque import is_opaque
 from conductor.values.message_parts.response_format import ResponseFormat
+from conductor.values.message_parts.tools import call_extra
 from conductor.workers.endpoint.failures import EndpointFailure
+from conductor.workers.endpoint.reply.content import is_thought
 
 MOST = 5
 """Refusals to which one call is adapted."""
@@ -62,6 +65,12 @@ _OF_VALUE = (
 )
 """Another value would be taken: that is for the person to choose."""
 
+_OF_MESSAGES = "messages."
+"""Begins the names of members of messages, and of their calls."""
+
+_REQUIRED = r"passed back|\bmissing\b|\brequired\b|must be (?:passed|provided|present|set|included)"
+"""Such a member is not refused: DeepSeek's in a loop of tools, where one of several has none."""
+
 
 class Adaptation:
     """What is not sent to one endpoint. What it refuses is remembered as long as the client lives."""
@@ -84,8 +93,11 @@ class Adaptation:
             fitted["messages"] = [*body["messages"][:-1], _with_content(body["messages"][-1], form.request)]
         if "system" in self._left:
             fitted["messages"] = without_system(fitted["messages"])
+        members = {name for name in _members(body["messages"]) if name in self._left}
+        if members:
+            fitted["messages"] = [_without(message, members) for message in fitted["messages"]]
         sent = {*fitted, *_INSTEAD, *(_LIMITS[name] for name in fitted if name in _LIMITS)}
-        return fitted, tuple(name for name in body if name not in sent)
+        return fitted, (*(name for name in body if name not in sent), *sorted(members))
 
     def learn(
         self, failure: EndpointFailure, body: Mapping[str, Any], form: ResponseFormat | None, done: set[str]
@@ -96,9 +108,10 @@ class Adaptation:
         if failure.status in _OTHER_CAUSES or len(done) >= MOST:
             return None
         message = failure.server_message[:_READ_CHARACTERS].lower().partition("did you mean")[0]
+        members = {name: rf"\b{re.escape(name.rpartition('.')[2])}\b" for name in _members(body["messages"])}
         places = {
             name: match.start()
-            for name, pattern in _NAMES.items()
+            for name, pattern in (_NAMES | members).items()
             if name not in done
             and (match := re.search(pattern, message)) is not None
             and _is_sent(name, body, form)
@@ -115,6 +128,8 @@ class Adaptation:
 
 
 def _is_sent(name: str, body: Mapping[str, Any], form: ResponseFormat | None) -> bool:
+    if name.startswith(_OF_MESSAGES):
+        return True
     if name == "system":
         return bool(without_system(body["messages"]) != body["messages"])
     if name == "response_format":
@@ -126,6 +141,8 @@ def _is_sent(name: str, body: Mapping[str, Any], form: ResponseFormat | None) ->
 
 def _is_refused(name: str, message: str, status: int | None) -> bool:
     """Whether the message, which names the parameter, is about it and not about its value."""
+    if name.startswith(_OF_MESSAGES) and re.search(_REQUIRED, message):
+        return False
     if "invalid schema" in message or (name not in _INSTEAD and re.search(_OF_VALUE, message)):
         return False
     if name in _LIMITS:
@@ -141,7 +158,7 @@ def without_system(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, A
     for message in messages:
         own = {**message, "role": "user"} if message["role"] == "system" else message
         last = merged[-1] if merged else {}
-        alone = own["role"] == "tool" or "tool_calls" in {**last, **own}
+        alone = own["role"] == "tool" or not {**last, **own}.keys() <= {"role", "content", "name"}
         if last.get("role") != own["role"] or alone or last.get("name", own.get("name")) != own.get("name"):
             merged.append(own)
         else:
@@ -156,3 +173,32 @@ def _with_content(message: Mapping[str, Any], more: Any) -> dict[str, Any]:
         return {**message, "content": "\n\n".join(contents)}
     pieces = ([{"type": "text", "text": each}] if isinstance(each, str) else each for each in contents)
     return {**message, "content": [piece for each in pieces for piece in each]}
+
+
+def _members(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of members of these messages, and of their calls, that only some endpoints know."""
+    own = [name for message in messages for name, value in message.items() if is_opaque(name, value)]
+    calls = (call for message in messages for call in message.get("tool_calls") or ())
+    of_calls = (f"tool_calls.{name}" for call in calls for name in call_extra(call))
+    thoughts = (f"content.{part['type']}" for message in messages for part in _thoughts(message))
+    return [f"{_OF_MESSAGES}{name}" for name in dict.fromkeys((*own, *of_calls, *thoughts))]
+
+
+def _thoughts(message: Mapping[str, Any]) -> list[Any]:
+    """The parts of its content that are thoughts."""
+    content = message["content"]
+    return [part for part in content if is_thought(part)] if isinstance(content, list) else []
+
+
+def _without(message: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """The message without these members."""
+    rest = {name: value for name, value in message.items() if f"{_OF_MESSAGES}{name}" not in names}
+    out = [part for part in _thoughts(message) if f"{_OF_MESSAGES}content.{part['type']}" in names]
+    if out:
+        rest["content"] = [part for part in message["content"] if part not in out] or ""
+    if calls := rest.get("tool_calls"):
+        of_calls = f"{_OF_MESSAGES}tool_calls."
+        rest["tool_calls"] = [
+            {name: part for name, part in call.items() if f"{of_calls}{name}" not in names} for call in calls
+        ]
+    return rest

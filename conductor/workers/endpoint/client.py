@@ -17,6 +17,7 @@ import httpx
 from conductor.errors import NO_CONNECTION, PoolError, WorkerError
 from conductor.text.json_text import portable
 from conductor.values.message_parts.images import in_parts
+from conductor.values.message_parts.opaque import members_of
 from conductor.values.messages import (
     FINE_SAMPLING,
     NOTHING_USED,
@@ -207,7 +208,7 @@ class ChatClient:
             "temperature": sampling.temperature,
             "max_tokens": sampling.max_tokens,
             **{name: getattr(sampling, name) for name in FINE_SAMPLING},
-            "reasoning_effort": self.endpoint.reasoning_effort,
+            "reasoning_effort": sampling.reasoning_effort or self.endpoint.reasoning_effort,
         }
         form = sampling.response_format
         return {
@@ -317,4 +318,4 @@ def _written(message: Message) -> dict[str, Any]:
     if message.tool_calls:
         written["content"] = written["content"] or None
         written["tool_calls"] = [call.wire for call in message.tool_calls]
-    return written
+    return written | members_of(message.thoughts)

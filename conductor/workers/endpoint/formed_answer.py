@@ -46,7 +46,7 @@ async def formed(
         withdrawn=len(completion.text) + len(completion.reasoning),
         used=completion.usage,
     )
-    async with aclosing(ask([*messages, *_reminder(completion.text, form, fault)])) as items:
+    async with aclosing(ask([*messages, *_reminder(completion, form, fault)])) as items:
         async for item in items:
             if isinstance(item, Completion):
                 fault = await _fault(item, form, name=name, max_tokens=max_tokens)
@@ -83,10 +83,10 @@ async def _fault(
     return fault
 
 
-def _reminder(answer: str, form: ResponseFormat, fault: str) -> tuple[Message, Message]:
+def _reminder(refused: Completion, form: ResponseFormat, fault: str) -> tuple[Message, Message]:
     """The refused answer, and what is wrong with it."""
     again = f"This answer is not {form.words}: {fault}. {form.request}"
     return (
-        Message(role="assistant", parts=(Part(kind="turn", text=answer),)),
+        Message("assistant", (Part(kind="turn", text=refused.text),), thoughts=refused.thoughts),
         Message(role="user", parts=(Part(kind="frame", text=again),)),
     )

@@ -46,7 +46,7 @@ class Piece(_Wire):
     @property
     def text(self) -> str:
         refusal = self.refusal if isinstance(self.refusal, str) and not self.content else ""
-        return answer_in(self._fields) or refusal
+        return answer_in(self.fields) or refusal
 
     @property
     def declined(self) -> bool:
@@ -55,10 +55,11 @@ class Piece(_Wire):
 
     @property
     def thought(self) -> str:
-        return thought_in(self._fields)
+        return thought_in(self.fields)
 
     @property
-    def _fields(self) -> Mapping[str, Any]:
+    def fields(self) -> Mapping[str, Any]:
+        """All that may have text or thoughts."""
         return {"content": self.content, **(self.model_extra or {})}
 
 

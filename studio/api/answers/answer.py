@@ -8,29 +8,38 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import Literal
 
 from conductor.runs.events import (
     Event,
     RunFinished,
     StepCallDelta,
     StepDelta,
+    StepFellBack,
     StepFinished,
     StepKept,
     StepReused,
+    StepThought,
     TextPiece,
 )
 from conductor.runs.request import RequestState
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import FinishReason
+from conductor.values.output import Output
 from conductor.values.total import NOTHING, Total
+from studio.api.answers.given_thoughts import GivenThoughts
 from studio.api.answers.tool_calls import GivenCalls
+
+Piece = Literal["thoughts", "text"] | int
+"""What an answer has: thoughts, a text, and calls of tools by their places, which count from 0."""
 
 
 class Answer:
     """`rounds` is the most rounds there can be; the answer ends before the first of the texts `stops`. Unless
     it is `live`, nothing is given out before the end. `state` is the request so far, `calls` the calls of
-    tools, which have ids of ours unless those of the worker are to be `verbatim`, and `tokens` those of the
-    text whose log probabilities are known. `used_before` is what the request took that this one goes on with.
+    tools, which have ids of ours unless those of the worker are to be `verbatim`, `thoughts` what led to it,
+    and `tokens` those of the text whose log probabilities are known. `used_before` is what the request took
+    that this one goes on with.
     """
 
     def __init__(
@@ -45,6 +54,7 @@ class Answer:
         self.state = RequestState(before=used_before)
         self.verbatim = verbatim
         self.calls = GivenCalls(verbatim=verbatim)
+        self.thoughts = GivenThoughts(verbatim=verbatim)
         self.tokens = GivenTokens(stops)
         self.stops = tuple(stops)
         self._rounds = rounds
@@ -53,8 +63,8 @@ class Answer:
         self._given_out: list[str] = []
         self._written: list[str] = []
         self._blank = True
-        self.text_at: int | None = None
-        """How many calls began before the text was given out, or None without text."""
+        self.order: list[Piece] = []
+        """What it has, in the order in which each began to be given out."""
 
     def add(self, event: Event) -> str:
         """The text that the event adds to what is given out."""
@@ -66,16 +76,27 @@ class Answer:
                     return ""
                 self.tokens.add(event.logprobs)
                 return self._write(event.text)
+            case StepThought():
+                if self._is_answer(event.step):
+                    self.thoughts.add(event.text, event.members)
+                    self._note_order()
+                return ""
+            case StepFellBack():
+                self.calls.signed = self.calls.signed and not self._is_answer(event.step)
+                return ""
             case StepCallDelta():
                 if self._is_answer(event.step):
                     self.calls.add(event)
+                    self._note_order()
                 return ""
             case StepFinished() | StepReused() | StepKept():
                 if not self._is_answer(event.step) or event.output.empty:
                     return ""
+                self._complete_thoughts(event.output)
                 text = self._complete(event.output.text)
                 self.tokens.complete(event.output.logprobs)
                 self.calls.complete(event.output.tool_calls, run=event.run)
+                self._note_order()
                 return text
             case RunFinished() if self._last and not self.state.runs[-1].calls_tools:
                 return self._complete(event.answer or "")
@@ -84,14 +105,18 @@ class Answer:
 
     def end(self) -> str:
         """The rest of the text, once there are no more events. See `broken` first."""
-        rest = self._complete(self._text or "")
         output, run = self.state.output, self.state.run
+        if output is not None:
+            self._complete_thoughts(output)
+        rest = self._complete(self._text or "")
         if output is not None and run is not None and run.run is not None:
             self.calls.complete(output.tool_calls, run=run.run)
             self.tokens.end(output.logprobs)
         if self._blank:
             self.tokens = GivenTokens()
-        return rest + self._give_out(self._stops.end())
+        rest += self._give_out(self._stops.end())
+        self._note_order()
+        return rest
 
     @property
     def given_out(self) -> str:
@@ -151,10 +176,23 @@ class Answer:
         return self._give_out(self._stops.feed("".join(self._written)))
 
     def _give_out(self, text: str) -> str:
-        if text and self.text_at is None:
-            self.text_at = self.calls.count
         self._given_out.append(text)
+        if text:
+            self._note_order()
         return text
+
+    def _complete_thoughts(self, output: Output) -> None:
+        self.thoughts.complete(output)
+        self.calls.signed = self.calls.signed and output.answered_instead is None
+        if self.thoughts.text:
+            self._note_order()
+
+    def _note_order(self) -> None:
+        """Add what began since the last time."""
+        thoughts = bool(self.thoughts.text) or self.thoughts.sealed is not None
+        pieces: dict[Piece, bool] = {"thoughts": thoughts, "text": any(self._given_out)}
+        pieces |= dict.fromkeys(range(self.calls.count), True)
+        self.order += [piece for piece, has_begun in pieces.items() if has_begun and piece not in self.order]
 
 
 class StopSequences:

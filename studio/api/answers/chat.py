@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
@@ -58,6 +58,7 @@ def completion(request: ChatRequest, choices: Choices) -> Shape:
 
 def _choice(index: int, answer: Answer) -> Shape:
     message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
+    message |= answer.thoughts.whole
     if answer.calls:
         message |= {"content": answer.given_out or None, "tool_calls": answer.calls.whole}
     reason = _finish_reason(answer)
@@ -99,10 +100,10 @@ async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[Piece
                         yield piece
                 if error := no_answer(run, query_parameter=request.query_parameter):
                     raise error
-                if rest := run.answer.end():
-                    yield Piece(chunk({"content": rest}))
-                for call in run.answer.calls.take():
-                    yield Piece(chunk({"tool_calls": [call]}))
+                for delta in _deltas(run.answer, run.answer.end()):
+                    yield Piece(chunk(delta))
+                if members := run.answer.thoughts.rest:
+                    yield Piece(chunk(members))
                 if not choices.complete:
                     yield Piece(chunk({}, finish_reason=_finish_reason(run.answer)))
     except ApiError as error:
@@ -128,11 +129,18 @@ async def _written(
             line, piece = progress_line(event, run.answer), b""
             if request.steering.events:
                 piece += chunk({}, conductor={"event": EVENT.dump_python(event, mode="json")})
-            if text:
-                piece += chunk({"content": text})
-            for call in run.answer.calls.take():
-                piece += chunk({"tool_calls": [call]})
+            piece += b"".join(map(chunk, _deltas(run.answer, text)))
             yield Piece((comment(line) if line else b"") + piece, opens=bool(piece))
+
+
+def _deltas(answer: Answer, text: str) -> Iterator[Shape]:
+    """What is new of an answer: thoughts, this text, pieces of calls."""
+    if thoughts := answer.thoughts.take():
+        yield thoughts
+    if text:
+        yield {"content": text}
+    for call in answer.calls.take():
+        yield {"tool_calls": [call]}
 
 
 def _head(request: ChatRequest, run: ResponseRun, *, kind: str) -> Shape:

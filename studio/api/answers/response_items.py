@@ -1,4 +1,4 @@
-"""The output of a response: its text as a message, and each call of a tool as an item. Knows OpenAI's shapes.
+"""The output of a response: its thoughts, its text and each call of a tool as items. Knows OpenAI's shapes.
 
 Items are numbered in the order in which the answer first had a piece of them.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from conductor.values.message_parts.token_logprobs import TokenLogprob
+from studio.api.answers.answer import Piece
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.run_metadata import Shape
 
@@ -16,94 +17,107 @@ Event = Callable[..., bytes]
 """Makes an event of its type and its fields."""
 
 
-def output(run: AnsweredRun, *, status: str) -> list[Shape]:
-    """All items of a whole answer."""
-    items = [_call(run, at, call, status="completed") for at, call in enumerate(run.answer.calls.whole)]
-    text_at = run.answer.text_at
-    if text_at is not None or not items:
-        items.insert(text_at or 0, _message(run, status=status))
-    return items
+def output(run: AnsweredRun, *, status: str, sealed: bool = False) -> list[Shape]:
+    """All items of a whole answer; thoughts `sealed`, too, where the client wants to send them back."""
+    items = [_item(run, piece, status=status, sealed=sealed) for piece in _pieces(run, sealed=sealed)]
+    return (
+        items
+        if any(item["type"] != "reasoning" for item in items)
+        else [*items, _message(run, status=status)]
+    )
+
+
+def _pieces(run: AnsweredRun, *, sealed: bool) -> list[Piece]:
+    """What has an item: thoughts that are nothing but sealed have one where that is asked for."""
+    answer = run.answer
+    thinks = bool(answer.thoughts.text) or (sealed and answer.thoughts.sealed is not None)
+    return [piece for piece in answer.order if piece != "thoughts" or thinks]
+
+
+def _item(run: AnsweredRun, piece: Piece, *, status: str, sealed: bool) -> Shape:
+    match piece:
+        case "thoughts":
+            return _reasoning(run, sealed=sealed)
+        case "text":
+            return _message(run, status=status)
+        case _:
+            return _call(run, piece, run.answer.calls.whole[piece], status="completed")
 
 
 class OutputStream:
-    """The events of the output while the answer comes."""
+    """The events of the output while the answer comes; `sealed` as for `output`."""
 
-    def __init__(self, run: AnsweredRun, event: Event) -> None:
+    def __init__(self, run: AnsweredRun, event: Event, *, sealed: bool = False) -> None:
         self._run = run
         self._event = event
-        self._opened = 0
-        self._text: Shape | None = None
-        self._calls: list[Shape] = []
+        self._sealed = sealed
+        self._places: dict[Piece, Shape] = {}
 
     def pieces(self, text: str) -> Iterator[bytes]:
-        """What is new: pieces of calls, and `text`."""
+        """What is new: pieces of thoughts and of calls, and `text`."""
+        thoughts = self._run.answer.thoughts.take().get("reasoning_content", "")
         calls = self._run.answer.calls.take()
-        text_first = self._text is not None or self._run.answer.text_at == self._opened
-        if text and text_first:
-            yield self._text_piece(text)
-        for piece in calls:
-            yield self._call_piece(piece)
-        if text and not text_first:
-            yield self._text_piece(text)
+        for piece in _pieces(self._run, sealed=self._sealed):
+            opened = b"" if piece in self._places else self._open(piece)
+            match piece:
+                case "thoughts":
+                    yield opened + self._delta(piece, "reasoning_text", thoughts)
+                case "text":
+                    logprobs = {"logprobs": self._token_shapes()} if text else {}
+                    yield opened + self._delta(piece, "output_text", text, **logprobs)
+                case _:
+                    own = (call.get("function", {}) for call in calls if call["index"] == piece)
+                    arguments = (function.get("arguments", "") for function in own)
+                    deltas = (self._delta(piece, "function_call_arguments", each) for each in arguments)
+                    yield b"".join([opened, *deltas])
 
     def end(self, *, status: str) -> Iterator[bytes]:
         """The end of each item, whose answer has ended."""
-        if not self._opened:
-            yield self._open_text()
-        if self._text is not None and (rest := self._token_shapes()):
-            yield self._event("response.output_text.delta", **self._place, delta="", logprobs=rest)
-        for at, item in enumerate(output(self._run, status=status)):
+        if not self._places.keys() - {"thoughts"}:
+            yield self._open("text")
+        if "text" in self._places and (rest := self._token_shapes()):
+            yield self._event("response.output_text.delta", **self._places["text"], delta="", logprobs=rest)
+        for at, item in enumerate(output(self._run, status=status, sealed=self._sealed)):
+            place = {"item_id": item["id"], "output_index": at}
             if item["type"] == "function_call":
                 yield self._event(
                     "response.function_call_arguments.done",
-                    item_id=item["id"],
-                    output_index=at,
+                    **place,
                     name=item["name"],
                     arguments=item["arguments"],
                 )
-            else:
-                (part,) = item["content"]
-                whole = {"text": part["text"], "logprobs": part["logprobs"]}
-                yield self._event("response.output_text.done", **self._place, **whole)
-                yield self._event("response.content_part.done", **self._place, part=part)
+            for part in item.get("content", ()):
+                place["content_index"] = 0
+                whole = {name: part[name] for name in ("text", "logprobs") if name in part}
+                yield self._event(f"response.{part['type']}.done", **place, **whole)
+                yield self._event("response.content_part.done", **place, part=part)
             yield self._event("response.output_item.done", output_index=at, item=item)
 
-    @property
-    def _place(self) -> Shape:
-        assert self._text is not None, "opened before its pieces"
-        return self._text
-
-    def _text_piece(self, text: str) -> bytes:
-        opened = self._open_text() if self._text is None else b""
-        return opened + self._event(
-            "response.output_text.delta", **self._place, delta=text, logprobs=self._token_shapes()
+    def _delta(self, piece: Piece, kind: str, text: str, **more: Any) -> bytes:
+        return (
+            self._event(f"response.{kind}.delta", **self._places[piece], delta=text, **more) if text else b""
         )
 
     def _token_shapes(self) -> list[Shape]:
         return [token.wire for token in self._run.answer.tokens.take()]
 
-    def _open_text(self) -> bytes:
-        self._text = {"item_id": _message_id(self._run), "output_index": self._opened, "content_index": 0}
-        item = {**_message(self._run, status="in_progress"), "content": []}
-        added = self._added(item)
-        return added + self._event("response.content_part.added", **self._text, part=_part(""))
-
-    def _call_piece(self, piece: Shape) -> bytes:
-        at, function = piece["index"], piece["function"]
-        opened = b""
-        if at == len(self._calls):
-            call = {"id": piece["id"], "function": {"name": function["name"], "arguments": ""}}
-            item = _call(self._run, at, call, status="in_progress")
-            self._calls.append({"item_id": item["id"], "output_index": self._opened})
-            opened = self._added(item)
-        text = function["arguments"]
-        if not text:
-            return opened
-        return opened + self._event("response.function_call_arguments.delta", **self._calls[at], delta=text)
-
-    def _added(self, item: Shape) -> bytes:
-        at, self._opened = self._opened, self._opened + 1
-        return self._event("response.output_item.added", output_index=at, item=item)
+    def _open(self, piece: Piece) -> bytes:
+        at, part = len(self._places), None
+        match piece:
+            case "thoughts":
+                item, part = {**_reasoning(self._run, sealed=False), "content": []}, _thought("")
+            case "text":
+                item, part = {**_message(self._run, status="in_progress"), "content": []}, _part("")
+            case _:
+                call = self._run.answer.calls.whole[piece]
+                call["function"]["arguments"] = ""
+                item = _call(self._run, piece, call, status="in_progress")
+        self._places[piece] = place = {"item_id": item["id"], "output_index": at}
+        added = self._event("response.output_item.added", output_index=at, item=item)
+        if part is None or (piece == "thoughts" and not self._run.answer.thoughts.text):
+            return added
+        place["content_index"] = 0
+        return added + self._event("response.content_part.added", **place, part=part)
 
 
 def _message_id(run: AnsweredRun) -> str:
@@ -125,9 +139,29 @@ def _message(run: AnsweredRun, *, status: str) -> Shape:
     }
 
 
+def _thought(text: str) -> Shape:
+    return {"type": "reasoning_text", "text": text}
+
+
+def _reasoning(run: AnsweredRun, *, sealed: bool) -> Shape:
+    """The thoughts, in words that came with them; none are summed up."""
+    thoughts = run.answer.thoughts
+    item: Shape = {
+        "type": "reasoning",
+        "id": f"rs_{run.answer_id}",
+        "summary": [],
+        "content": [_thought(thoughts.text)] if thoughts.text else [],
+    }
+    if sealed:
+        item["encrypted_content"] = None if thoughts.sealed is None else thoughts.sealed.text
+    return item
+
+
 def _call(run: AnsweredRun, at: int, call: dict[str, Any], *, status: str) -> Shape:
     """`call` is a `tool_calls` entry of a chat completion's message."""
+    beside = {name: part for name, part in call.items() if name not in ("id", "type", "function")}
     return {
+        **beside,
         "type": "function_call",
         "id": f"fc_{run.answer_id}_{at}",
         "call_id": call["id"],

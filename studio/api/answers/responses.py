@@ -106,7 +106,7 @@ async def events(
     opened_as = _shape(request, run, status=IN_PROGRESS)
     yield piece(event("response.created", response=opened_as), opens=False)
     yield piece(event("response.in_progress", response=opened_as), opens=False)
-    items = OutputStream(run, event)
+    items = OutputStream(run, event, sealed=request.sealed)
     async with aclosing(run.progress()) as progress:
         async for happened, text in progress:
             # One piece for each event, also for one that adds nothing: see `EventStream`.
@@ -139,7 +139,7 @@ def _ended(request: ResponsesRequest, run: AnsweredRun) -> Shape:
     return {
         **_shape(request, run, status=status),
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
-        "output": output(run, status=status),
+        "output": output(run, status=status, sealed=request.sealed),
         "usage": response_usage(run.answer),
         "conductor": run_metadata(request, run),
     }

@@ -89,8 +89,29 @@ def _without_effect(request: ApiRequest, ended: AnsweredRun) -> list[str]:
     tokens = (
         [question.logprobs_parameter, *(["top_logprobs"] if question.logprobs else [])] if missing else []
     )
-    ignored = [name for name in (*lost, *refused) if getattr(request, name, None) is not None]
-    return [*ignored, *named, *tokens]
+    ignored = [
+        name
+        for name in (*lost, *refused)
+        if name != "reasoning_effort" and getattr(request, name, None) is not None
+    ]
+    return [*ignored, *_effort(request, run), *_members(request, ended), *named, *tokens]
+
+
+def _effort(request: ApiRequest, run: RunState | None) -> list[str]:
+    """The effort that workers were to make, where no worker takes one or an endpoint refused it."""
+    if request.workers_effort is None or run is None or run.workflow is None:
+        return []
+    has_effort = any(step.sampling.reasoning_effort is not None for step in run.workflow.steps)
+    outputs = [step.output for step in run.steps if step.output is not None]
+    refused = any("reasoning_effort" in output.left_out for output in outputs)
+    return [request.effort_parameter] if refused or not has_effort else []
+
+
+def _members(request: ApiRequest, ended: AnsweredRun) -> list[str]:
+    """The members of messages, thoughts and signatures, that the endpoint of a worker alone refused."""
+    output, place = ended.answer.state.output, request.query_parameter
+    left_out = () if output is None or not ended.answer.verbatim else output.left_out
+    return [f"{place}.{name.removeprefix('messages.')}" for name in left_out if name.startswith("messages.")]
 
 
 _ENDS: Mapping[RunStatus, str] = {

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conductor.runs.events import StepCallDelta
+from conductor.values.message_parts.opaque import members_of
 from conductor.values.message_parts.tools import ToolCall
 from studio.api.stored.calls import call_id
 
@@ -21,13 +22,16 @@ class _OpenCall:
     id: str
     name: str
     arguments: list[str] = field(default_factory=list)
+    extra: str | None = None
 
 
 class GivenCalls:
-    """The calls that are given out; `verbatim`: with the worker's own ids."""
+    """The calls that are given out; `verbatim`: with the worker's own ids, and all that it sent beside."""
 
     def __init__(self, *, verbatim: bool) -> None:
         self._verbatim = verbatim
+        self.signed = verbatim
+        """Whether their other members are given out: not where another worker made them than was asked."""
         self._calls: list[_OpenCall] = []
         self._waiting: list[dict[str, Any]] = []
 
@@ -43,6 +47,7 @@ class GivenCalls:
         """Give out the next piece of a call."""
         if event.index == len(self._calls):
             self._open(event.id or "", event.name or "", run=event.run)
+            self._sign(event.index, event.extra)
         if event.index < len(self._calls):
             self._write(event.index, event.text)
 
@@ -51,6 +56,7 @@ class GivenCalls:
         for at, call in enumerate(calls):
             if at == len(self._calls):
                 self._open(call.id, call.name, run=run)
+            self._sign(at, call.extra)
             self._write(at, call.arguments[len("".join(self._calls[at].arguments)) :])
 
     def begin(self, calls: Sequence[ToolCall]) -> bool:
@@ -69,7 +75,7 @@ class GivenCalls:
     def whole(self) -> list[dict[str, Any]]:
         """`tool_calls` of a message."""
         return [
-            ToolCall(id=call.id, name=call.name, arguments="".join(call.arguments)).wire
+            ToolCall(id=call.id, name=call.name, arguments="".join(call.arguments), extra=call.extra).wire
             for call in self._calls
         ]
 
@@ -79,6 +85,18 @@ class GivenCalls:
         self._calls.append(call)
         function = {"name": name, "arguments": ""}
         self._waiting.append({"index": at, "id": call.id, "type": "function", "function": function})
+
+    def _sign(self, at: int, extra: str | None) -> None:
+        """Give out the other members of a call, with the piece that begins it if that still waits."""
+        if not self.signed or extra is None or extra == self._calls[at].extra:
+            return
+        self._calls[at].extra = extra
+        if not self._waiting or self._waiting[-1]["index"] != at:
+            self._waiting.append({"index": at})
+        members, piece = members_of(extra), self._waiting[-1]
+        if of_function := members.pop("function", None):
+            members["function"] = {**of_function, **piece.get("function", {})}
+        piece.update(members)
 
     def _write(self, at: int, text: str) -> None:
         if text:

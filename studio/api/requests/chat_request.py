@@ -11,9 +11,10 @@ from pydantic import Discriminator, Field, PrivateAttr, Tag
 from conductor.files.file_text import FileReader
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.message_parts.images import Detail
+from conductor.values.message_parts.opaque import is_opaque, opaque
 from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.message_parts.tools import MAX_TOOLS, ToolOffer
-from conductor.values.messages import MAX_SEED
+from conductor.values.messages import MAX_SEED, Effort
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
 from studio.api.requests.content import FileData, ImageUrl, Piece, content_of
@@ -23,7 +24,6 @@ from studio.api.requests.request import (
     MAX_PARTS,
     ApiRequest,
     EchoPart,
-    Effort,
     EmptyList,
     FormKind,
     Metadata,
@@ -149,6 +149,17 @@ class AssistantMessage(EchoPart):
         None
     )
 
+    def goes_on(self, name: str, value: object) -> bool:
+        return is_opaque(name, value)
+
+    @property
+    def thoughts(self) -> str | None:
+        """Its members that only its endpoint understands, as JSON text; a content with thoughts is one."""
+        own = {name: value for name, value in (self.model_extra or {}).items() if is_opaque(name, value)}
+        if isinstance(self.content, tuple) and any(isinstance(part, Thoughts) for part in self.content):
+            own["content"] = [part.model_dump(exclude_none=True) for part in self.content]
+        return opaque(own)
+
 
 class ToolMessage(EchoPart):
     """The result of a call of an earlier answer."""
@@ -183,8 +194,9 @@ def _piece(part: TextPart | ImagePart | FilePart, place: str) -> tuple[str, Piec
             return f"{place}.text", part.text
 
 
-def _turn(message: ChatMessage, place: str, reader: FileReader) -> Turn | None:
-    """The message at that parameter in a conversation; None for an answer of nothing.
+def _turn(message: ChatMessage, place: str, reader: FileReader, worker: str | None) -> Turn | None:
+    """The message at that parameter in a conversation; None for an answer of nothing. Thoughts are for a
+    `worker` that is asked alone.
 
     Raises `ApiError` for an image or a file that is not taken.
     """
@@ -197,7 +209,8 @@ def _turn(message: ChatMessage, place: str, reader: FileReader) -> Turn | None:
             text = text or message.refusal or ""
             calls = tuple(each.call for each in message.tool_calls or ())
             turn = Turn(role="assistant", text=text, tool_calls=calls, name=message.name)
-            return turn if text or calls else None
+            turn = turn.with_thoughts(message.thoughts, worker=worker)
+            return turn if text or calls or turn.thoughts else None
         case ToolMessage():
             return Turn(role="tool", text=text, tool_call_id=message.tool_call_id, name=message.name)
         case _:
@@ -255,7 +268,6 @@ _REASONS = {
     "tools.type": "a tool is a function; give it the type function.",
     "tool_choice.type": "what is chosen is a function, or allowed_tools.",
     "logit_bias": "each worker has its own tokens.",
-    "reasoning_effort": "give one of minimal, low, medium, high, xhigh and max.",
     "messages.role": "messages are of the roles system, developer, user, assistant and tool.",
     "messages.audio": "messages are text.",
     "messages.tool_calls.type": "what is called is a function.",
@@ -306,7 +318,9 @@ class ChatRequest(ApiRequest):
     def check(self) -> None:
         check_calls(enumerate(map(_call_ids, self.messages)), place="messages", result="tool_call_id")
         reader = FileReader()
-        self._turns = [_turn(message, f"messages.{at}", reader) for at, message in enumerate(self.messages)]
+        self._turns = [
+            _turn(message, f"messages.{at}", reader, self.worker) for at, message in enumerate(self.messages)
+        ]
         last = self.messages[-1]
         if isinstance(last, Instructions) or self._turns[-1] is None:
             param = f"messages.{len(self.messages) - 1}.role"

@@ -95,6 +95,15 @@ def check_any_takes(sampling: Sampling, cards: Sequence[WorkerCard], *, question
         raise unsupported(param, f"{who} takes no sampling parameters.")
 
 
+def with_effort(workflow: Workflow, effort: str, *, cards: Mapping[str, WorkerCard]) -> Workflow:
+    """The workflow whose steps all think so hard, as far as their workers take sampling parameters."""
+    for at, step in enumerate(workflow.steps):
+        if any(card.takes_sampling for card in _called(cards, *step.workers)):
+            sampling = step.sampling.model_copy(update={"reasoning_effort": effort})
+            workflow = workflow.with_sampling(at, sampling)
+    return workflow
+
+
 async def check_form(question: Question) -> None:
     """Raise `ApiError` where no answer could have the form that is asked for."""
     if question.form is None:

@@ -23,10 +23,12 @@ from conductor.values.conversation import Conversation
 from conductor.values.message_parts.response_format import MAX_SCHEMA, ResponseFormat
 from conductor.values.message_parts.token_logprobs import MAX_TOP_LOGPROBS
 from conductor.values.message_parts.tools import ToolOffer
+from conductor.values.messages import Effort
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import MAX_STEPS
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
+from studio.api.models import NAMES, WORKER
 
 MAX_MEMBERS = 256
 """Members that one object of a request may have, several times what any parameter takes."""
@@ -49,7 +51,6 @@ Tokens = Annotated[
     BeforeValidator(lambda count: int(count) if isinstance(count, float) and count.is_integer() else count),
     Field(ge=1),
 ]
-Effort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
 Metadata = Annotated[
     dict[Annotated[str, Field(min_length=1, max_length=64)], Annotated[str, Field(max_length=512)]],
     Field(max_length=16),
@@ -68,10 +69,14 @@ class RequestPart(BaseModel):
 
 class EchoPart(RequestPart):
     """Part of a conversation, with what clients send back with an answer or mark a message by: cache marks,
-    reasoning, ids, what a provider added. That has no effect, and `echoes` lists it.
+    reasoning, ids, what a provider added. That has no effect, and `echoes` lists it, unless it `goes_on`.
     """
 
     model_config = ConfigDict(extra="allow")
+
+    def goes_on(self, name: str, value: object) -> bool:  # noqa: ARG002
+        """Whether a worker that is asked alone is sent this member."""
+        return False
 
 
 class Thoughts(EchoPart):
@@ -83,6 +88,11 @@ class Thoughts(EchoPart):
     def text(self) -> str:
         """No part of the message."""
         return ""
+
+    @property
+    def listed(self) -> str | None:
+        """What of it a worker that is asked alone is not sent; None if it is sent all."""
+        return None
 
 
 class Refusal(EchoPart):
@@ -101,19 +111,23 @@ MAX_ECHOES = 100
 """Names that are listed of one request."""
 
 
-def echoes(part: object, place: str) -> Iterator[str]:
-    """What of a conversation has no effect, by parameters: `messages.reasoning_content`."""
+def echoes(part: object, place: str, *, alone: bool = False) -> Iterator[str]:
+    """What of a conversation has no effect, by parameters: `messages.reasoning_content`. `alone`: it goes to
+    a worker as it is.
+    """
     if isinstance(part, tuple):
         for each in part:
-            yield from echoes(each, place)
+            yield from echoes(each, place, alone=alone)
     if isinstance(part, Thoughts):
-        yield f"{place}.{part.type}"
+        if (listed := part.listed if alone else part.type) is not None:
+            yield f"{place}.{listed}"
     elif isinstance(part, RequestPart):
         for name, value in (part.model_extra or {}).items():
-            if value not in (None, "", [], {}):
+            goes_on = alone and isinstance(part, EchoPart) and part.goes_on(name, value)
+            if value not in (None, "", [], {}) and not goes_on:
                 yield f"{place}.{name[:64]}"
         for name in type(part).model_fields:
-            yield from echoes(getattr(part, name), f"{place}.{name}")
+            yield from echoes(getattr(part, name), f"{place}.{name}", alone=alone)
 
 
 class RequestBudget(RequestPart):
@@ -282,6 +296,17 @@ class ApiRequest(RequestBody, ABC):
         return self.conductor or _NO_STEERING
 
     @property
+    def worker(self) -> str | None:
+        """The worker that is asked alone, by its name in the pool; None for another model."""
+        return self.model.removeprefix(WORKER) if self.model.startswith(WORKER) else None
+
+    @property
+    def workers_effort(self) -> str | None:
+        """How hard workers are to think; None if that decides how a Conductor plans."""
+        planned = self.model in NAMES and self.steering.workflow is None
+        return None if planned else self.question.effort
+
+    @property
     def tags(self) -> tuple[str, ...]:
         """The session's tags, by which the request's own metadata finds it."""
         named = {"user": self.user, "safety_identifier": self.safety_identifier}
@@ -299,7 +324,8 @@ class ApiRequest(RequestBody, ABC):
     def ignored(self) -> list[str]:
         """The parameters of this request that have no effect."""
         names = [name for name in self.without_effect if getattr(self, name, None) is not None]
-        conversation = echoes(getattr(self, self.query_parameter), self.query_parameter)
+        messages = getattr(self, self.query_parameter)
+        conversation = echoes(messages, self.query_parameter, alone=self.worker is not None)
         tools = getattr(self, "tools", None)
         if tools:
             names = [name for name in names if name != "parallel_tool_calls"]

@@ -11,8 +11,10 @@ from pydantic import Discriminator, Field, PrivateAttr, Tag
 from conductor.files.file_text import FileReader
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.message_parts.images import Detail
+from conductor.values.message_parts.opaque import opaque
 from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.message_parts.tools import ToolOffer
+from conductor.values.messages import Effort
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
 from studio.api.requests.content import Content, FileData, ImageUrl, Piece, content_of
@@ -22,7 +24,6 @@ from studio.api.requests.request import (
     MAX_PARTS,
     ApiRequest,
     EchoPart,
-    Effort,
     FormDescription,
     FormKind,
     FormName,
@@ -42,9 +43,13 @@ from studio.api.requests.tools import (
     check_calls,
     offer,
 )
+from studio.api.sealed_thoughts import SealedThoughts
 
 LOGPROBS = "message.output_text.logprobs"
 """The value of `include` that asks for log probabilities."""
+
+SEALED = "reasoning.encrypted_content"
+"""The value of `include` that asks for what a worker is to be sent again with its thoughts."""
 
 Included = Literal[
     "message.output_text.logprobs",
@@ -56,7 +61,7 @@ Included = Literal[
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
 ]
-"""All but the first ask for more of what no response here has."""
+"""All others ask for more of what no response here has."""
 
 
 class InputText(EchoPart):
@@ -148,12 +153,51 @@ class CallResult(EchoPart):
         return Turn(role="tool", text=text, tool_call_id=self.call_id)
 
 
+class ReasoningText(EchoPart):
+    """A piece of what a model thought."""
+
+    type: Literal["reasoning_text"]
+    text: str
+
+
+class ReasoningItem(Thoughts):
+    """What a model thought before an answer, in words, and as this API sealed it."""
+
+    type: Literal["reasoning"]
+    content: Annotated[tuple[ReasoningText, ...], Field(fail_fast=True, max_length=MAX_PARTS)] | None = None
+    encrypted_content: str | None = None
+
+    @cached_property
+    def sealed(self) -> SealedThoughts | None:
+        """What was sealed here; None for what was sealed elsewhere, or not."""
+        return None if self.encrypted_content is None else SealedThoughts.read(self.encrypted_content)
+
+    @property
+    def listed(self) -> str | None:
+        if self.sealed is not None:
+            return None
+        if not self.content:
+            return self.type
+        return None if self.encrypted_content is None else f"{self.type}.encrypted_content"
+
+    def turn(self, worker: str) -> Turn:
+        """The same as an answer that is nothing but thoughts. Words alone are for `worker`, as DeepSeek and
+        vLLM read them.
+        """
+        if self.sealed is not None:
+            thoughts, worker = self.sealed.thoughts, self.sealed.worker
+        else:
+            text = "".join(part.text for part in self.content or ())
+            thoughts = opaque({"reasoning_content": text} if text else {})
+        return Turn(role="assistant", text="", thoughts=thoughts, worker=worker)
+
+
 def _kind(item: object) -> str:
     kind = item.get("type") if isinstance(item, dict) else "message"
     if kind in (None, "message"):
         return "message"
     kinds = {"function_call": "function_call", "function_call_output": "function_call_output"}
-    return {**kinds, "reasoning": "Thoughts"}.get(str(kind), "item")
+    return {**kinds, "reasoning": "ReasoningItem"}.get(str(kind), "item")
 
 
 class OtherItem(RequestPart):
@@ -166,41 +210,82 @@ InputItem = Annotated[
     Annotated[InputMessage, Tag("message")]
     | Annotated[CallItem, Tag("function_call")]
     | Annotated[CallResult, Tag("function_call_output")]
-    | Annotated[Thoughts, Tag("Thoughts")]
+    | Annotated[ReasoningItem, Tag("ReasoningItem")]
     | Annotated[OtherItem, Tag("item")],
     Discriminator(_kind),
 ]
 
 
-def _placed_turns(items: Iterable[InputItem], reader: FileReader) -> list[tuple[int, Turn]]:
+def _placed_turns(
+    items: Iterable[InputItem], reader: FileReader, worker: str | None
+) -> list[tuple[int, Turn]]:
     """The messages, each with the index of its first item. Calls that stand side by side, and a text right
-    before or behind them, are one message of the assistant.
+    before or behind them, are one message of the assistant; so are thoughts and what comes behind them, or
+    before them if nothing does. Thoughts are for a `worker` that is asked alone.
     """
     turns: list[tuple[int, Turn]] = []
+    sealed: dict[str, str] = {}
     for at, item in enumerate(items):
-        if isinstance(item, OtherItem | Thoughts):
+        if isinstance(item, OtherItem) or (isinstance(item, Thoughts) and worker is None):
             continue
         if isinstance(item, InputMessage):
             turn = item.turn(f"input.{at}", reader)
+        elif isinstance(item, ReasoningItem):
+            turn = item.turn(worker or "")
+            sealed |= {} if item.sealed is None else item.sealed.calls
         else:
-            turn = _calling(item) if isinstance(item, CallItem) else item.turn
+            turn = _calling(item, worker) if isinstance(item, CallItem) else item.turn
+        if turn.role != "assistant":
+            turns, sealed = _signed(turns, sealed), {}
         first, before = turns[-1] if turns else (at, None)
         if before is not None and before.role == turn.role == "assistant" and _one(before, turn):
-            calls = (*before.tool_calls, *turn.tool_calls)
-            joined = before.model_copy(update={"text": before.text + turn.text, "tool_calls": calls})
-            turns[-1] = (first, joined)
+            turns[-1] = (first, _joined(before, turn))
         else:
             turns.append((at, turn))
-    return turns
+    return _signed(turns, sealed)
 
 
-def _calling(item: CallItem) -> Turn:
-    return Turn(role="assistant", text="", tool_calls=(item.call,))
+def _calling(item: CallItem, worker: str | None) -> Turn:
+    return Turn(role="assistant", text="", tool_calls=(item.call,)).with_thoughts(None, worker=worker)
+
+
+def _only_thinks(turn: Turn) -> bool:
+    return turn.role == "assistant" and not (turn.text or turn.tool_calls)
 
 
 def _one(before: Turn, turn: Turn) -> bool:
-    """Whether two messages of the assistant are one: not where both are texts."""
-    return not (before.text and turn.text) and bool(before.tool_calls or turn.tool_calls)
+    """Whether two messages of the assistant are one: not where both are texts, or both have thoughts."""
+    if before.thoughts and turn.thoughts:
+        return False
+    calls = before.tool_calls or turn.tool_calls
+    return _only_thinks(before) or (not (before.text and turn.text) and bool(calls))
+
+
+def _joined(before: Turn, turn: Turn) -> Turn:
+    """Two messages as one."""
+    calls = (*before.tool_calls, *turn.tool_calls)
+    thinking = turn if turn.thoughts or before.worker is None else before
+    own = {"thoughts": thinking.thoughts, "worker": thinking.worker}
+    return before.model_copy(update={"text": before.text + turn.text, "tool_calls": calls, **own})
+
+
+def _signed(turns: Sequence[tuple[int, Turn]], sealed: Mapping[str, str]) -> list[tuple[int, Turn]]:
+    """The messages, the last one with the members of its calls that were `sealed`. Thoughts at the end are
+    those of the message before, if that has none.
+    """
+    if not turns or turns[-1][1].role != "assistant":
+        return list(turns)
+    *earlier, (at, last) = turns
+    if _only_thinks(last):
+        if not earlier or earlier[-1][1].role != "assistant" or earlier[-1][1].thoughts:
+            return earlier
+        at, before = earlier.pop()
+        last = _joined(before, last)
+    calls = tuple(
+        call.model_copy(update={"extra": call.extra or sealed.get(call.id)}) for call in last.tool_calls
+    )
+    signed = last.model_copy(update={"tool_calls": calls})
+    return [*earlier, (at, signed.with_thoughts(last.thoughts, worker=last.worker))]
 
 
 class Reasoning(RequestPart):
@@ -254,7 +339,6 @@ _REASONS = {
     "tool_choice.type": "what is chosen is a function, or allowed_tools.",
     "reasoning.summary": "the run contains the workers' reasoning; open its link.",
     "reasoning.generate_summary": "the run contains the workers' reasoning; open its link.",
-    "reasoning.effort": "give one of minimal, low, medium, high, xhigh and max.",
     "text.verbosity": 'request the length of the answer in a message; only "medium" changes nothing.',
     "truncation": 'nothing is left out of a conversation; only "disabled" is possible.',
     "background_options": "what goes on in the background has no options here.",
@@ -328,8 +412,14 @@ class ResponsesRequest(ApiRequest):
 
     @property
     def ignored(self) -> list[str]:
-        included = (f"include.{name}" for name in dict.fromkeys(self.include or ()) if name != LOGPROBS)
+        honoured = (LOGPROBS,) if self.worker is None else (LOGPROBS, SEALED)
+        included = (f"include.{name}" for name in dict.fromkeys(self.include or ()) if name not in honoured)
         return [*super().ignored, *included]
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the answer is to have what its worker is to be sent again with its thoughts."""
+        return self.worker is not None and SEALED in (self.include or ())
 
     @cached_property
     def offer(self) -> ToolOffer | None:
@@ -386,4 +476,4 @@ class ResponsesRequest(ApiRequest):
     def _read_turns(self) -> list[tuple[int, Turn]]:
         if isinstance(self.input, str):
             return [(0, Turn(role="user", text=self.input))]
-        return _placed_turns(self.input, FileReader())
+        return _placed_turns(self.input, FileReader(), self.worker)

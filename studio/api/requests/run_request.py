@@ -30,15 +30,22 @@ from studio.access.errors import ApiError
 from studio.api.backend import Backend
 from studio.api.error_answers import unsupported
 from studio.api.models import Model, check_planner, model_of, unknown_model
-from studio.api.requests.final_step import check_any_takes, check_form, check_seen, finished, without_offer
-from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Effort, Question, RequestBudget, Steering
+from studio.api.requests.final_step import (
+    check_any_takes,
+    check_form,
+    check_seen,
+    finished,
+    with_effort,
+    without_offer,
+)
+from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Question, RequestBudget, Steering
 from studio.api.stored import calls, visible, worker_conversations
 from studio.sessions.retention import unstored_seconds
 
 STRAIGHT = "Answer the user."
 """The instruction of the one step of a worker's model; the worker itself does not get it."""
 
-_EFFORTS: Mapping[Effort, Mode] = {
+_EFFORTS: Mapping[str, Mode] = {
     "minimal": "mini",
     "low": "mini",
     "medium": "standard",
@@ -89,7 +96,11 @@ class Terms:
         return self.model.kind == "worker"
 
     def finished(self, workflow: Workflow) -> Workflow:
-        """The workflow with what the request asks of its final step. Raises as `final_step.finished`."""
+        """The workflow with what the request asks of its final step; all steps of a baseline think as hard as
+        it asks. Raises as `final_step.finished`.
+        """
+        if self.model.planner is not None and (effort := self.sampling.reasoning_effort) is not None:
+            workflow = with_effort(workflow, effort, cards=self.workers.cards)
         return finished(workflow, self.sampling, cards=self.workers.cards, question=self.question)
 
 
@@ -182,6 +193,7 @@ def _terms(request: ApiRequest, question: Question, principal: Principal, pool: 
         response_format=question.form,
         tools=question.tools,
         logprobs=question.logprobs,
+        reasoning_effort=request.workers_effort,
     )
     stored = request.store is not False or principal.keeps_unstored
     return Terms(request, question, model, workers, sampling, stored)
@@ -389,15 +401,12 @@ def _settings(
 
 def _mode(request: ApiRequest, model: Model) -> Mode:
     effort = request.question.effort
-    if effort is None:
+    if effort is None or request.workers_effort is not None:
         return model.mode
-    if model.kind != "conductor" or request.steering.workflow is not None:
-        raise unsupported(request.effort_parameter, "nothing is planned, the workflow runs as it is.")
-    if model.planner is not None:
-        raise unsupported(
-            request.effort_parameter, f"{request.model} plans by a rule, with no more or less effort."
-        )
-    mode = _EFFORTS[effort]
+    mode = _EFFORTS.get(effort)
+    if mode is None:
+        efforts = ", ".join(_EFFORTS)
+        raise unsupported(request.effort_parameter, f"{request.model} plans with one of {efforts}.")
     if request.model != "conductor" and mode != model.mode:
         raise unsupported(
             request.effort_parameter, f"{request.model} is that already; ask for the model conductor."

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from conductor.values.conversation import Turn
+from conductor.values.message_parts.opaque import is_opaque, opaque
 from conductor.values.message_parts.tools import (
     MAX_PARAMETERS,
     MAX_TOOLS,
@@ -19,6 +20,7 @@ from conductor.values.message_parts.tools import (
     ToolChoice,
     ToolName,
     ToolOffer,
+    call_extra,
 )
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
@@ -85,6 +87,9 @@ class CalledFunction(EchoPart):
     name: Annotated[str, Field(min_length=1, max_length=200)]
     arguments: str
 
+    def goes_on(self, name: str, value: object) -> bool:
+        return bool(call_extra({name: value}))
+
 
 class MessageToolCall(EchoPart):
     """A call in an earlier answer."""
@@ -93,9 +98,15 @@ class MessageToolCall(EchoPart):
     type: Literal["function"] | None = None
     function: CalledFunction
 
+    def goes_on(self, name: str, value: object) -> bool:
+        return self.function.goes_on(name, value)
+
     @property
     def call(self) -> ToolCall:
-        return ToolCall(id=self.id, name=self.function.name, arguments=self.function.arguments)
+        """The call with all that its worker sent beside it."""
+        extra = opaque(call_extra(self.model_dump()))
+        function = self.function
+        return ToolCall(id=self.id, name=function.name, arguments=function.arguments, extra=extra)
 
 
 class CallItem(EchoPart):
@@ -108,9 +119,14 @@ class CallItem(EchoPart):
     caller: Unsupported = None
     namespace: Unsupported = None
 
+    def goes_on(self, name: str, value: object) -> bool:
+        return is_opaque(name, value)
+
     @property
     def call(self) -> ToolCall:
-        return ToolCall(id=self.call_id, name=self.name, arguments=self.arguments)
+        """The call with what of its other members are signatures."""
+        extra = {name: value for name, value in (self.model_extra or {}).items() if is_opaque(name, value)}
+        return ToolCall(id=self.call_id, name=self.name, arguments=self.arguments, extra=opaque(extra))
 
 
 class _OfFunctions(RequestPart):

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from conductor.errors import UnknownId
 from conductor.text.json_text import portable
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.output import Output
 from storage.records import Revision
 from storage.store import SessionStore
+from studio.api.stored.turn_thoughts import with_thoughts
 from studio.api.stored.visible import session_of_calls
 
 _CALL = re.compile(r"call_([0-9a-f]{16})_(\d{1,3})")
@@ -59,19 +61,26 @@ def waiting_revision(
 def with_workers_ids(
     store: SessionStore, conversation: Conversation, *, continues: Revision | None, token: str | None
 ) -> Conversation:
-    """The conversation whose calls behind the question have the ids of the worker that made them, else short
-    ones: no endpoint takes all ids of all others, and some take nine letters and digits only.
+    """The conversation whose calls behind the question have the ids of the worker that made them, and its
+    thoughts; else short ids: no endpoint takes all ids of all others, and some take nine letters and digits
+    only.
 
     Those in the session of the revision that it `continues` are that already.
     """
     earlier = None if continues is None else store.sessions.find(continues.session).earlier_conversation
     own_ids = set() if earlier is None else {c.id for turn in earlier.following for c in turn.tool_calls}
-    ids: dict[str, str] = {}
+    ids = {id: id for id in own_ids}
+    outputs: dict[str, Output | None] = {}
     for call in (call for turn in conversation.following for call in turn.tool_calls):
-        own = call.id if call.id in own_ids else _workers_id(store, call.id, token=token)
-        ids[call.id] = own or short_id(call.id)
-    following = tuple(_renamed(turn, ids) for turn in conversation.following)
-    renamed = conversation.model_copy(update={"following": following})
+        if call.id not in own_ids:
+            outputs[call.id], at = _output_of(store, call.id, token=token)
+            of_output = () if (output := outputs[call.id]) is None else output.tool_calls[at : at + 1]
+            ids[call.id] = next((each.id for each in of_output if each.id), short_id(call.id))
+    following = (
+        with_thoughts(turn, next((outputs.get(call.id) for call in turn.tool_calls), None))
+        for turn in conversation.following
+    )
+    renamed = conversation.model_copy(update={"following": tuple(_renamed(turn, ids) for turn in following)})
     if earlier is None:
         return renamed.with_results
     return renamed.model_copy(update={"planned_with": earlier.planned_with})
@@ -83,20 +92,21 @@ def _renamed(turn: Turn, ids: Mapping[str, str]) -> Turn:
     return turn.model_copy(update={"tool_calls": calls, "tool_call_id": result})
 
 
-def _workers_id(store: SessionStore, id: str, *, token: str | None) -> str | None:
-    """The id under which the worker made a call that has an id of ours; None if it is none, or unknown."""
+def _output_of(store: SessionStore, id: str, *, token: str | None) -> tuple[Output | None, int]:
+    """The output that made a call with an id of ours, and the place of the call in it; None if it is no such
+    id, or unknown.
+    """
     match = _CALL.fullmatch(id)
     if match is None:
-        return None
+        return None, 0
     try:
         run = store.runs.find(match[1])
         state = store.runs.state(match[1])
     except UnknownId:
-        return None
+        return None, 0
     if session_of_calls(store, run.session, token=token) is None or state.answer_step is None:
-        return None
-    output, at = state.steps[state.answer_step].output, int(match[2])
-    return None if output is None or at >= len(output.tool_calls) else output.tool_calls[at].id or None
+        return None, 0
+    return state.steps[state.answer_step].output, int(match[2])
 
 
 def short_id(id: str) -> str:

@@ -24,6 +24,7 @@ from conductor.workflow.model import Workflow
 from storage.records import Session
 from storage.store import SessionStore
 from studio.access.errors import ApiError
+from studio.api.stored.turn_thoughts import with_thoughts
 
 RESPONSE = "resp_"
 """A response's id is its session's behind this; see `answer_id` for further ones of the same session."""
@@ -313,13 +314,25 @@ def _answer(store: SessionStore, session: Session, record: StoredResponse | None
     """
     if record is not None and record.ended:
         answer = _answer_turn(record.shape["output"])
-        return answer if answer.text or answer.tool_calls else None
+        return _thoughtful(store, answer, record) if answer.text or answer.tool_calls else None
     rounds = (session.settings or Settings()).rounds
     runs = enumerate(reversed(store.runs.of_session(session.id)), start=1)
     # What people ran afterwards begins with round 1 again.
     own = [run for number, run in takewhile(lambda it: it[0] == it[1].round, runs)][:rounds]
     texts = (run.answer for run in reversed(own) if run.status == "finished" and run.answer)
     return next((Turn(role="assistant", text=text) for text in texts), None)
+
+
+def _thoughtful(store: SessionStore, answer: Turn, record: StoredResponse) -> Turn:
+    """The answer with the thoughts of the run that gave it, where that is still there."""
+    about = record.shape.get("conductor") or {}
+    if about.get("answer_step") is None:
+        return answer
+    try:
+        state = store.runs.state(about["run"])
+    except UnknownId:
+        return answer
+    return with_thoughts(answer, state.steps[about["answer_step"]].output)
 
 
 def _answer_turn(output: Sequence[Mapping[str, Any]]) -> Turn:

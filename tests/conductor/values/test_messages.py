@@ -101,6 +101,7 @@ def test_sampling_is_unset_until_any_of_it_is_set() -> None:
         "presence_penalty": 0.0,
         "tools": {"tools": [{"name": "weather"}]},
         "logprobs": 0,
+        "reasoning_effort": "low",
     }
     assert some.keys() == Sampling.model_fields.keys()
     assert not any(Sampling.model_validate({name: value}).unset for name, value in some.items())

@@ -13,8 +13,10 @@ from typing import Any
 from uuid import uuid4
 
 from conductor.text.json_text import HalfJoiner, portable
-from conductor.values.message_parts.tools import MAX_TOOLS, ToolCall
+from conductor.values.message_parts.opaque import opaque
+from conductor.values.message_parts.tools import MAX_TOOLS, ToolCall, call_extra
 from conductor.values.messages import CallDelta
+from conductor.workers.endpoint.reply.opaque_pieces import masked
 from conductor.workers.keys.mask import Mask, MaskedStream
 
 
@@ -35,7 +37,7 @@ class CleanText:
 @dataclass
 class _ToolCall:
     """A call so far; `waiting` are arguments that came before its name, `sent` is what was yielded, `raw`
-    what came: `length` characters, the last one `last`.
+    what came: `length` characters, the last one `last`. `extra` are its other members.
     """
 
     place: int
@@ -49,6 +51,7 @@ class _ToolCall:
     last: str = ""
     length: int = 0
     raw: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
 
     def repeated(self, arguments: str) -> bool:
         """Whether these are all of its arguments once more, as in the summary that ends some streams."""
@@ -85,6 +88,7 @@ class CallPieces:
             call.id = call.id or self._mask(id)
             if not call.is_open and self._mask(name) != call.name:
                 call.name += self._mask(name)
+            call.extra |= masked(call_extra(piece), self._mask)
             characters += len(id) + len(name) + len(arguments)
             if call.repeated(arguments):
                 continue
@@ -108,7 +112,8 @@ class CallPieces:
     def whole(self) -> tuple[ToolCall, ...]:
         """The calls, once they have ended."""
         return tuple(
-            ToolCall(id=call.id, name=call.name, arguments="".join(call.sent)) for call in self._calls
+            ToolCall(id=call.id, name=call.name, arguments="".join(call.sent), extra=opaque(call.extra))
+            for call in self._calls
         )
 
     def _call(self, index: object, *, id: str, name: str, arguments: str) -> _ToolCall:
@@ -154,7 +159,7 @@ class CallPieces:
         if not call.is_open:
             call.is_open = True
             call.id = call.id or f"call_{uuid4().hex[:24]}"
-            yield CallDelta(call.place, text, call.id, call.name)
+            yield CallDelta(call.place, text, call.id, call.name, opaque(call.extra))
         elif text:
             yield CallDelta(call.place, text)
 

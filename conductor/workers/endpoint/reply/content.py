@@ -30,10 +30,15 @@ def thought_in(piece: Mapping[str, Any]) -> str:
     return own or _contents(piece, thoughts=True)
 
 
+def texts_of_thought(piece: Mapping[str, Any]) -> tuple[str, ...]:
+    """The members of a delta or message that are the text of a thought."""
+    return tuple(name for name in THOUGHT_FIELDS if piece.get(name) and isinstance(piece[name], str))
+
+
 def answer_in(piece: Mapping[str, Any]) -> str:
     """The text of a delta or message that is no thought; of an object or a number its JSON."""
     content, text = piece.get("content"), _contents(piece, thoughts=False)
-    if text or not content or isinstance(content, str | list) or _kind(content, _is_flagged(piece)) is True:
+    if text or not content or isinstance(content, str | list) or _kind(content, is_flagged(piece)) is True:
         return text
     return json.dumps(content, ensure_ascii=False)
 
@@ -43,7 +48,7 @@ def _contents(piece: Mapping[str, Any], *, thoughts: bool) -> str:
     content = piece.get("content")
     parts = content if isinstance(content, list) else [content]
     # Gemini marks the whole of a delta, or one part.
-    flagged = _is_flagged(piece)
+    flagged = is_flagged(piece)
     return "".join(_words(part) for part in parts if _kind(part, flagged) is thoughts)
 
 
@@ -52,12 +57,18 @@ def _kind(part: object, flagged: bool) -> bool | None:
     if not isinstance(part, Mapping):
         return flagged
     kind = part.get("type") or "text"
-    if flagged or _is_flagged(part) or any(word in str(kind) for word in _OF_THOUGHTS):
+    if flagged or is_flagged(part) or any(word in str(kind) for word in _OF_THOUGHTS):
         return True
     return False if str(kind).endswith("text") else None
 
 
-def _is_flagged(piece: Mapping[str, Any]) -> bool:
+def is_thought(part: object) -> bool:
+    """Whether a part of a content that is a list is a thought."""
+    return isinstance(part, Mapping) and _kind(part, flagged=False) is True
+
+
+def is_flagged(piece: Mapping[str, Any]) -> bool:
+    """Whether a mark, as Gemini has one, makes the content of this piece a thought."""
     extra = piece.get("extra_content")
     google = extra.get("google") if isinstance(extra, Mapping) else None
     return piece.get("thought") is True or (isinstance(google, Mapping) and google.get("thought") is True)

@@ -12,7 +12,9 @@ from conductor.values.message_parts.tools import ToolOffer
 from conductor.values.messages import CallDelta, Completion, Delta, FinishReason, Thought, Usage
 from conductor.workers.endpoint.reply.call_pieces import CallPieces, CleanText
 from conductor.workers.endpoint.reply.call_texts import CallTexts
+from conductor.workers.endpoint.reply.content import texts_of_thought
 from conductor.workers.endpoint.reply.finish_reasons import reason_of
+from conductor.workers.endpoint.reply.opaque_pieces import OpaquePieces
 from conductor.workers.endpoint.reply.token_pieces import TokenPieces
 from conductor.workers.endpoint.reply.usage_forms import TokensSoFar
 from conductor.workers.endpoint.wire import Chunk, Piece
@@ -58,6 +60,7 @@ class Reply:
         self._begins_in_thoughts = in_prompt
         # A field of thoughts may have their marks, too.
         self._field_reader = ThoughtReader(in_prompt=True)
+        self._opaque = OpaquePieces(mask)
         self._text: list[str] = []
         self._thoughts: list[str] = []
         names = frozenset(() if tools is None else (tool.name for tool in tools.tools))
@@ -160,6 +163,7 @@ class Reply:
             request_id=request_id,
             tool_calls=() if self._calls is None else self._calls.whole,
             logprobs=self._tokens.whole if self._tokens is not None and self._text else (),
+            thoughts=self._opaque.whole,
         )
 
     @property
@@ -175,6 +179,7 @@ class Reply:
 
     def _piece(self, piece: Piece) -> tuple[list[Item], bool]:
         thought, text = piece.thought, piece.text
+        self._opaque.take(piece.fields)
         calls = bool(piece.tool_calls or piece.function_call)
         self.called = self.called or calls
         self.declined = self.declined or piece.declined
@@ -182,7 +187,8 @@ class Reply:
         if thought and self._begins_in_thoughts and not self._reader.recalled:
             # Thoughts that have a field are not in the text.
             self._reader, self._begins_in_thoughts = ThoughtReader(), False
-        items = _thoughts(self._field_reader.feed(self._thought.feed(thought)))
+        members = texts_of_thought(piece.fields) if thought else ()
+        items = _thoughts(self._field_reader.feed(self._thought.feed(thought)), members)
         items += self._read(self._reader.feed(self._answer.feed(text)))
         if self._calls is not None and calls:
             deltas, characters = self._calls.take(piece.tool_calls or [{"function": piece.function_call}])
@@ -227,5 +233,5 @@ class Reply:
         return items
 
 
-def _thoughts(pieces: Iterable[TextPiece]) -> list[Item]:
-    return [Thought(text=piece.text) for piece in pieces if piece.text]
+def _thoughts(pieces: Iterable[TextPiece], members: tuple[str, ...] = ()) -> list[Item]:
+    return [Thought(text=piece.text, members=members) for piece in pieces if piece.text]

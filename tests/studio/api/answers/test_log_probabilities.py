@@ -331,7 +331,6 @@ def test_what_no_response_has_is_included_without_effect(
         model="worker:alpha", input="Why?", include=fields, store=False, top_logprobs=3
     )
     assert response.conductor["without_effect"] == [
-        "include.reasoning.encrypted_content",
         "include.file_search_call.results",
         "include.message.output_text.logprobs",
         "top_logprobs",

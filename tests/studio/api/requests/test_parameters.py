@@ -76,7 +76,7 @@ CHAT: dict[str, Row] = {
     "max_completion_tokens": ([1, 4096], [0, -1, 1.5, "4"]),
     "max_tokens": ([1], [0, "4"]),
     "stop": (["END", ["a", "b", "c", "d"]], ["", ["a", ""], ["a"] * 5, [1]]),
-    "reasoning_effort": (["minimal", "low", "medium", "high", "xhigh", "max"], ["none", "extreme"]),
+    "reasoning_effort": (["none", "minimal", "low", "medium", "high", "xhigh", "max", "adaptive"], ["", 1]),
     "n": ([1, 2, 4], [5, 0, "1"]),
     "response_format": (
         [
@@ -131,7 +131,7 @@ RESPONSES: dict[str, Row] = {
     "previous_response_id": (["resp_1"], [1]),
     "stream_options": ([{}], [{"include_obfuscation": True}]),
     "max_output_tokens": ([1], [0]),
-    "reasoning": ([{"effort": "low"}, {}], [{"effort": "none"}, {"summary": "auto"}]),
+    "reasoning": ([{"effort": "low"}, {}], [{"effort": ""}, {"summary": "auto"}]),
     "text": (
         [
             {"format": {"type": "text"}},
