@@ -33,6 +33,9 @@ _log = logging.getLogger(__name__)
 NO_RETRY = {"x-should-retry": "false"}
 """Clients do not repeat a run that failed on their own: it would cost as much again."""
 
+REFUSAL = "conductor.refusal"
+"""Where the scope of a request has the error that it was answered with, for the log."""
+
 FAULT = "The server failed while it made this answer; its log has the reason."
 
 
@@ -59,9 +62,11 @@ class Json(JSONResponse):
 
 
 def unsupported(param: str, reason: str) -> ApiError:
-    """A parameter, or its value, that is known and cannot be honoured."""
+    """A parameter, or its value, that is known and cannot be honoured. The log has the `reason`, which has
+    nothing that a client has written.
+    """
     message = f"'{param}' cannot be honoured here: {reason}"
-    return ApiError(message, param=param, code="unsupported_parameter")
+    return ApiError(message, param=param, code="unsupported_parameter", reason=reason)
 
 
 # -- what was raised ------------------------------------------------------------------------------
@@ -126,6 +131,7 @@ def answer_in_openais_shape(app: FastAPI) -> None:
 async def error_answer(http: Request, error: Exception) -> Response:
     """The answer to a request that raised this error, or reached no endpoint."""
     answer = _answered(http, error)
+    http.scope[REFUSAL] = answer
     return Json(answer.shape, status_code=answer.status, headers=dict(answer.headers))
 
 

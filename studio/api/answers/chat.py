@@ -19,6 +19,7 @@ from studio.api.answers.run_metadata import Shape, chat_usage, choices_metadata
 from studio.api.answers.streaming import DONE, comment, data, progress_line
 from studio.api.requests.chat_request import ChatRequest
 from studio.api.stored.visible import COMPLETION
+from studio.api.tool_names import ToolNames, input_of
 
 
 class ChatCompletion(BaseModel):
@@ -49,19 +50,65 @@ def completion(request: ChatRequest, choices: Choices) -> Shape:
     return {
         **_head(request, choices.runs[0], kind="chat.completion"),
         **metadata,
-        "choices": [_choice(at, run.answer) for at, run in enumerate(choices.runs)],
+        "choices": [_choice(at, run.answer, request.tool_names) for at, run in enumerate(choices.runs)],
         "usage": chat_usage(*(run.answer for run in choices.runs)),
         "conductor": choices_metadata(request, choices),
     }
 
 
-def _choice(index: int, answer: Answer) -> Shape:
+def _choice(index: int, answer: Answer, names: ToolNames) -> Shape:
     message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
     if answer.calls:
-        message |= {"content": answer.given_out or None, "tool_calls": answer.calls.whole}
+        message |= {"content": answer.given_out or None, "tool_calls": _calls(answer, names)}
     reason = _finish_reason(answer)
     logprobs = _logprobs(answer.tokens.whole)
     return {"index": index, "message": message, "logprobs": logprobs, "finish_reason": reason}
+
+
+def _calls(answer: Answer, names: ToolNames) -> list[Shape]:
+    """The calls of the client's tools."""
+    return [_custom_call(call) if _is_custom(call, names) else call for call in answer.calls.whole]
+
+
+def _is_custom(call: Shape, names: ToolNames) -> bool:
+    return names.tool(call["function"]["name"]).custom
+
+
+def _custom_call(call: Shape) -> Shape:
+    """A worker's call of the function that stands for a custom tool, as the call of that tool."""
+    function = call["function"]
+    own = {"name": function["name"], "input": input_of(function["arguments"])}
+    return {"id": call["id"], "type": "custom", "custom": own}
+
+
+class _CallPieces:
+    """The pieces of calls for the deltas of a stream. The input of a custom tool's call comes in one piece,
+    at the end.
+    """
+
+    def __init__(self, answer: Answer, names: ToolNames) -> None:
+        self._answer = answer
+        self._names = names
+        self._custom: set[int] = set()
+
+    def take(self) -> list[Shape]:
+        """Those since the last time."""
+        pieces = []
+        for piece in self._answer.calls.take():
+            if "id" in piece and _is_custom(piece, self._names):
+                self._custom.add(piece["index"])
+                pieces.append({"index": piece["index"], **_custom_call(piece)})
+            elif piece["index"] not in self._custom:
+                pieces.append(piece)
+        return pieces
+
+    def rest(self) -> list[Shape]:
+        """Those that are left at the end."""
+        pieces, whole = self.take(), _calls(self._answer, self._names)
+        inputs = (
+            {"index": at, "custom": {"input": whole[at]["custom"]["input"]}} for at in sorted(self._custom)
+        )
+        return [*pieces, *inputs]
 
 
 def _logprobs(tokens: Sequence[TokenLogprob]) -> Shape | None:
@@ -93,14 +140,15 @@ async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[bytes
         async with aclosing(choices.progress()) as runs:
             async for run in runs:
                 yield chunk({"role": "assistant", "content": ""})
-                async with aclosing(_written(request, run, chunk)) as written:
+                calls = _CallPieces(run.answer, request.tool_names)
+                async with aclosing(_written(request, run, calls, chunk)) as written:
                     async for piece in written:
                         yield piece
                 if error := no_answer(run, query_parameter=request.query_parameter):
                     raise error
                 if rest := run.answer.end():
                     yield chunk({"content": rest})
-                for call in run.answer.calls.take():
+                for call in calls.rest():
                     yield chunk({"tool_calls": [call]})
                 if not choices.complete:
                     yield chunk({}, finish_reason=_finish_reason(run.answer))
@@ -119,7 +167,7 @@ async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[bytes
 
 
 async def _written(
-    request: ChatRequest, run: ResponseRun, chunk: Callable[..., bytes]
+    request: ChatRequest, run: ResponseRun, calls: _CallPieces, chunk: Callable[..., bytes]
 ) -> AsyncGenerator[bytes, None]:
     """A piece for each of the run's events, also for one that adds nothing: see `EventStream`."""
     async with aclosing(run.progress()) as progress:
@@ -131,7 +179,7 @@ async def _written(
                 piece += chunk({}, conductor={"event": EVENT.dump_python(event, mode="json")})
             if text:
                 piece += chunk({"content": text})
-            for call in run.answer.calls.take():
+            for call in calls.take():
                 piece += chunk({"tool_calls": [call]})
             yield piece
 

@@ -6,19 +6,22 @@ Items are numbered in the order in which the answer first had a piece of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.run_metadata import Shape
+from studio.api.stored.lists import call_item
+from studio.api.tool_names import ToolNames
 
 Event = Callable[..., bytes]
 """Makes an event of its type and its fields."""
 
 
-def output(run: AnsweredRun, *, status: str) -> list[Shape]:
-    """All items of a whole answer."""
-    items = [_call(run, at, call, status="completed") for at, call in enumerate(run.answer.calls.whole)]
+def output(run: AnsweredRun, names: ToolNames, *, status: str) -> list[Shape]:
+    """All items of a whole answer, whose calls are of the client's tools."""
+    items = [
+        _call(run, names, at, call, status="completed") for at, call in enumerate(run.answer.calls.whole)
+    ]
     text_at = run.answer.text_at
     if text_at is not None or not items:
         items.insert(text_at or 0, _message(run, status=status))
@@ -26,14 +29,17 @@ def output(run: AnsweredRun, *, status: str) -> list[Shape]:
 
 
 class OutputStream:
-    """The events of the output while the answer comes."""
+    """The events of the output while the answer comes. The input of a custom tool's call comes in one piece,
+    at the end: of the object that a worker writes in its place, a part cannot be read in every case.
+    """
 
-    def __init__(self, run: AnsweredRun, event: Event) -> None:
+    def __init__(self, run: AnsweredRun, names: ToolNames, event: Event) -> None:
         self._run = run
+        self._names = names
         self._event = event
         self._opened = 0
         self._text: Shape | None = None
-        self._calls: list[Shape] = []
+        self._calls: list[Shape | None] = []
 
     def pieces(self, text: str) -> Iterator[bytes]:
         """What is new: pieces of calls, and `text`."""
@@ -52,8 +58,12 @@ class OutputStream:
             yield self._open_text()
         if self._text is not None and (rest := self._token_shapes()):
             yield self._event("response.output_text.delta", **self._place, delta="", logprobs=rest)
-        for at, item in enumerate(output(self._run, status=status)):
-            if item["type"] == "function_call":
+        for at, item in enumerate(output(self._run, self._names, status=status)):
+            if item["type"] == "custom_tool_call":
+                place, whole = {"item_id": item["id"], "output_index": at}, item["input"]
+                yield self._event("response.custom_tool_call_input.delta", **place, delta=whole)
+                yield self._event("response.custom_tool_call_input.done", **place, input=whole)
+            elif item["type"] == "function_call":
                 yield self._event(
                     "response.function_call_arguments.done",
                     item_id=item["id"],
@@ -93,13 +103,14 @@ class OutputStream:
         opened = b""
         if at == len(self._calls):
             call = {"id": piece["id"], "function": {"name": function["name"], "arguments": ""}}
-            item = _call(self._run, at, call, status="in_progress")
-            self._calls.append({"item_id": item["id"], "output_index": self._opened})
+            item = _call(self._run, self._names, at, call, status="in_progress")
+            place = {"item_id": item["id"], "output_index": self._opened}
+            self._calls.append(None if item["type"] == "custom_tool_call" else place)
             opened = self._added(item)
-        text = function["arguments"]
-        if not text:
+        text, place_of_call = function["arguments"], self._calls[at]
+        if not text or place_of_call is None:
             return opened
-        return opened + self._event("response.function_call_arguments.delta", **self._calls[at], delta=text)
+        return opened + self._event("response.function_call_arguments.delta", **place_of_call, delta=text)
 
     def _added(self, item: Shape) -> bytes:
         at, self._opened = self._opened, self._opened + 1
@@ -125,13 +136,6 @@ def _message(run: AnsweredRun, *, status: str) -> Shape:
     }
 
 
-def _call(run: AnsweredRun, at: int, call: dict[str, Any], *, status: str) -> Shape:
-    """`call` is a `tool_calls` entry of a chat completion's message."""
-    return {
-        "type": "function_call",
-        "id": f"fc_{run.answer_id}_{at}",
-        "call_id": call["id"],
-        "name": call["function"]["name"],
-        "arguments": call["function"]["arguments"],
-        "status": status,
-    }
+def _call(run: AnsweredRun, names: ToolNames, at: int, call: Shape, *, status: str) -> Shape:
+    """`call` is a `tool_calls` entry of a chat completion's message, as the worker made it."""
+    return call_item(call, names, id=f"{run.answer_id}_{at}", status=status)
