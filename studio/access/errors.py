@@ -14,7 +14,8 @@ _TYPES = {401: "authentication_error", 403: "permission_error"}
 
 
 class ApiError(ConductorError):
-    """The request is answered with an error. `param` names the parameter that caused it, if any.
+    """The request is answered with an error. `param` names the parameter that caused it, if any. `reason`
+    is why, in words that have nothing of the request: the log has them.
 
     `headers` go out with it, such as `retry-after` where asking later helps. Where no `type` is given, it
     follows from the status.
@@ -29,6 +30,7 @@ class ApiError(ConductorError):
         param: str | None = None,
         code: str | None = None,
         headers: Mapping[str, str] | None = None,
+        reason: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -36,6 +38,7 @@ class ApiError(ConductorError):
         self.param = param
         self.code = code
         self.headers = headers or {}
+        self.reason = reason
 
     @property
     def shape(self) -> dict[str, Any]:

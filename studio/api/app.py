@@ -16,7 +16,7 @@ from studio.api.answers.answer_usage import shows_sum
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.backend import Backend
 from studio.api.endpoints import answering, model_endpoints, stored_completions, stored_responses
-from studio.api.endpoints.description import ApiApp
+from studio.api.endpoints.description import ApiApp, parameter_names
 from studio.api.endpoints.service import Service
 from studio.api.error_answers import answer_in_openais_shape
 from studio.api.metering import RequestMeter
@@ -49,7 +49,10 @@ def api(
         root_path_in_servers=False,
         docs_url=None,
         redoc_url=None,
-        middleware=[Middleware(RequestMeter, metrics=metrics), Middleware(UnreadBody)],
+        middleware=[
+            Middleware(RequestMeter, metrics=metrics, parameters=parameter_names),
+            Middleware(UnreadBody),
+        ],
     )
     answer_in_openais_shape(app)
     # Not included as a router, whose routes the answer to a wrong method could not list.

@@ -38,6 +38,9 @@ _REPEATING = ("codex", "ai-sdk/", "qwencode/")
 sends 30 requests, opencode 1.18 (by the AI SDK) and Qwen Code 0.15 go on for minutes.
 """
 
+REFUSAL = "conductor.refusal"
+"""Where the scope of a request has the error that it was answered with, for the log."""
+
 FAULT = "The server failed while it made this answer; its log has the reason."
 
 
@@ -64,9 +67,11 @@ class Json(JSONResponse):
 
 
 def unsupported(param: str, reason: str) -> ApiError:
-    """A parameter, or its value, that is known and cannot be honoured."""
+    """A parameter, or its value, that is known and cannot be honoured. The log has the `reason`, which has
+    nothing that a client has written.
+    """
     message = f"'{param}' cannot be honoured here: {reason}"
-    return ApiError(message, param=param, code="unsupported_parameter")
+    return ApiError(message, param=param, code="unsupported_parameter", reason=reason)
 
 
 # -- what was raised ------------------------------------------------------------------------------
@@ -134,6 +139,7 @@ def answer_in_openais_shape(app: FastAPI) -> None:
 async def error_answer(http: Request, error: Exception) -> Response:
     """The answer to a request that raised this error, or reached no endpoint."""
     answer = _answered(http, error)
+    http.scope[REFUSAL] = answer
     agent = http.headers.get("user-agent", "").lower()
     is_final = NO_RETRY.items() <= answer.headers.items() and any(name in agent for name in _REPEATING)
     return Json(answer.shape, status_code=400 if is_final else answer.status, headers=dict(answer.headers))

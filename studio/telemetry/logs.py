@@ -91,11 +91,12 @@ def _log_uncaught(error: BaseException | None, what: str) -> None:
         logging.getLogger("conductor").error("%s broke", what, exc_info=error)
 
 
-def log_request(*, route: str, method: str, status: int, seconds: float, session: str | None) -> None:
-    """A line of a request that was answered to its end; `session` is that which it made."""
+def log_request(*, route: str, method: str, status: int, seconds: float, **more: str | None) -> None:
+    """A line of a request that was answered to its end; `more`: the session that it made, what of it had no
+    effect, and which parameter was refused and why.
+    """
     fields = {"route": route, "method": method, "status": status, "seconds": round(seconds, 4)}
-    if session is not None:
-        fields["session"] = session
+    fields |= {name: value for name, value in more.items() if value is not None}
     logging.getLogger("conductor.api").info("request", extra={FIELDS: fields})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from studio.api.answers.run_metadata import Shape, choices_metadata
 from studio.api.answers.streaming import DONE, Piece, comment, data, progress_line
 from studio.api.requests.chat_request import ChatRequest
 from studio.api.stored.visible import COMPLETION
+from studio.api.tool_names import ToolNames, input_of
 
 
 class ChatCompletion(BaseModel):
@@ -50,20 +51,69 @@ def completion(request: ChatRequest, choices: Choices) -> Shape:
     return {
         **_head(request, choices.runs[0], kind="chat.completion"),
         **metadata,
-        "choices": [_choice(at, run.answer) for at, run in enumerate(choices.runs)],
+        "choices": [_choice(at, run.answer, request.tool_names) for at, run in enumerate(choices.runs)],
         "usage": chat_usage(*(run.answer for run in choices.runs)),
         "conductor": choices_metadata(request, choices),
     }
 
 
-def _choice(index: int, answer: Answer) -> Shape:
+def _choice(index: int, answer: Answer, names: ToolNames) -> Shape:
     message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
     message |= answer.thoughts.whole
     if answer.calls:
-        message |= {"content": answer.given_out or None, "tool_calls": answer.calls.whole}
+        message |= {"content": answer.given_out or None, "tool_calls": _calls(answer, names)}
     reason = _finish_reason(answer)
     logprobs = _logprobs(answer.tokens.whole)
     return {"index": index, "message": message, "logprobs": logprobs, "finish_reason": reason}
+
+
+def _calls(answer: Answer, names: ToolNames) -> list[Shape]:
+    """The calls of the client's tools."""
+    return [_custom_call(call) if _is_custom(call, names) else call for call in answer.calls.whole]
+
+
+def _is_custom(call: Shape, names: ToolNames) -> bool:
+    return names.tool(call["function"]["name"]).custom
+
+
+def _custom_call(call: Shape) -> Shape:
+    """A worker's call of the function that stands for a custom tool, as the call of that tool."""
+    function = call["function"]
+    own = {"name": function["name"], "input": input_of(function["arguments"])}
+    beside = {name: part for name, part in call.items() if name != "function"}
+    return {**beside, "type": "custom", "custom": own}
+
+
+class _CallPieces:
+    """The pieces of calls for the deltas of a stream. The input of a custom tool's call comes in one piece,
+    at the end.
+    """
+
+    def __init__(self, answer: Answer, names: ToolNames) -> None:
+        self._answer = answer
+        self._names = names
+        self._custom: set[int] = set()
+
+    def take(self) -> list[Shape]:
+        """Those since the last time."""
+        pieces = []
+        for piece in self._answer.calls.take():
+            if "id" in piece and _is_custom(piece, self._names):
+                self._custom.add(piece["index"])
+                pieces.append(_custom_call(piece))
+            elif piece["index"] not in self._custom:
+                pieces.append(piece)
+            elif beside := {name: part for name, part in piece.items() if name not in ("index", "function")}:
+                pieces.append({"index": piece["index"], **beside})
+        return pieces
+
+    def rest(self) -> list[Shape]:
+        """Those that are left at the end."""
+        pieces, whole = self.take(), _calls(self._answer, self._names)
+        inputs = (
+            {"index": at, "custom": {"input": whole[at]["custom"]["input"]}} for at in sorted(self._custom)
+        )
+        return [*pieces, *inputs]
 
 
 def _logprobs(tokens: Sequence[TokenLogprob]) -> Shape | None:
@@ -94,13 +144,14 @@ async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[Piece
     try:
         async with aclosing(choices.progress()) as runs:
             async for run in runs:
+                calls = _CallPieces(run.answer, request.tool_names)
                 yield Piece(chunk({"role": "assistant", "content": ""}), opens=False)
-                async with aclosing(_written(request, run, chunk)) as written:
+                async with aclosing(_written(request, run, calls, chunk)) as written:
                     async for piece in written:
                         yield piece
                 if error := no_answer(run, query_parameter=request.query_parameter):
                     raise error
-                for delta in _deltas(run.answer, run.answer.end()):
+                for delta in _deltas(run.answer, run.answer.end(), calls.rest):
                     yield Piece(chunk(delta))
                 if members := run.answer.thoughts.rest:
                     yield Piece(chunk(members))
@@ -121,7 +172,7 @@ async def chunks(request: ChatRequest, choices: Choices) -> AsyncGenerator[Piece
 
 
 async def _written(
-    request: ChatRequest, run: ResponseRun, chunk: Callable[..., bytes]
+    request: ChatRequest, run: ResponseRun, calls: _CallPieces, chunk: Callable[..., bytes]
 ) -> AsyncGenerator[Piece, None]:
     """A piece for each of the run's events, also for one that adds nothing: see `EventStream`."""
     async with aclosing(run.progress()) as progress:
@@ -129,17 +180,17 @@ async def _written(
             line, piece = progress_line(event, run.answer), b""
             if request.steering.events:
                 piece += chunk({}, conductor={"event": EVENT.dump_python(event, mode="json")})
-            piece += b"".join(map(chunk, _deltas(run.answer, text)))
+            piece += b"".join(map(chunk, _deltas(run.answer, text, calls.take)))
             yield Piece((comment(line) if line else b"") + piece, opens=bool(piece))
 
 
-def _deltas(answer: Answer, text: str) -> Iterator[Shape]:
+def _deltas(answer: Answer, text: str, calls: Callable[[], Iterable[Shape]]) -> Iterator[Shape]:
     """What is new of an answer: thoughts, this text, pieces of calls."""
     if thoughts := answer.thoughts.take():
         yield thoughts
     if text:
         yield {"content": text}
-    for call in answer.calls.take():
+    for call in calls():
         yield {"tool_calls": [call]}
 
 

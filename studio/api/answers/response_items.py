@@ -12,14 +12,18 @@ from conductor.values.message_parts.token_logprobs import TokenLogprob
 from studio.api.answers.answer import Piece
 from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.run_metadata import Shape
+from studio.api.stored.lists import call_item
+from studio.api.tool_names import ToolNames
 
 Event = Callable[..., bytes]
 """Makes an event of its type and its fields."""
 
 
-def output(run: AnsweredRun, *, status: str, sealed: bool = False) -> list[Shape]:
-    """All items of a whole answer; thoughts `sealed`, too, where the client wants to send them back."""
-    items = [_item(run, piece, status=status, sealed=sealed) for piece in _pieces(run, sealed=sealed)]
+def output(run: AnsweredRun, names: ToolNames, *, status: str, sealed: bool = False) -> list[Shape]:
+    """All items of a whole answer, whose calls are of the client's tools; thoughts `sealed`, too, where the
+    client wants to send them back.
+    """
+    items = [_item(run, names, piece, status=status, sealed=sealed) for piece in _pieces(run, sealed=sealed)]
     return (
         items
         if any(item["type"] != "reasoning" for item in items)
@@ -34,24 +38,29 @@ def _pieces(run: AnsweredRun, *, sealed: bool) -> list[Piece]:
     return [piece for piece in answer.order if piece != "thoughts" or thinks]
 
 
-def _item(run: AnsweredRun, piece: Piece, *, status: str, sealed: bool) -> Shape:
+def _item(run: AnsweredRun, names: ToolNames, piece: Piece, *, status: str, sealed: bool) -> Shape:
     match piece:
         case "thoughts":
             return _reasoning(run, sealed=sealed)
         case "text":
             return _message(run, status=status)
         case _:
-            return _call(run, piece, run.answer.calls.whole[piece], status="completed")
+            return _call(run, names, piece, run.answer.calls.whole[piece], status="completed")
 
 
 class OutputStream:
-    """The events of the output while the answer comes; `sealed` as for `output`."""
+    """The events of the output while the answer comes; `sealed` as for `output`. The input of a custom tool's
+    call comes in one piece, at the end: of the object that a worker writes in its place, a part cannot be
+    read in every case.
+    """
 
-    def __init__(self, run: AnsweredRun, event: Event, *, sealed: bool = False) -> None:
+    def __init__(self, run: AnsweredRun, names: ToolNames, event: Event, *, sealed: bool = False) -> None:
         self._run = run
+        self._names = names
         self._event = event
         self._sealed = sealed
         self._places: dict[Piece, Shape] = {}
+        self._custom: set[Piece] = set()
 
     def pieces(self, text: str) -> Iterator[bytes]:
         """What is new: pieces of thoughts and of calls, and `text`."""
@@ -68,7 +77,11 @@ class OutputStream:
                 case _:
                     own = (call.get("function", {}) for call in calls if call["index"] == piece)
                     arguments = (function.get("arguments", "") for function in own)
-                    deltas = (self._delta(piece, "function_call_arguments", each) for each in arguments)
+                    deltas = (
+                        self._delta(piece, "function_call_arguments", each)
+                        for each in arguments
+                        if piece not in self._custom
+                    )
                     yield b"".join([opened, *deltas])
 
     def end(self, *, status: str) -> Iterator[bytes]:
@@ -77,9 +90,13 @@ class OutputStream:
             yield self._open("text")
         if "text" in self._places and (rest := self._token_shapes()):
             yield self._event("response.output_text.delta", **self._places["text"], delta="", logprobs=rest)
-        for at, item in enumerate(output(self._run, status=status, sealed=self._sealed)):
+        for at, item in enumerate(output(self._run, self._names, status=status, sealed=self._sealed)):
             place = {"item_id": item["id"], "output_index": at}
-            if item["type"] == "function_call":
+            if item["type"] == "custom_tool_call":
+                whole = item["input"]
+                yield self._event("response.custom_tool_call_input.delta", **place, delta=whole)
+                yield self._event("response.custom_tool_call_input.done", **place, input=whole)
+            elif item["type"] == "function_call":
                 yield self._event(
                     "response.function_call_arguments.done",
                     **place,
@@ -111,7 +128,9 @@ class OutputStream:
             case _:
                 call = self._run.answer.calls.whole[piece]
                 call["function"]["arguments"] = ""
-                item = _call(self._run, piece, call, status="in_progress")
+                item = _call(self._run, self._names, piece, call, status="in_progress")
+                if item["type"] == "custom_tool_call":
+                    self._custom.add(piece)
         self._places[piece] = place = {"item_id": item["id"], "output_index": at}
         added = self._event("response.output_item.added", output_index=at, item=item)
         if part is None or (piece == "thoughts" and not self._run.answer.thoughts.text):
@@ -157,15 +176,6 @@ def _reasoning(run: AnsweredRun, *, sealed: bool) -> Shape:
     return item
 
 
-def _call(run: AnsweredRun, at: int, call: dict[str, Any], *, status: str) -> Shape:
-    """`call` is a `tool_calls` entry of a chat completion's message."""
-    beside = {name: part for name, part in call.items() if name not in ("id", "type", "function")}
-    return {
-        **beside,
-        "type": "function_call",
-        "id": f"fc_{run.answer_id}_{at}",
-        "call_id": call["id"],
-        "name": call["function"]["name"],
-        "arguments": call["function"]["arguments"],
-        "status": status,
-    }
+def _call(run: AnsweredRun, names: ToolNames, at: int, call: Shape, *, status: str) -> Shape:
+    """`call` is a `tool_calls` entry of a chat completion's message, as the worker made it."""
+    return call_item(call, names, id=f"{run.answer_id}_{at}", status=status)

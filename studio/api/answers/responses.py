@@ -21,6 +21,7 @@ from studio.api.answers.response_items import OutputStream, output
 from studio.api.answers.run_metadata import Shape, run_metadata
 from studio.api.answers.streaming import Piece, comment, data, progress_line
 from studio.api.requests.responses_request import ResponsesRequest
+from studio.api.requests.tools import shapes_of
 from studio.api.stored.visible import IN_PROGRESS, RESPONSE, WAITS
 
 _ECHOED = (
@@ -106,7 +107,7 @@ async def events(
     opened_as = _shape(request, run, status=IN_PROGRESS)
     yield piece(event("response.created", response=opened_as), opens=False)
     yield piece(event("response.in_progress", response=opened_as), opens=False)
-    items = OutputStream(run, event, sealed=request.sealed)
+    items = OutputStream(run, request.tool_names, event, sealed=request.sealed)
     async with aclosing(run.progress()) as progress:
         async for happened, text in progress:
             # One piece for each event, also for one that adds nothing: see `EventStream`.
@@ -139,7 +140,7 @@ def _ended(request: ResponsesRequest, run: AnsweredRun) -> Shape:
     return {
         **_shape(request, run, status=status),
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
-        "output": output(run, status=status, sealed=request.sealed),
+        "output": output(run, request.tool_names, status=status, sealed=request.sealed),
         "usage": response_usage(run.answer),
         "conductor": run_metadata(request, run),
     }
@@ -172,12 +173,12 @@ def _format(request: ResponsesRequest) -> Shape:
 def _parallel(request: ResponsesRequest) -> bool:
     """Whether several tools may be called at once, as they may where the request leaves it open."""
     choice = request.parallel_tool_calls
-    return bool(request.tools) if choice is None else choice
+    return request.tool_names.offered if choice is None else choice
 
 
 def _choice(request: ResponsesRequest) -> str | Shape:
     chosen = request.tool_choice or "auto"
-    return chosen if isinstance(chosen, str) else chosen.model_dump(mode="json")
+    return chosen if isinstance(chosen, str) else chosen.model_dump(mode="json", exclude_none=True)
 
 
 def _shape(request: ResponsesRequest, run: AnsweredRun, *, status: str) -> Shape:
@@ -207,7 +208,7 @@ def _opening(request: ResponsesRequest, *, id: str, started_at: float, status: s
         "temperature": request.temperature,
         "text": {"format": _format(request)},
         "tool_choice": _choice(request),
-        "tools": [tool.model_dump(mode="json") for tool in request.tools or ()],
+        "tools": shapes_of(request.offered_tools),
         "top_logprobs": request.top_logprobs or 0,
         "top_p": request.top_p,
         "truncation": "disabled",

@@ -25,7 +25,7 @@ from studio.api.answers.response_run import ResponseRun
 from studio.api.answers.run_metadata import Shape
 from studio.api.answers.streaming import EventStream, until_disconnect
 from studio.api.endpoints.description import answering
-from studio.api.endpoints.service import Authenticated, headers_of, service_of
+from studio.api.endpoints.service import Authenticated, headers_of, service_of, unheeded_header
 from studio.api.error_answers import Json, api_error
 from studio.api.requests.body import read_json
 from studio.api.requests.chat_request import ChatRequest
@@ -40,6 +40,7 @@ from studio.api.requests.request import ApiRequest, Question
 from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.requests.run_request import run_request
 from studio.api.stored import visible
+from studio.api.stored.items import with_items
 
 router = APIRouter()
 
@@ -50,15 +51,19 @@ _FILE_READERS = ThreadPoolExecutor(4, thread_name_prefix="files")
 
 
 async def _chat_request(http: Request, _: Authenticated) -> ChatRequest:
-    return await _read(ChatRequest, http)
+    return await _read(ChatRequest, await read_json(http))
 
 
-async def _responses_request(http: Request, _: Authenticated) -> ResponsesRequest:
-    return await _read(ResponsesRequest, http)
-
-
-async def _read(kind: type[T], http: Request) -> T:
+async def _responses_request(http: Request, principal: Authenticated) -> ResponsesRequest:
     body = await read_json(http)
+    request = await _read(ResponsesRequest, body)
+    if not request.references:
+        return request
+    resolve = partial(with_items, body=body, references=request.references, token=principal.token)
+    return await _read(ResponsesRequest, await service_of(http).backend.look_up(resolve))
+
+
+async def _read(kind: type[T], body: bytes) -> T:
     if not may_have_files(body):
         return kind.read(body)
     return await asyncio.get_running_loop().run_in_executor(_FILE_READERS, kind.read, body)
@@ -75,7 +80,7 @@ async def create_chat_completion(
     """Answer a conversation, whole or as a stream of chunks."""
     run = await _started(http, principal, request, request.question)
     choices = Choices(run, number=request.n or 1, query_parameter=request.query_parameter)
-    headers = headers_of(principal, run)
+    headers = headers_of(principal, run, request.ignored)
     if request.stream:
         pieces = chat.chunks(request, choices)
         hold = 0.0 if request.steering.events else streaming.HOLD_SECONDS
@@ -105,16 +110,17 @@ async def answered(
 ) -> Response:
     """A response, whole, as a stream, or in the background as it begins."""
     run.on_unread = partial(responses.outcome, request, run)
+    headers = headers_of(principal, run, request.ignored)
     if request.stream:
         # The id of one in the background is of use before its answer.
         hold = 0.0 if request.steering.events or run.background else streaming.HOLD_SECONDS
-        pieces, headers = responses.events(request, run), headers_of(principal, run)
+        pieces = responses.events(request, run)
         return EventStream(pieces, headers=headers, on_end=run.leave, more=run.more, hold=hold)
     if run.background:
         run.leave()
-        return Json(responses.under_way(request, run), headers=headers_of(principal, run))
+        return Json(responses.under_way(request, run), headers=headers)
     await _whole(http, run)
-    return Json(await responses.response(request, run), headers=headers_of(principal, run))
+    return Json(await responses.response(request, run), headers=headers)
 
 
 async def _started(
@@ -168,4 +174,4 @@ async def create_embedding(
     finally:
         await service.backend.look_up(lambda store: store.ledger.add(charges, by=principal.asker))
         await service.auth.record_usage(principal, sum(charge.charged_tokens for charge in charges))
-    return Json(answer, headers=dict(principal.headers))
+    return Json(answer, headers={**principal.headers, **unheeded_header(request.ignored)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
@@ -29,15 +30,27 @@ class ApiApp(FastAPI):
         for path in document["paths"].values():
             for operation in path.values():
                 operation["responses"].pop("422", None)
-        _, bodies = models_json_schema(
-            [
-                (body, "validation")
-                for body in (ChatRequest, ResponsesRequest, EmbeddingsRequest, MetadataChange)
-            ],
-            ref_template="#/components/schemas/{model}",
-        )
-        schemas.update(bodies["$defs"])
+        schemas.update(_schemas_of_bodies())
         return document
+
+
+_BODIES: tuple[type[RequestBody], ...] = (ChatRequest, ResponsesRequest, EmbeddingsRequest, MetadataChange)
+
+
+def _schemas_of_bodies() -> dict[str, dict[str, Any]]:
+    _, schemas = models_json_schema(
+        [(body, "validation") for body in _BODIES], ref_template="#/components/schemas/{model}"
+    )
+    definitions: dict[str, dict[str, Any]] = schemas["$defs"]
+    return definitions
+
+
+@cache
+def parameter_names() -> frozenset[str]:
+    """The names of all parameters of all bodies, and of their parts."""
+    fields = (name for schema in _schemas_of_bodies().values() for name in schema.get("properties", ()))
+    rows = (name for body in _BODIES for name in body.refused)
+    return frozenset((*fields, *rows))
 
 
 def answering(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Annotated
 
 from fastapi import Depends, Path
@@ -13,6 +16,7 @@ from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.exposure import PATH
 from studio.api.answers.response_run import ResponseRun, ResponseRuns
 from studio.api.backend import Backend
+from studio.api.metering import UNHEEDED
 
 
 @dataclass(frozen=True)
@@ -56,5 +60,19 @@ StoredId = Annotated[str, Path(json_schema_extra={"pattern": r"^[^/\r\n]+$"})]
 ModelId = Annotated[str, Path(json_schema_extra={"pattern": r"^[^\r\n]+$"})]
 
 
-def headers_of(principal: Principal, run: ResponseRun) -> dict[str, str]:
-    return {**principal.headers, "x-request-id": run.session}
+MAX_HEADER = 1_000
+"""Characters of the header that names what has no effect; the answer lists all names."""
+
+_UNSAFE = re.compile(r"[^\w.:-]", re.ASCII)
+
+
+def headers_of(principal: Principal, run: ResponseRun, ignored: Iterable[str]) -> dict[str, str]:
+    return {**principal.headers, "x-request-id": run.session, **unheeded_header(ignored)}
+
+
+def unheeded_header(names: Iterable[str]) -> dict[str, str]:
+    """The header with the parameters that have no effect, without one if there are none."""
+    safe = dict.fromkeys(_UNSAFE.sub("_", name) for name in names)
+    lengths = accumulate(len(name) + 1 for name in safe)
+    fitting = [name for name, length in zip(safe, lengths, strict=True) if length <= MAX_HEADER]
+    return {UNHEEDED: ",".join(fitting)} if fitting else {}

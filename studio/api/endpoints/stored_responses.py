@@ -98,5 +98,6 @@ async def list_input_items(http: Request, principal: Authenticated, id: StoredId
     response = await backend.look_up(visible.response, id, token=principal.token)
     turns = await backend.look_up(visible.messages_of, response)
     own = id.removeprefix(visible.RESPONSE)
-    items = [item for at, turn in enumerate(turns) for item in input_items(turn, id=f"{own}_in_{at}")]
+    names = response.tool_names
+    items = [item for at, turn in enumerate(turns) for item in input_items(turn, names, id=f"{own}_in_{at}")]
     return Json(page.list(page.behind(items)), headers=dict(principal.headers))

@@ -18,33 +18,35 @@ from conductor.values.messages import MAX_SEED, Effort
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
 from studio.api.requests.content import FileData, ImageUrl, Piece, content_of
+from studio.api.requests.parameters import CHAT_REFUSED, CHAT_WITHOUT_EFFECT
 from studio.api.requests.request import (
     COMMON_REASONS,
     MAX_MESSAGES,
     MAX_PARTS,
     ApiRequest,
     EchoPart,
-    EmptyList,
     FormKind,
     Metadata,
     NamedSchema,
     Question,
     Refusal,
     RequestBody,
-    RequestPart,
     StreamOptions,
     Thoughts,
     Tokens,
     Unsupported,
 )
 from studio.api.requests.tools import (
+    TOOL_REASONS,
+    AnyMessageCall,
     CallIds,
     Choice,
-    MessageToolCall,
     Tools,
     check_calls,
     offer,
+    shapes_of,
 )
+from studio.api.tool_names import ToolNames
 
 
 class TextPart(EchoPart):
@@ -68,7 +70,7 @@ class ImagePart(EchoPart):
     image_url: ImageAddress
 
 
-class FileContent(RequestPart):
+class FileContent(EchoPart):
     """A file in base64, as it is or as a data URL."""
 
     file_data: str
@@ -145,7 +147,7 @@ class AssistantMessage(EchoPart):
     name: Name = None
     audio: Unsupported = None
     function_call: Unsupported = None
-    tool_calls: Annotated[tuple[MessageToolCall, ...], Field(fail_fast=True, max_length=MAX_TOOLS)] | None = (
+    tool_calls: Annotated[tuple[AnyMessageCall, ...], Field(fail_fast=True, max_length=MAX_TOOLS)] | None = (
         None
     )
 
@@ -194,7 +196,9 @@ def _piece(part: TextPart | ImagePart | FilePart, place: str) -> tuple[str, Piec
             return f"{place}.text", part.text
 
 
-def _turn(message: ChatMessage, place: str, reader: FileReader, worker: str | None) -> Turn | None:
+def _turn(
+    message: ChatMessage, place: str, reader: FileReader, names: ToolNames, worker: str | None
+) -> Turn | None:
     """The message at that parameter in a conversation; None for an answer of nothing. Thoughts are for a
     `worker` that is asked alone.
 
@@ -207,7 +211,7 @@ def _turn(message: ChatMessage, place: str, reader: FileReader, worker: str | No
     match message:
         case AssistantMessage():
             text = text or message.refusal or ""
-            calls = tuple(each.call for each in message.tool_calls or ())
+            calls = tuple(each.call(names) for each in message.tool_calls or ())
             turn = Turn(role="assistant", text=text, tool_calls=calls, name=message.name)
             turn = turn.with_thoughts(message.thoughts, worker=worker)
             return turn if text or calls or turn.thoughts else None
@@ -230,7 +234,7 @@ class ChatStreamOptions(StreamOptions):
     include_usage: bool | None = None
 
 
-class AnswerFormat(RequestPart):
+class AnswerFormat(EchoPart):
     """The form of the answer; `json_schema` stands beside the type of that name only."""
 
     type: FormKind
@@ -257,20 +261,11 @@ MAX_CHOICES = 4
 _REASONS = {
     **COMMON_REASONS,
     "n": f"a request gives 1 to {MAX_CHOICES} answers.",
+    **TOOL_REASONS,
     "stop": "it is a text or at most four, none of them empty.",
-    "modalities": "an answer is text.",
-    "audio": "an answer is text.",
-    "prediction": "no worker takes one.",
-    "web_search_options": "no worker searches the web.",
-    "verbosity": 'request the length of the answer in a message; only "medium" changes nothing.',
-    "functions": "offer functions as tools.",
-    "function_call": "offer functions as tools, and choose by tool_choice.",
-    "tools.type": "a tool is a function; give it the type function.",
-    "tool_choice.type": "what is chosen is a function, or allowed_tools.",
-    "logit_bias": "each worker has its own tokens.",
     "messages.role": "messages are of the roles system, developer, user, assistant and tool.",
     "messages.audio": "messages are text.",
-    "messages.tool_calls.type": "what is called is a function.",
+    "messages.tool_calls.type": "what is called is a function, or a custom tool.",
     "messages.function_call": "give it as one of the tool_calls, and its result in a tool's message.",
     "messages.content.type": "messages are text, images (image_url) and files (file), no sounds.",
     "messages.content.file.file_id": "no files are stored here; send the file's content as file_data.",
@@ -281,6 +276,8 @@ class ChatRequest(ApiRequest):
     """A conversation that ends with the user's question, and how its answer is found."""
 
     reasons: ClassVar[Mapping[str, str]] = _REASONS
+    refused = CHAT_REFUSED
+    without_effect = CHAT_WITHOUT_EFFECT
     without_logprobs = "'top_logprobs' belongs to log probabilities; ask for them with logprobs: true."
     query_parameter = "messages"
     effort_parameter = "reasoning_effort"
@@ -299,18 +296,10 @@ class ChatRequest(ApiRequest):
     tool_choice: Choice | None = None
     n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
     response_format: AnswerFormat | None = None
-    modalities: Annotated[tuple[Literal["text"], ...], Field(min_length=1)] | None = None
     frequency_penalty: Penalty = None
     presence_penalty: Penalty = None
-    logit_bias: Annotated[dict[str, float], Field(max_length=0)] | None = None
     logprobs: bool | None = None
-    functions: EmptyList = None
-    function_call: Literal["none", "auto"] | None = None
     seed: Annotated[int, Field(ge=-MAX_SEED - 1, le=MAX_SEED)] | None = None
-    audio: Unsupported = None
-    prediction: Unsupported = None
-    web_search_options: Unsupported = None
-    verbosity: Literal["medium"] | None = None
     # The messages, None for an answer of nothing. Read by `check`: a PDF takes seconds, and on Python 3.11
     # all requests would wait for the lock of a `cached_property`.
     _turns: list[Turn | None] = PrivateAttr(default_factory=list)
@@ -319,7 +308,8 @@ class ChatRequest(ApiRequest):
         check_calls(enumerate(map(_call_ids, self.messages)), place="messages", result="tool_call_id")
         reader = FileReader()
         self._turns = [
-            _turn(message, f"messages.{at}", reader, self.worker) for at, message in enumerate(self.messages)
+            _turn(message, f"messages.{at}", reader, self.tool_names, self.worker)
+            for at, message in enumerate(self.messages)
         ]
         last = self.messages[-1]
         if isinstance(last, Instructions) or self._turns[-1] is None:
@@ -332,7 +322,7 @@ class ChatRequest(ApiRequest):
         if len({self.max_tokens, self.max_completion_tokens} - {None}) > 1:
             message = "Give one of 'max_completion_tokens' and 'max_tokens'; they mean the same, and differ."
             raise ApiError(message, param="max_tokens", code="invalid_value")
-        if (self.n or 1) > 1 and self.tools:
+        if (self.n or 1) > 1 and self.tool_names.offered:
             raise unsupported("n", "the next request goes on from the calls of one answer.")
         if self.response_format is not None:
             _check_form(self.response_format)
@@ -346,8 +336,11 @@ class ChatRequest(ApiRequest):
     @cached_property
     def offer(self) -> ToolOffer | None:
         """The tools that the answer may call. Raises `ApiError`."""
-        functions = [tool.function for tool in self.tools or ()]
-        return offer(functions, self.tool_choice, parallel=self.parallel_tool_calls)
+        return offer(self.tools or (), self.tool_names, self.tool_choice, parallel=self.parallel_tool_calls)
+
+    @cached_property
+    def tool_names(self) -> ToolNames:
+        return ToolNames.of(shapes_of(self.tools or ()))
 
     @cached_property
     def question(self) -> Question:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import struct
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from conductor.errors import WorkerError
 from conductor.values.charge import Charge, total_of
@@ -22,7 +23,8 @@ from conductor.workers.pool.pool import Pool
 from studio.access.auth import Principal
 from studio.api.error_answers import failed_run, unsupported
 from studio.api.models import model_of, unknown_model
-from studio.api.requests.request import RequestBody
+from studio.api.requests.parameters import EMBEDDINGS_REFUSED, unheeded
+from studio.api.requests.request import MAX_ECHOES, MAX_LISTED, RequestBody
 
 MAX_TEXTS = 2_048
 """Texts of one request, as many as OpenAI takes."""
@@ -33,6 +35,9 @@ _Text = Annotated[str, Field(min_length=1)]
 class EmbeddingsRequest(RequestBody):
     """Texts, and the worker whose endpoint makes vectors of them."""
 
+    model_config = ConfigDict(extra="allow")
+
+    refused = EMBEDDINGS_REFUSED
     reasons: ClassVar[Mapping[str, str]] = {
         "input": f"it is a text, or 1 to {MAX_TEXTS:,} texts, none of them empty; tokens are not taken.",
     }
@@ -46,6 +51,13 @@ class EmbeddingsRequest(RequestBody):
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.input,) if isinstance(self.input, str) else self.input
+
+    @property
+    def ignored(self) -> list[str]:
+        """The parameters that have no effect."""
+        user = [] if self.user is None else ["user"]
+        added = unheeded(self.model_extra or {}, self.refused)
+        return [*user, *(name[:MAX_LISTED] for name in islice(added, MAX_ECHOES))]
 
 
 class EmbeddingList(BaseModel):

@@ -1,8 +1,8 @@
 """What the requests of both endpoints share: the types of parameters, how a body is read, and its errors.
 
-Nothing is ignored in silence: a parameter that a schema does not have is refused by its name, or listed where
-a client sends it back with an answer. `chat_request` and `responses_request` have the endpoints' own
-parameters; `Question` is what they come down to.
+Nothing is ignored in silence: a parameter that a schema does not have is refused where it is known to change
+answers (`parameters`), else named as without effect. `chat_request` and `responses_request` have the
+endpoints' own parameters; `Question` is what they come down to.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from conductor.workflow.model import MAX_STEPS
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
 from studio.api.models import NAMES, WORKER
+from studio.api.requests.parameters import Table, check_refused, unheeded
+from studio.api.tool_names import ToolNames
 
 MAX_MEMBERS = 256
 """Members that one object of a request may have, several times what any parameter takes."""
@@ -43,8 +45,6 @@ MAX_PARTS = 2_048
 
 Unsupported: TypeAlias = None
 """A parameter that may only be null."""
-EmptyList: TypeAlias = tuple[()] | None
-"""A parameter that may only be an empty list."""
 Tokens = Annotated[
     int,
     # Languages with one kind of number write 100.0.
@@ -68,8 +68,9 @@ class RequestPart(BaseModel):
 
 
 class EchoPart(RequestPart):
-    """Part of a conversation, with what clients send back with an answer or mark a message by: cache marks,
-    reasoning, ids, what a provider added. That has no effect, and `echoes` lists it, unless it `goes_on`.
+    """Part of a request, with what newer clients add to it, send back with an answer or mark a message by:
+    cache marks, reasoning, ids, what a provider added. That has no effect, and `echoes` lists it, unless it
+    `goes_on`.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -79,7 +80,13 @@ class EchoPart(RequestPart):
         return False
 
 
-class Thoughts(EchoPart):
+class LeftOut(EchoPart):
+    """A part that has no effect as a whole: `echoes` lists its type."""
+
+    type: str
+
+
+class Thoughts(LeftOut):
     """What a model thought before an answer: the names are Anthropic's, Mistral's and OpenAI's."""
 
     type: Literal["thinking", "redacted_thinking", "reasoning", "reasoning_content"]
@@ -110,24 +117,31 @@ class Refusal(EchoPart):
 MAX_ECHOES = 100
 """Names that are listed of one request."""
 
+MAX_LISTED = 64
+"""Characters of a name that is listed."""
 
-def echoes(part: object, place: str, *, alone: bool = False) -> Iterator[str]:
-    """What of a conversation has no effect, by parameters: `messages.reasoning_content`. `alone`: it goes to
-    a worker as it is.
+
+def echoes(part: object, place: str, rows: Table, *, alone: bool = False) -> Iterator[str]:
+    """What of a parameter has no effect, by names: `messages.reasoning_content`, `tools.web_search`. The
+    `rows` have what is neutral. `alone`: it goes to a worker as it is.
     """
     if isinstance(part, tuple):
         for each in part:
-            yield from echoes(each, place, alone=alone)
+            yield from echoes(each, place, rows, alone=alone)
     if isinstance(part, Thoughts):
         if (listed := part.listed if alone else part.type) is not None:
             yield f"{place}.{listed}"
+    elif isinstance(part, LeftOut):
+        yield f"{place}.{part.type[:MAX_LISTED]}"
     elif isinstance(part, RequestPart):
-        for name, value in (part.model_extra or {}).items():
-            goes_on = alone and isinstance(part, EchoPart) and part.goes_on(name, value)
-            if value not in (None, "", [], {}) and not goes_on:
-                yield f"{place}.{name[:64]}"
+        added = {
+            f"{place}.{name[:MAX_LISTED]}": value
+            for name, value in (part.model_extra or {}).items()
+            if not (alone and isinstance(part, EchoPart) and part.goes_on(name, value))
+        }
+        yield from unheeded(added, rows)
         for name in type(part).model_fields:
-            yield from echoes(getattr(part, name), f"{place}.{name}", alone=alone)
+            yield from echoes(getattr(part, name), f"{place}.{name}", rows, alone=alone)
 
 
 class RequestBudget(RequestPart):
@@ -157,7 +171,7 @@ class Steering(RequestPart):
     events: bool = False
 
 
-class NamedSchema(RequestPart):
+class NamedSchema(EchoPart):
     """A JSON Schema of the answer."""
 
     name: FormName
@@ -176,10 +190,8 @@ class NamedSchema(RequestPart):
             raise ApiError(message, param=param, code="invalid_value") from None
 
 
-class StreamOptions(RequestPart):
+class StreamOptions(EchoPart):
     """What a stream contains besides the answer."""
-
-    include_obfuscation: Literal[False] | None = None
 
 
 _NO_STEERING = Steering()
@@ -215,9 +227,12 @@ class Question:
 
 
 class RequestBody(RequestPart):
-    """The body of a request. `reasons` state why a parameter, or some of its values, is not supported."""
+    """The body of a request. `reasons` state why a parameter, or some of its values, is not supported;
+    `refused` are the rows of those that are no fields.
+    """
 
     reasons: ClassVar[Mapping[str, str]]
+    refused: ClassVar[Table] = {}
 
     @classmethod
     def read(cls, content: bytes) -> Self:
@@ -236,6 +251,7 @@ class RequestBody(RequestPart):
             request = cls.model_validate_json(content)
         except ValidationError as error:
             raise request_error(error, cls.reasons) from None
+        check_refused(request.model_extra or {}, cls.refused)
         request.check()
         return request
 
@@ -246,16 +262,16 @@ class RequestBody(RequestPart):
 class ApiRequest(RequestBody, ABC):
     """A request for an answer: the parameters that both endpoints have.
 
-    The parameters in `without_effect` are accepted because a client that sends them loses nothing; the answer
-    lists them.
-    `query_parameter` and `effort_parameter` are the names of what `question` contains, for errors, and
-    `without_logprobs` is the error of `top_logprobs` that stands alone.
+    `refused` and `without_effect` are the rows of the parameters that it has no field for, and `idle` the
+    fields that have no effect; the answer lists what a request asks for in vain. `query_parameter` and
+    `effort_parameter` are the names of what `question` contains, for errors, and `without_logprobs` is the
+    error of `top_logprobs` that stands alone.
     """
 
-    without_effect: ClassVar[Sequence[str]] = (
-        *("parallel_tool_calls", "max_tool_calls"),
-        *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"),
-    )
+    model_config = ConfigDict(extra="allow")
+
+    without_effect: ClassVar[Table]
+    idle: ClassVar[Sequence[str]] = ("prompt_cache_key",)
     without_logprobs: ClassVar[str]
     query_parameter: ClassVar[str]
     effort_parameter: ClassVar[str]
@@ -271,17 +287,11 @@ class ApiRequest(RequestBody, ABC):
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)] | None = None
     parallel_tool_calls: bool | None = None
-    moderation: Unsupported = None
-    service_tier: Literal["auto", "default"] | None = None
     prompt_cache_key: str | None = None
-    prompt_cache_retention: str | None = None
-    prompt_cache_options: dict[str, Any] | None = None
     conductor: Steering | None = None
 
     def check(self) -> None:
-        """Raise `ApiError` for parameters that contradict each other."""
-        if self.stream_options is not None and not self.stream:
-            raise unsupported("stream_options", "nothing is streamed.")
+        """Raise `ApiError` for parameters that cannot be honoured or contradict each other."""
         if self.top_logprobs and self.question.logprobs is None:
             raise ApiError(self.without_logprobs, param="top_logprobs", code="invalid_value")
 
@@ -322,22 +332,31 @@ class ApiRequest(RequestBody, ABC):
 
     @property
     def ignored(self) -> list[str]:
-        """The parameters of this request that have no effect."""
-        names = [name for name in self.without_effect if getattr(self, name, None) is not None]
-        messages = getattr(self, self.query_parameter)
-        conversation = echoes(messages, self.query_parameter, alone=self.worker is not None)
-        tools = getattr(self, "tools", None)
-        if tools:
-            names = [name for name in names if name != "parallel_tool_calls"]
-        added = dict.fromkeys(chain(conversation, echoes(tools, "tools")))
-        return [*names, *islice(added, MAX_ECHOES)]
+        """What of this request has no effect, by the names of parameters."""
+        idle = [name for name in self.idle if getattr(self, name) is not None]
+        if self.parallel_tool_calls is not None and not self.tool_names.offered:
+            idle.append("parallel_tool_calls")
+        if self.stream_options is not None and not self.stream:
+            idle.append("stream_options")
+        added = unheeded(self.model_extra or {}, {**self.refused, **self.without_effect})
+        alone = self.worker is not None
+        parts = (echoes(part, name, self.without_effect, alone=alone) for name, part in self.echoing.items())
+        names = dict.fromkeys(chain(idle, (name[:MAX_LISTED] for name in added), *parts))
+        return list(islice(names, MAX_ECHOES))
+
+    @property
+    def echoing(self) -> Mapping[str, object]:
+        """The parameters whose parts may have no effect, by their names."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
+    @property
+    @abstractmethod
+    def tool_names(self) -> ToolNames:
+        """Which functions stand for the tools that it offers."""
 
 
 COMMON_REASONS = {
-    "moderation": "nothing is moderated here.",
-    "service_tier": 'there is one tier; only "auto" and "default" mean anything.',
     "metadata": "it may have up to 16 names of at most 64 characters, each with a text of at most 512.",
-    "stream_options.include_obfuscation": "nothing is added to the pieces of a stream.",
 }
 """Why parameters that both endpoints have are not supported, or only with one value."""
 
@@ -389,7 +408,7 @@ def request_error(error: ValidationError, reasons: Mapping[str, str]) -> ApiErro
     if kind == "extra_forbidden":
         return ApiError(f"Unknown parameter: '{param[:200]}'.", param=param[:200], code="unknown_parameter")
     message = f"Invalid value for '{param}': {_in_words_of_json(problem['msg'])}."
-    return ApiError(message, param=param, code="invalid_value")
+    return ApiError(message, param=param, code="invalid_value", reason=kind)
 
 
 def _reason(names: Sequence[str], reasons: Mapping[str, str]) -> str | None:
@@ -409,8 +428,7 @@ def _is_union_member(part: str | int) -> bool:
 
 _UNION_MEMBERS = frozenset(
     ("str", "int", "float", "bool", "none", "nullable", "constrained-str", "constrained-float",
-     "system", "developer", "user", "assistant", "tool", "message", "item", "function_call",
-     "function_call_output")
+     "system", "developer", "user", "assistant", "tool")
 )  # fmt: skip
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain, islice
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag
@@ -18,8 +19,12 @@ from conductor.values.messages import Effort
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
 from studio.api.requests.content import Content, FileData, ImageUrl, Piece, content_of
+from studio.api.requests.other_items import OtherItem, OtherItems
+from studio.api.requests.parameters import RESPONSES_REFUSED, RESPONSES_WITHOUT_EFFECT
 from studio.api.requests.request import (
     COMMON_REASONS,
+    MAX_ECHOES,
+    MAX_LISTED,
     MAX_MESSAGES,
     MAX_PARTS,
     ApiRequest,
@@ -36,32 +41,25 @@ from studio.api.requests.request import (
     Unsupported,
 )
 from studio.api.requests.tools import (
+    TOOL_REASONS,
+    AnyFlatTool,
     CallItem,
+    CustomCallItem,
     FlatChoice,
     FlatTools,
     call_ids,
     check_calls,
     offer,
+    shapes_of,
 )
 from studio.api.sealed_thoughts import SealedThoughts
+from studio.api.tool_names import ToolNames
 
 LOGPROBS = "message.output_text.logprobs"
 """The value of `include` that asks for log probabilities."""
 
 SEALED = "reasoning.encrypted_content"
 """The value of `include` that asks for what a worker is to be sent again with its thoughts."""
-
-Included = Literal[
-    "message.output_text.logprobs",
-    "message.input_image.image_url",
-    "reasoning.encrypted_content",
-    "file_search_call.results",
-    "web_search_call.results",
-    "web_search_call.action.sources",
-    "code_interpreter_call.outputs",
-    "computer_call_output.output.image_url",
-]
-"""All others ask for more of what no response here has."""
 
 
 class InputText(EchoPart):
@@ -140,11 +138,10 @@ class InputMessage(EchoPart):
 class CallResult(EchoPart):
     """The result of a call of an earlier response."""
 
-    type: Literal["function_call_output"]
+    type: Literal["function_call_output", "custom_tool_call_output"]
     call_id: Annotated[str, Field(min_length=1, max_length=200)]
     output: str | Annotated[tuple[InputText, ...], Field(fail_fast=True, max_length=MAX_PARTS)]
-    caller: Unsupported = None
-    namespace: Unsupported = None
+    namespace: str | None = None
 
     @property
     def turn(self) -> Turn:
@@ -192,32 +189,66 @@ class ReasoningItem(Thoughts):
         return Turn(role="assistant", text="", thoughts=thoughts, worker=worker)
 
 
-def _kind(item: object) -> str:
-    kind = item.get("type") if isinstance(item, dict) else "message"
-    if kind in (None, "message"):
-        return "message"
-    kinds = {"function_call": "function_call", "function_call_output": "function_call_output"}
-    return {**kinds, "reasoning": "ReasoningItem"}.get(str(kind), "item")
+class ItemReference(EchoPart):
+    """An item of a stored response, which takes its place before anything reads it."""
+
+    type: Literal["item_reference"] | None = None
+    id: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class OtherItem(RequestPart):
-    """Calls of other tools and the like: refused."""
+class MoreTools(EchoPart):
+    """Tools that the answer may call as well: what a search for tools has brought."""
+
+    type: Literal["additional_tools", "tool_search_output"]
+    tools: FlatTools
+
+
+class UnusableItem(RequestPart):
+    """An item that asks for what is not done here: refused."""
 
     type: Literal["message"]
 
 
+_KINDS = {
+    "message": "Message",
+    "function_call": "Call",
+    "custom_tool_call": "CustomCall",
+    "function_call_output": "Result",
+    "custom_tool_call_output": "Result",
+    "reasoning": "Thoughts",
+    "item_reference": "Reference",
+    "additional_tools": "MoreTools",
+    "tool_search_output": "MoreTools",
+    "compaction_trigger": "Unusable",
+    "configuration_update": "Unusable",
+}
+
+
+def _kind(item: object) -> str:
+    if not isinstance(item, dict):
+        return "Message"
+    kind = item.get("type")
+    if kind is None:
+        return "Reference" if "id" in item and not {"role", "content"} & item.keys() else "Message"
+    return _KINDS.get(kind, "Other") if isinstance(kind, str) else "Unusable"
+
+
 InputItem = Annotated[
-    Annotated[InputMessage, Tag("message")]
-    | Annotated[CallItem, Tag("function_call")]
-    | Annotated[CallResult, Tag("function_call_output")]
-    | Annotated[ReasoningItem, Tag("ReasoningItem")]
-    | Annotated[OtherItem, Tag("item")],
+    Annotated[InputMessage, Tag("Message")]
+    | Annotated[CallItem, Tag("Call")]
+    | Annotated[CustomCallItem, Tag("CustomCall")]
+    | Annotated[CallResult, Tag("Result")]
+    | Annotated[ReasoningItem, Tag("Thoughts")]
+    | Annotated[ItemReference, Tag("Reference")]
+    | Annotated[MoreTools, Tag("MoreTools")]
+    | Annotated[OtherItem, Tag("Other")]
+    | Annotated[UnusableItem, Tag("Unusable")],
     Discriminator(_kind),
 ]
 
 
 def _placed_turns(
-    items: Iterable[InputItem], reader: FileReader, worker: str | None
+    items: Sequence[InputItem], reader: FileReader, names: ToolNames, worker: str | None
 ) -> list[tuple[int, Turn]]:
     """The messages, each with the index of its first item. Calls that stand side by side, and a text right
     before or behind them, are one message of the assistant; so are thoughts and what comes behind them, or
@@ -225,28 +256,30 @@ def _placed_turns(
     """
     turns: list[tuple[int, Turn]] = []
     sealed: dict[str, str] = {}
+    others = OtherItems(items)
     for at, item in enumerate(items):
-        if isinstance(item, OtherItem) or (isinstance(item, Thoughts) and worker is None):
-            continue
-        if isinstance(item, InputMessage):
-            turn = item.turn(f"input.{at}", reader)
-        elif isinstance(item, ReasoningItem):
-            turn = item.turn(worker or "")
-            sealed |= {} if item.sealed is None else item.sealed.calls
-        else:
-            turn = _calling(item, worker) if isinstance(item, CallItem) else item.turn
-        if turn.role != "assistant":
-            turns, sealed = _signed(turns, sealed), {}
-        first, before = turns[-1] if turns else (at, None)
-        if before is not None and before.role == turn.role == "assistant" and _one(before, turn):
-            turns[-1] = (first, _joined(before, turn))
-        else:
-            turns.append((at, turn))
+        match item:
+            case InputMessage():
+                own = [item.turn(f"input.{at}", reader)]
+            case CallItem() | CustomCallItem():
+                calling = Turn(role="assistant", text="", tool_calls=(item.call(names),))
+                own = [calling.with_thoughts(None, worker=worker)]
+            case CallResult():
+                own = [item.turn]
+            case ReasoningItem():
+                own = [] if worker is None else [item.turn(worker)]
+                sealed |= {} if worker is None or item.sealed is None else item.sealed.calls
+            case _:
+                own = others.turns(at)
+        for turn in own:
+            if turn.role != "assistant":
+                turns, sealed = _signed(turns, sealed), {}
+            first, before = turns[-1] if turns else (at, None)
+            if before is not None and before.role == turn.role == "assistant" and _one(before, turn):
+                turns[-1] = (first, _joined(before, turn))
+            else:
+                turns.append((at, turn))
     return _signed(turns, sealed)
-
-
-def _calling(item: CallItem, worker: str | None) -> Turn:
-    return Turn(role="assistant", text="", tool_calls=(item.call,)).with_thoughts(None, worker=worker)
 
 
 def _only_thinks(turn: Turn) -> bool:
@@ -288,15 +321,13 @@ def _signed(turns: Sequence[tuple[int, Turn]], sealed: Mapping[str, str]) -> lis
     return [*earlier, (at, signed.with_thoughts(last.thoughts, worker=last.worker))]
 
 
-class Reasoning(RequestPart):
+class Reasoning(EchoPart):
     """How hard to think."""
 
     effort: Effort | None = None
-    summary: Unsupported = None
-    generate_summary: Unsupported = None
 
 
-class TextFormat(RequestPart):
+class TextFormat(EchoPart):
     """The form of the answer; all but the type belong to `json_schema`."""
 
     type: FormKind
@@ -326,28 +357,17 @@ class TextFormat(RequestPart):
                 raise ApiError(message, param=f"text.format.{name}", code="invalid_value")
 
 
-class TextOptions(RequestPart):
+class TextOptions(EchoPart):
     """The form of the answer."""
 
     format: TextFormat | None = None
-    verbosity: Literal["medium"] | None = None
 
 
 _REASONS = {
     **COMMON_REASONS,
-    "tools.type": "a tool is a function; give it the type function.",
-    "tool_choice.type": "what is chosen is a function, or allowed_tools.",
-    "reasoning.summary": "the run contains the workers' reasoning; open its link.",
-    "reasoning.generate_summary": "the run contains the workers' reasoning; open its link.",
-    "text.verbosity": 'request the length of the answer in a message; only "medium" changes nothing.',
-    "truncation": 'nothing is left out of a conversation; only "disabled" is possible.',
-    "background_options": "what goes on in the background has no options here.",
-    "conversation": "give previous_response_id, or the messages themselves.",
-    "prompt": "no prompts are stored here; give the messages themselves.",
-    "context_management": "nothing is left out of a conversation.",
-    "access_programs": "there are none here.",
-    "image": "an answer is text.",
-    "input.type": "items are messages, calls of functions and their results.",
+    **TOOL_REASONS,
+    "input.type": "nothing is compacted here, and settings are parameters of the request, not items.",
+    "input.id": "give the id of an item of a stored response, or the item itself.",
     "input.content.type": "messages are text, images (input_image) and files (input_file), no sounds.",
     "input.content.file_id": "no files are stored here; send the image as a data URL, the file as file_data.",
     "input.content.file_url": "nothing is fetched from addresses; send the file's content as file_data.",
@@ -358,6 +378,8 @@ class ResponsesRequest(ApiRequest):
     """The user's question, alone or as the last of several messages, and how its answer is found."""
 
     reasons: ClassVar[Mapping[str, str]] = _REASONS
+    refused = RESPONSES_REFUSED
+    without_effect = RESPONSES_WITHOUT_EFFECT
     without_logprobs = f"'top_logprobs' belongs to log probabilities; ask for them with include: {LOGPROBS}."
     query_parameter = "input"
     effort_parameter = "reasoning.effort"
@@ -372,20 +394,15 @@ class ResponsesRequest(ApiRequest):
     max_output_tokens: Tokens | None = None
     reasoning: Reasoning | None = None
     text: TextOptions | None = None
-    truncation: Literal["disabled"] | None = None
-    max_tool_calls: int | None = None
-    include: tuple[Included, ...] | None = None
+    include: tuple[str, ...] | None = None
     background: bool | None = None
-    background_options: Unsupported = None
-    conversation: Unsupported = None
-    prompt: Unsupported = None
-    context_management: Unsupported = None
-    access_programs: Unsupported = None
-    image: Unsupported = None
     # The messages of the input, each with the index of its first item; read by `check`.
     _turns: list[tuple[int, Turn]] = PrivateAttr(default_factory=list)
 
     def check(self) -> None:
+        if self.references:
+            # Read once the items are there.
+            return
         self._turns = self._read_turns()
         if isinstance(self.input, tuple):
             self._check_items(self.input)
@@ -396,12 +413,15 @@ class ResponsesRequest(ApiRequest):
         _ = self.offer
         super().check()
 
+    @property
+    def references(self) -> dict[int, str]:
+        """The ids of stored items that stand for the items, by their positions in the input."""
+        return {at: item.id for at, item in enumerate(self._items) if isinstance(item, ItemReference)}
+
     def _check_items(self, items: Sequence[InputItem]) -> None:
-        last = items[-1]
-        if not isinstance(last, CallResult) and not (isinstance(last, InputMessage) and last.role == "user"):
-            where = f"input.{len(items) - 1}.role"
+        if not self._turns or self._turns[-1][1].role not in ("user", "tool"):
             message = "The last message must be the user's, or the result of a call."
-            raise ApiError(message, param=where, code="invalid_value")
+            raise ApiError(message, param=f"input.{len(items) - 1}.role", code="invalid_value")
         if self.previous_response_id is not None:
             # The calls may be that response's; see `after`.
             return
@@ -413,8 +433,33 @@ class ResponsesRequest(ApiRequest):
     @property
     def ignored(self) -> list[str]:
         honoured = (LOGPROBS,) if self.worker is None else (LOGPROBS, SEALED)
-        included = (f"include.{name}" for name in dict.fromkeys(self.include or ()) if name not in honoured)
-        return [*super().ignored, *included]
+        included = (f"include.{name[:MAX_LISTED]}" for name in self.include or () if name not in honoured)
+        return list(dict.fromkeys([*super().ignored, *islice(included, MAX_ECHOES)]))
+
+    @property
+    def echoing(self) -> Mapping[str, object]:
+        others = OtherItems(self._items)
+        # Of an item that is a call or a result, the conversation has everything.
+        items = tuple(item for at, item in enumerate(self._items) if not others.turns(at))
+        return {**super().echoing, "input": items}
+
+    @property
+    def _items(self) -> tuple[InputItem, ...]:
+        return self.input if isinstance(self.input, tuple) else ()
+
+    @cached_property
+    def offered_tools(self) -> tuple[AnyFlatTool, ...]:
+        """Its tools, and those among the items of its input that are new."""
+        own = self.tools or ()
+        added = chain.from_iterable(item.tools for item in self._items if isinstance(item, MoreTools))
+        new = {tool.model_dump_json(): tool for tool in added}
+        for tool in own if new else ():
+            new.pop(tool.model_dump_json(), None)
+        return (*own, *new.values())
+
+    @cached_property
+    def tool_names(self) -> ToolNames:
+        return ToolNames.of(shapes_of(self.offered_tools))
 
     @property
     def sealed(self) -> bool:
@@ -424,7 +469,7 @@ class ResponsesRequest(ApiRequest):
     @cached_property
     def offer(self) -> ToolOffer | None:
         """The tools that the answer may call. Raises `ApiError`."""
-        return offer(self.tools or (), self.tool_choice, parallel=self.parallel_tool_calls)
+        return offer(self.offered_tools, self.tool_names, self.tool_choice, parallel=self.parallel_tool_calls)
 
     @cached_property
     def question(self) -> Question:
@@ -476,4 +521,4 @@ class ResponsesRequest(ApiRequest):
     def _read_turns(self) -> list[tuple[int, Turn]]:
         if isinstance(self.input, str):
             return [(0, Turn(role="user", text=self.input))]
-        return _placed_turns(self.input, FileReader(), self.worker)
+        return _placed_turns(self.input, FileReader(), self.tool_names, self.worker)

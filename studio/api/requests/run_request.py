@@ -46,6 +46,7 @@ STRAIGHT = "Answer the user."
 """The instruction of the one step of a worker's model; the worker itself does not get it."""
 
 _EFFORTS: Mapping[str, Mode] = {
+    "none": "mini",
     "minimal": "mini",
     "low": "mini",
     "medium": "standard",

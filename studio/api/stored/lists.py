@@ -15,6 +15,7 @@ from conductor.values.conversation import Turn
 from conductor.values.message_parts.images import in_parts
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
+from studio.api.tool_names import ToolNames, input_of
 
 Shape = dict[str, Any]
 
@@ -104,7 +105,20 @@ def _newest_first(value: str) -> bool:
     return value == "desc"
 
 
-# -- messages ----------------------------------------------------------------------------------------
+# -- items and messages ------------------------------------------------------------------------------
+
+
+def call_item(call: Shape, names: ToolNames, *, id: str, status: str = "completed") -> Shape:
+    """A call as an item of a response; `call` is an entry of `tool_calls`, as its worker made it."""
+    function = call["function"]
+    tool = names.tool(function["name"])
+    beside = {name: part for name, part in call.items() if name not in ("id", "type", "function")}
+    own = {**beside, "call_id": call["id"], **tool.named}
+    if tool.custom:
+        text = input_of(function["arguments"])
+        return {"type": "custom_tool_call", "id": f"ctc_{id}", **own, "input": text, "status": status}
+    arguments = function["arguments"]
+    return {"type": "function_call", "id": f"fc_{id}", **own, "arguments": arguments, "status": status}
 
 
 def chat_message(turn: Turn, *, id: str) -> Shape:
@@ -122,22 +136,12 @@ def chat_message(turn: Turn, *, id: str) -> Shape:
     return {**message, **calls, **result, **named}
 
 
-def input_items(turn: Turn, *, id: str) -> list[Shape]:
-    """A message as items of a response's input: its text, and each of its calls."""
+def input_items(turn: Turn, names: ToolNames, *, id: str) -> list[Shape]:
+    """A message as items of a response's input: its text, and each of its calls of the client's tools."""
     if turn.role == "tool":
         result = {"type": "function_call_output", "call_id": turn.tool_call_id, "output": turn.text}
         return [{**result, "id": f"fco_{id}", "status": "completed"}]
-    calls: list[Shape] = [
-        {
-            "type": "function_call",
-            "id": f"fc_{id}_{at}",
-            "call_id": call.id,
-            "name": call.name,
-            "arguments": call.arguments,
-            "status": "completed",
-        }
-        for at, call in enumerate(turn.tool_calls)
-    ]
+    calls = [call_item(call.wire, names, id=f"{id}_{at}") for at, call in enumerate(turn.tool_calls)]
     if not (turn.text or turn.images or turn.files):
         return calls
     kind = {"type": "output_text", "annotations": []} if turn.role == "assistant" else {"type": "input_text"}

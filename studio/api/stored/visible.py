@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Any
@@ -25,6 +25,7 @@ from storage.records import Session
 from storage.store import SessionStore
 from studio.access.errors import ApiError
 from studio.api.stored.turn_thoughts import with_thoughts
+from studio.api.tool_names import ToolNames, arguments_of
 
 RESPONSE = "resp_"
 """A response's id is its session's behind this; see `answer_id` for further ones of the same session."""
@@ -207,6 +208,11 @@ class StoredResponse:
     def ended(self) -> bool:
         return bool(self.shape["status"] != IN_PROGRESS)
 
+    @property
+    def tool_names(self) -> ToolNames:
+        """Which functions stood for the tools of its request."""
+        return ToolNames.of(self.shape.get("tools") or ())
+
 
 def response(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
     """A stored response. Raises `ApiError` for an unknown id."""
@@ -313,7 +319,7 @@ def _answer(store: SessionStore, session: Session, record: StoredResponse | None
     In the app the session may have another answer by now.
     """
     if record is not None and record.ended:
-        answer = _answer_turn(record.shape["output"])
+        answer = _answer_turn(record)
         return _thoughtful(store, answer, record) if answer.text or answer.tool_calls else None
     rounds = (session.settings or Settings()).rounds
     runs = enumerate(reversed(store.runs.of_session(session.id)), start=1)
@@ -335,14 +341,17 @@ def _thoughtful(store: SessionStore, answer: Turn, record: StoredResponse) -> Tu
     return with_thoughts(answer, state.steps[about["answer_step"]].output)
 
 
-def _answer_turn(output: Sequence[Mapping[str, Any]]) -> Turn:
-    """The items of a response as one message."""
+def _answer_turn(record: StoredResponse) -> Turn:
+    """The items of a response as one message, whose calls are as the worker made them."""
+    output = record.shape["output"]
     texts = [part["text"] for item in output if item["type"] == "message" for part in item["content"]]
-    calls = [
-        ToolCall(id=item["call_id"], name=item["name"], arguments=item["arguments"])
-        for item in output
-        if item["type"] == "function_call"
-    ]
+    calls = []
+    for item in output:
+        if item["type"] in ("function_call", "custom_tool_call"):
+            custom = item["type"] == "custom_tool_call"
+            arguments = arguments_of(item["input"]) if custom else item["arguments"]
+            name = record.tool_names.function(item["name"], item.get("namespace"))
+            calls.append(ToolCall(id=item["call_id"], name=name, arguments=arguments))
     return Turn(role="assistant", text="".join(texts), tool_calls=tuple(calls))
 
 

@@ -63,7 +63,7 @@ def test_one_text_needs_no_list(stage: Stage, client: OpenAI, fake_openai: Serve
         ({"input": ["a"] * 2_049}, "input", "unsupported_parameter"),
         ({"dimensions": 0}, "dimensions", "invalid_value"),
         ({"encoding_format": "int8"}, "encoding_format", "invalid_value"),
-        ({"other": 1}, "other", "unknown_parameter"),
+        ({"input_type": "query"}, "input_type", "unsupported_parameter"),
     ],
 )
 def test_what_no_endpoint_could_do_is_refused(

@@ -9,7 +9,6 @@ import logging
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import nested_run
@@ -19,24 +18,9 @@ from conductor.errors import FormatError, StorageError
 from conductor.runs.events import StepRetried
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
-from studio.telemetry.logs import JsonLines, RunLog, log_as_json, log_request
+from studio.telemetry.logs import JsonLines, RunLog, log_request
 
 SECRET = "sk-secret-1234567890"
-
-
-@pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
-    """What the log has; afterwards it is as it was."""
-    root, ours, stream = logging.getLogger(), logging.getLogger("conductor"), io.StringIO()
-    before, level, own = root.handlers[:], root.level, ours.level
-    hooks = sys.excepthook, threading.excepthook
-    log_as_json(stream)
-    yield stream
-    logging.captureWarnings(capture=False)
-    root.handlers[:] = before
-    root.setLevel(level)
-    ours.setLevel(own)
-    sys.excepthook, threading.excepthook = hooks
 
 
 def lines(written: io.StringIO) -> list[dict[str, Any]]:

@@ -463,8 +463,13 @@ WRONG: dict[str, Wrong] = {
         "unsupported_parameter",
     ),
     "a temperature of who takes none": ({"temperature": 1}, 400, "temperature", "unsupported_parameter"),
-    "a tool": ({"tools": [{"type": "custom"}]}, 400, "tools.0.type", "unsupported_parameter"),
-    "something unknown": ({"foo": 1}, 400, "foo", "unknown_parameter"),
+    "a tool of a server": (
+        {"tool_choice": {"type": "web_search"}},
+        400,
+        "tool_choice.type",
+        "unsupported_parameter",
+    ),
+    "sampling of another server": ({"top_k": 5}, 400, "top_k", "unsupported_parameter"),
 }
 
 
