@@ -18,6 +18,7 @@ from conductor.values.conversation import Turn
 from storage.records import RequestSession, Revision, Session
 from storage.store import SessionStore
 from studio.api.stored.visible import session_of_calls
+from studio.api.tool_names import INPUT, input_of
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ def _same_arguments(text: str) -> Any:
     try:
         return json.loads(text or "{}")
     except ValueError:
-        return text
+        # As the call of a custom tool comes back.
+        return {INPUT: input_of(text)}
 
 
 def _digest(value: Any) -> str:
