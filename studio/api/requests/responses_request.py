@@ -348,7 +348,7 @@ class ResponsesRequest(ApiRequest):
     @property
     def ignored(self) -> list[str]:
         included = (f"include.{name[:MAX_LISTED]}" for name in self.include or () if name != LOGPROBS)
-        return list(dict.fromkeys([*super().ignored, *islice(included, MAX_ECHOES)]))
+        return list(islice(dict.fromkeys((*super().ignored, *included)), MAX_ECHOES))
 
     @property
     def echoing(self) -> Mapping[str, object]:
