@@ -45,12 +45,16 @@ def _schemas_of_bodies() -> dict[str, dict[str, Any]]:
     return definitions
 
 
+_OF_ADDRESSES = ("after", "limit", "order", "starting_after", "response_id", "completion_id")
+"""Parameters that stand in addresses."""
+
+
 @cache
 def parameter_names() -> frozenset[str]:
     """The names of all parameters of all bodies, and of their parts."""
     fields = (name for schema in _schemas_of_bodies().values() for name in schema.get("properties", ()))
     rows = (name for body in _BODIES for name in body.refused)
-    return frozenset((*fields, *rows))
+    return frozenset((*fields, *rows, *_OF_ADDRESSES))
 
 
 def answering(

@@ -13,7 +13,7 @@ from studio.api.answers.response_run import Rerun
 from studio.api.answers.streaming import EventStream
 from studio.api.endpoints.answering import answered
 from studio.api.endpoints.description import listing, returning
-from studio.api.endpoints.service import Authenticated, StoredId, service_of
+from studio.api.endpoints.service import Authenticated, StoredId, service_of, unheeded_header
 from studio.api.error_answers import Json
 from studio.api.requests.response_reading import ResponseReading
 from studio.api.requests.resumed_request import resumed_request
@@ -28,7 +28,7 @@ router = APIRouter()
 async def retrieve_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """Return a stored response as it was answered, or follow one, whichever process makes it."""
     reading = ResponseReading.of(http.query_params.multi_items())
-    service, headers = service_of(http), dict(principal.headers)
+    service, headers = service_of(http), {**principal.headers, **unheeded_header(reading.ignored)}
     backend = service.backend
     response = await backend.look_up(visible.response, id, token=principal.token)
     if response.ended and not reading.stream:
@@ -93,11 +93,12 @@ async def delete_response(http: Request, principal: Authenticated, id: StoredId)
 @router.get("/responses/{id}/input_items", **listing("listInputItems"))
 async def list_input_items(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """List the messages, calls and results that a stored response answers, the newest first."""
-    page = Page.of(http.query_params.multi_items(), newest_first=True)
+    page = Page.of(http.query_params.multi_items(), newest_first=True, includes=True)
     backend = service_of(http).backend
     response = await backend.look_up(visible.response, id, token=principal.token)
     turns = await backend.look_up(visible.messages_of, response)
     own = id.removeprefix(visible.RESPONSE)
     names = response.tool_names
     items = [item for at, turn in enumerate(turns) for item in input_items(turn, names, id=f"{own}_in_{at}")]
-    return Json(page.list(page.behind(items)), headers=dict(principal.headers))
+    headers = {**principal.headers, **unheeded_header(page.ignored)}
+    return Json(page.list(page.behind(items)), headers=headers)

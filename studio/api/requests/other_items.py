@@ -20,20 +20,20 @@ _RESULTS = ("output", "outputs", "results", "error")
 """Where an item has the result of its own call."""
 
 _PICTURES = frozenset({"computer_call", "computer_call_output", "image_generation_call"})
-_BESIDE = frozenset({"name", "status", "caller", "environment", "max_output_length", "agent", *_RESULTS})
+_BESIDE = frozenset(
+    {"id", "call_id", "name", "status", "caller", "environment", "max_output_length", "agent", *_RESULTS}
+)
 _NO_LETTER = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class OtherItem(LeftOut):
     """A call that is none of a function, its result, or anything else of another type."""
 
-    id: str | None = None
-    call_id: str | None = None
-
     @property
-    def ids(self) -> set[str]:
+    def ids(self) -> list[str]:
         """What a result and its call have in common; a call of the local shell has it as its `id`."""
-        return {each for each in (self.call_id, self.id) if each}
+        ids = (self.fields.get("call_id"), self.fields.get("id"))
+        return [each for each in ids if each and isinstance(each, str)]
 
     @property
     def is_result(self) -> bool:
@@ -90,7 +90,7 @@ class OtherItems:
 
 
 def _id(item: OtherItem, at: int) -> str:
-    return item.call_id or item.id or f"item_{at}"
+    return next(iter(item.ids), f"item_{at}")
 
 
 def _result_turn(item: OtherItem, id: str) -> Turn:

@@ -200,6 +200,7 @@ class MoreTools(EchoPart):
     """Tools that the answer may call as well: what a search for tools has brought."""
 
     type: Literal["additional_tools", "tool_search_output"]
+    role: Literal["developer"] | None = None
     tools: FlatTools
 
 
@@ -368,6 +369,7 @@ _REASONS = {
     **TOOL_REASONS,
     "input.type": "nothing is compacted here, and settings are parameters of the request, not items.",
     "input.id": "give the id of an item of a stored response, or the item itself.",
+    "input.output.type": "results of calls are texts here.",
     "input.content.type": "messages are text, images (input_image) and files (input_file), no sounds.",
     "input.content.file_id": "no files are stored here; send the image as a data URL, the file as file_data.",
     "input.content.file_url": "nothing is fetched from addresses; send the file's content as file_data.",
@@ -434,7 +436,7 @@ class ResponsesRequest(ApiRequest):
     def ignored(self) -> list[str]:
         honoured = (LOGPROBS,) if self.worker is None else (LOGPROBS, SEALED)
         included = (f"include.{name[:MAX_LISTED]}" for name in self.include or () if name not in honoured)
-        return list(dict.fromkeys([*super().ignored, *islice(included, MAX_ECHOES)]))
+        return list(islice(dict.fromkeys((*super().ignored, *included)), MAX_ECHOES))
 
     @property
     def echoing(self) -> Mapping[str, object]:

@@ -35,7 +35,8 @@ class StoredList(BaseModel):
 
 class Page(BaseModel):
     """Which part of a list is asked for: at most `limit` behind the one of the id `after`. `model` and
-    `metadata` are those of a completion.
+    `metadata` are those of a completion. `ignored` are the parameters that have no effect: they ask for more
+    of what no item here has.
     """
 
     after: str | None = None
@@ -43,9 +44,17 @@ class Page(BaseModel):
     newest_first: bool = False
     model: str | None = None
     metadata: Mapping[str, str] = {}
+    ignored: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, parameters: Iterable[tuple[str, str]], *, newest_first: bool, filters: bool = False) -> Page:
+    def of(
+        cls,
+        parameters: Iterable[tuple[str, str]],
+        *,
+        newest_first: bool,
+        filters: bool = False,
+        includes: bool = False,
+    ) -> Page:
         """Read it from the address. Raises `ApiError` that names the parameter that cannot be honoured."""
         read: Shape = {"newest_first": newest_first}
         metadata: dict[str, str] = {}
@@ -58,6 +67,8 @@ class Page(BaseModel):
                 read["newest_first"] = _newest_first(value)
             elif filters and name.startswith(_METADATA) and name.endswith("]"):
                 metadata[name.removeprefix(_METADATA).removesuffix("]")] = value
+            elif includes and name in ("include", "include[]"):
+                read["ignored"] = ("include",)
             else:
                 raise unsupported(name[:200], "a list takes after, limit and order here.")
         return cls(**read, metadata=metadata)

@@ -107,19 +107,21 @@ def test_a_response_under_way_is_told_as_far_as_it_is_and_cannot_be_deleted(
     assert client.responses.retrieve(id).status == "completed"
 
 
-@pytest.mark.parametrize(
-    ("settings", "param"),
-    [({"starting_after": 1}, "starting_after"), ({"include": ["reasoning.encrypted_content"]}, "include[]")],
-)
-def test_a_stored_response_cannot_be_had_otherwise(
-    stage: Stage, client: OpenAI, settings: dict[str, Any], param: str
-) -> None:
+def test_a_stored_response_is_read_as_it_was_answered(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("So."), plans=(ONE,))
     response = client.responses.create(model="conductor", input="Why?")
     with pytest.raises(openai.BadRequestError) as refused:
-        client.responses.retrieve(response.id, **settings)
-    assert (refused.value.param, refused.value.code) == (param, "unsupported_parameter")
+        client.responses.retrieve(response.id, starting_after=1)  # type: ignore[call-overload]
+    assert (refused.value.param, refused.value.code) == ("starting_after", "unsupported_parameter")
+    more: Any = {"include": ["reasoning.encrypted_content", "file_search_call.results"]}
+    for stream in (False, True):
+        raw = client.responses.with_raw_response.retrieve(
+            response.id, stream=stream, extra_query={"of_next_year": "1"}, **more
+        )
+        assert raw.headers["x-conductor-without-effect"] == "include,of_next_year"
     assert client.responses.retrieve(response.id, stream=False).output_text == "So."
+    items = client.responses.input_items.with_raw_response.list(response.id, include=more["include"])
+    assert items.headers["x-conductor-without-effect"] == "include"
 
 
 def test_a_response_that_cannot_be_stored_is_answered_all_the_same(

@@ -171,8 +171,6 @@ def test_a_stream_with_the_runs_events_is_followed_from_its_beginning_only(
         ("starting_after=1", "starting_after"),
         ("stream=true&starting_after=-1", "starting_after"),
         ("stream=true&starting_after=1e3", "starting_after"),
-        ("stream=true&include_obfuscation=true", "include_obfuscation"),
-        ("stream=true&n=1", "n"),
     ],
 )
 def test_a_reading_that_cannot_be_honoured_is_refused_by_its_name(

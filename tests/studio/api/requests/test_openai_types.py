@@ -296,7 +296,7 @@ DROPPED: dict[str, dict[str, Any]] = {
     "mcp_approval_request": {"id": "a", "name": "n", "arguments": "{}", "server_label": "l"},
     "mcp_approval_response": {"approval_request_id": "a", "approve": True},
     "tool_search_call": {"id": "a", "arguments": {}},
-    "of_next_year": {"id": "a", "anything": {"a": [1]}},
+    "of_next_year": {"id": 1, "call_id": ["a"], "anything": {"a": [1]}},
 }
 OTHERS = {
     *("function_call_output", "custom_tool_call_output", "local_shell_call_output", "shell_call_output"),
@@ -369,7 +369,7 @@ def test_a_result_belongs_to_one_call() -> None:
 
 @pytest.mark.parametrize("member", TOOLS_IN_INPUT)
 def test_tools_in_the_input_are_offered_as_well(member: str) -> None:
-    item = {"type": member, "tools": [FUNCTION, CUSTOM, {"type": "web_search"}]}
+    item = {"type": member, "role": "developer", "tools": [FUNCTION, CUSTOM, {"type": "web_search"}]}
     request = responses(input=[item, USER], tools=[FUNCTION])
     assert request.offer is not None
     assert [tool.name for tool in request.offer.tools] == ["f", "c"]
