@@ -233,6 +233,31 @@ def test_the_thoughts_of_a_stream_come_before_its_text(
     assert names.index("reasoning_content") < len(names) - 1 - names[::-1].index("content")
 
 
+@each_shape
+def test_the_clients_own_helper_joins_them(
+    stage: Stage, client: OpenAI, fake_openai: Served, shape: Shape
+) -> None:
+    plays(stage, fake_openai, [*shape.thoughts, *shape.call])
+    with client.chat.completions.stream(model="worker:alpha", messages=WHERE, tools=[TOOL]) as stream:
+        message = stream.get_final_completion().choices[0].message.model_dump(exclude_none=True)
+    thoughts = of_thoughts(message)
+    assert {name: thoughts.get(name) for name in shape.members} == shape.members
+    (call,) = message["tool_calls"]
+    assert {name: call.get(name) for name in shape.of_call} == shape.of_call
+
+
+@each_shape
+def test_a_response_that_is_read_again_has_the_same_events(
+    stage: Stage, client: OpenAI, fake_openai: Served, shape: Shape
+) -> None:
+    plays(stage, fake_openai, [*shape.thoughts, *shape.call])
+    stream = client.responses.create(model="worker:alpha", input=WHERE, tools=[FLAT], stream=True)
+    events = [event.model_dump() for event in stream]
+    again = client.responses.retrieve(events[0]["response"]["id"], stream=True)
+    items = [event for event in events if "response" not in event]
+    assert [event for each in again if "response" not in (event := each.model_dump())] == items
+
+
 @each_way
 def test_thinking_parts_of_a_content_are_text_to_clients(
     stage: Stage, client: OpenAI, fake_openai: Served, *, streamed: bool
