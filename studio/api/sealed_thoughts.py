@@ -12,6 +12,7 @@ from pydantic import Field
 
 from conductor.text.bounded_value import json_value
 from conductor.values.message_parts.opaque import is_opaque, opaque
+from conductor.values.message_parts.tools import call_extra
 from conductor.values.messages import Value
 from conductor.values.output import Output
 
@@ -42,9 +43,10 @@ class SealedThoughts(Value):
             sealed = cls.model_validate_json(b64decode(text, validate=True))
             members = {} if sealed.thoughts is None else json_value(sealed.thoughts)
             own = {name: value for name, value in members.items() if _is_own(name, value)}
-            calls = {id: extra for id, extra in sealed.calls.items() if isinstance(json_value(extra), dict)}
-        except (ValueError, AttributeError):
+            extras = {id: opaque(call_extra(json_value(extra))) for id, extra in sealed.calls.items()}
+        except (ValueError, AttributeError, TypeError):
             return None
+        calls = {id: extra for id, extra in extras.items() if extra is not None}
         return sealed.model_copy(update={"thoughts": opaque(own), "calls": calls})
 
     @property

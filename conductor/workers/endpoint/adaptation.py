@@ -180,7 +180,7 @@ def _members(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     own = [name for message in messages for name, value in message.items() if is_opaque(name, value)]
     calls = (call for message in messages for call in message.get("tool_calls") or ())
     of_calls = (f"tool_calls.{name}" for call in calls for name in call_extra(call))
-    thoughts = (f"content.{part['type']}" for message in messages for part in _thoughts(message))
+    thoughts = (f"content.{part.get('type')}" for message in messages for part in _thoughts(message))
     return [f"{_OF_MESSAGES}{name}" for name in dict.fromkeys((*own, *of_calls, *thoughts))]
 
 
@@ -193,7 +193,7 @@ def _thoughts(message: Mapping[str, Any]) -> list[Any]:
 def _without(message: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """The message without these members."""
     rest = {name: value for name, value in message.items() if f"{_OF_MESSAGES}{name}" not in names}
-    out = [part for part in _thoughts(message) if f"{_OF_MESSAGES}content.{part['type']}" in names]
+    out = [part for part in _thoughts(message) if f"{_OF_MESSAGES}content.{part.get('type')}" in names]
     if out:
         rest["content"] = [part for part in message["content"] if part not in out] or ""
     if calls := rest.get("tool_calls"):

@@ -184,12 +184,12 @@ class Answer:
     def _complete_thoughts(self, output: Output) -> None:
         self.thoughts.complete(output)
         self.calls.signed = self.calls.signed and output.answered_instead is None
-        if self.thoughts.text:
+        if self.thoughts:
             self._note_order()
 
     def _note_order(self) -> None:
         """Add what began since the last time."""
-        thoughts = bool(self.thoughts.text) or self.thoughts.sealed is not None
+        thoughts = bool(self.thoughts) or self.thoughts.sealed is not None
         pieces: dict[Piece, bool] = {"thoughts": thoughts, "text": any(self._given_out)}
         pieces |= dict.fromkeys(range(self.calls.count), True)
         self.order += [piece for piece, has_begun in pieces.items() if has_begun and piece not in self.order]

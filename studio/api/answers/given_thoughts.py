@@ -31,6 +31,10 @@ class GivenThoughts:
         self.sealed: SealedThoughts | None = None
         """What the worker is to be sent again; None if that is nothing, or not for the client."""
 
+    def __bool__(self) -> bool:
+        """Whether there are words."""
+        return bool(self._pieces)
+
     @property
     def text(self) -> str:
         return "".join(self._pieces)
@@ -67,4 +71,4 @@ class GivenThoughts:
     @property
     def whole(self) -> dict[str, Any]:
         """The members of a message."""
-        return {**({_PLAIN: self.text} if self._pieces else {}), **self._members}
+        return {**({_PLAIN: self.text} if self else {}), **self._members}

@@ -34,7 +34,7 @@ def output(run: AnsweredRun, names: ToolNames, *, status: str, sealed: bool = Fa
 def _pieces(run: AnsweredRun, *, sealed: bool) -> list[Piece]:
     """What has an item: thoughts that are nothing but sealed have one where that is asked for."""
     answer = run.answer
-    thinks = bool(answer.thoughts.text) or (sealed and answer.thoughts.sealed is not None)
+    thinks = bool(answer.thoughts) or (sealed and answer.thoughts.sealed is not None)
     return [piece for piece in answer.order if piece != "thoughts" or thinks]
 
 
@@ -133,7 +133,7 @@ class OutputStream:
                     self._custom.add(piece)
         self._places[piece] = place = {"item_id": item["id"], "output_index": at}
         added = self._event("response.output_item.added", output_index=at, item=item)
-        if part is None or (piece == "thoughts" and not self._run.answer.thoughts.text):
+        if part is None or (piece == "thoughts" and not self._run.answer.thoughts):
             return added
         place["content_index"] = 0
         return added + self._event("response.content_part.added", **place, part=part)
@@ -169,7 +169,7 @@ def _reasoning(run: AnsweredRun, *, sealed: bool) -> Shape:
         "type": "reasoning",
         "id": f"rs_{run.answer_id}",
         "summary": [],
-        "content": [_thought(thoughts.text)] if thoughts.text else [],
+        "content": [_thought(thoughts.text)] if thoughts else [],
     }
     if sealed:
         item["encrypted_content"] = None if thoughts.sealed is None else thoughts.sealed.text

@@ -113,6 +113,7 @@ def output(run: str, step: int, fingerprint: str, text: str, *, reasoning: str =
         fingerprint=fingerprint,
         text=text,
         reasoning=reasoning,
+        thoughts=reasoning or None,
         worker="w",
         worker_kind="model",
         usage=Usage(prompt_tokens=3, cost=0.1),
@@ -180,13 +181,21 @@ def edits(draw: st.DrawFn, workflow: Workflow) -> Workflow:
 @st.composite
 def histories(draw: st.DrawFn) -> list[tuple[Workflow, list[Event]]]:
     """Workflows, each an edit of the one before, with the events of a run of each."""
-    turns = st.builds(Turn, role=st.sampled_from(["user", "assistant", "system"]), text=TEXTS)
+    turns = st.builds(
+        Turn,
+        role=st.sampled_from(["user", "assistant", "system"]),
+        text=TEXTS,
+        thoughts=st.none() | TEXTS,
+        worker=st.just("w"),
+    )
     seen = st.builds(
         SeenResponse, step=st.just(0), worker=ODD, instruction=TEXTS, response=TEXTS, round=st.just(1)
     )
     playing = Playing(
         style=draw(st.sampled_from(["ours", "research"])),
-        conversation=draw(st.builds(Conversation, instructions=TEXTS, turns=st.tuples(turns))),
+        conversation=draw(
+            st.builds(Conversation, instructions=TEXTS, turns=st.tuples(turns), verbatim=st.booleans())
+        ),
         previous=draw(st.lists(seen, max_size=2).map(tuple)),
     )
     workflow = draw(workflows())

@@ -306,3 +306,55 @@ async def test_a_call_is_adapted_a_few_times_and_not_for_ever() -> None:
         assert (await completed(chat.stream(request().messages, sampling=sampling))).left_out == tuple(
             sorted({*names[:5], names[6]}, key=list(BODY).index)
         )
+
+
+CALL = {
+    "id": "c",
+    "type": "function",
+    "function": {"name": "f", "arguments": "{}"},
+    "extra_content": {"a": 1},
+}
+THINKING = {
+    **BODY,
+    "messages": [
+        *TALK,
+        {"role": "assistant", "content": "x", "reasoning_content": "t", "tool_calls": [CALL]},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "change"),
+    [
+        (400, openai("Unknown parameter: 'messages[2].reasoning_content'."), "reasoning_content"),
+        (400, openai("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : "
+         "property 'reasoning_content' is unsupported)]"), "reasoning_content"),
+        (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 2, "assistant",
+         "reasoning_content"], "msg": "Extra inputs are not permitted"}]}, "reasoning_content"),
+        (400, [openai('Invalid JSON payload. Unknown name "extra_content" at \'messages[2].tool_calls[0]\': '
+         "Cannot find field.")], "tool_calls.extra_content"),
+        (400, openai("The `reasoning_content` in the thinking mode must be passed back to the API."), None),
+        (400, openai("Missing `reasoning_content` field in assistant message"), None),
+        (400, openai("thinking_blocks is unsupported"), None),
+        (429, openai("reasoning_content is unsupported"), None),
+    ],
+)  # fmt: skip
+def test_a_member_of_a_message_is_left_out_where_it_is_refused(
+    status: int, body: object, change: str | None
+) -> None:
+    adaptation = Adaptation(())
+    expected = None if change is None else f"without messages.{change}"
+    assert adaptation.learn(refusal(status, body), THINKING, None, set()) == expected
+    fitted, left_out = adaptation.fit(THINKING, None)
+    assert left_out == (() if change is None else (f"messages.{change}",))
+    message, name = fitted["messages"][2], (change or "").rpartition(".")[2]
+    assert name not in {**message, **message["tool_calls"][0]}
+    assert ("reasoning_content" in message) == (change != "reasoning_content")
+
+
+def test_messages_with_thoughts_are_not_joined() -> None:
+    thinking = {"role": "assistant", "content": "x", "reasoning": "t"}
+    assert without_system([thinking, {"role": "assistant", "content": "y"}]) == [
+        thinking,
+        {"role": "assistant", "content": "y"},
+    ]

@@ -14,6 +14,7 @@ from openai import OpenAI
 from stage import Stage, model
 from tool_cases import OSLO, TOOL, WHERE, calls
 
+from conductor.workers.pool.fallback import FallbackWorker
 from studio.api.sealed_thoughts import SealedThoughts
 
 TEXT = "Look it up."
@@ -232,6 +233,31 @@ def test_the_thoughts_of_a_stream_come_before_its_text(
     assert names.index("reasoning_content") < len(names) - 1 - names[::-1].index("content")
 
 
+@each_shape
+def test_the_clients_own_helper_joins_them(
+    stage: Stage, client: OpenAI, fake_openai: Served, shape: Shape
+) -> None:
+    plays(stage, fake_openai, [*shape.thoughts, *shape.call])
+    with client.chat.completions.stream(model="worker:alpha", messages=WHERE, tools=[TOOL]) as stream:
+        message = stream.get_final_completion().choices[0].message.model_dump(exclude_none=True)
+    thoughts = of_thoughts(message)
+    assert {name: thoughts.get(name) for name in shape.members} == shape.members
+    (call,) = message["tool_calls"]
+    assert {name: call.get(name) for name in shape.of_call} == shape.of_call
+
+
+@each_shape
+def test_a_response_that_is_read_again_has_the_same_events(
+    stage: Stage, client: OpenAI, fake_openai: Served, shape: Shape
+) -> None:
+    plays(stage, fake_openai, [*shape.thoughts, *shape.call])
+    stream = client.responses.create(model="worker:alpha", input=WHERE, tools=[FLAT], stream=True)
+    events = [event.model_dump() for event in stream]
+    again = client.responses.retrieve(events[0]["response"]["id"], stream=True)
+    items = [event for event in events if "response" not in event]
+    assert [event for each in again if "response" not in (event := each.model_dump())] == items
+
+
 @each_way
 def test_thinking_parts_of_a_content_are_text_to_clients(
     stage: Stage, client: OpenAI, fake_openai: Served, *, streamed: bool
@@ -344,7 +370,13 @@ def test_a_response_has_its_thoughts_before_its_text(
 
 
 FOREIGN = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAABo"}
-FORGED = base64.b64encode(json.dumps({"conductor": 1, "worker": "alpha", "thoughts": "{"}).encode()).decode()
+
+
+def forged(**members: Any) -> dict[str, Any]:
+    text = json.dumps({"conductor": 1, "worker": "alpha", **members})
+    return {**FOREIGN, "encrypted_content": base64.b64encode(text.encode()).decode()}
+
+
 EARLIER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
 
 
@@ -352,7 +384,13 @@ EARLIER = {"type": "message", "role": "assistant", "content": [{"type": "output_
     ("item", "members", "listed"),
     [
         (FOREIGN, {}, ["input.reasoning"]),
-        ({**FOREIGN, "encrypted_content": FORGED}, {}, ["input.reasoning"]),
+        (forged(thoughts="{"), {}, ["input.reasoning"]),
+        (forged(thoughts="[]"), {}, ["input.reasoning"]),
+        (forged(thoughts='{"content": [{"type": []}]}'), {}, ["input.reasoning"]),
+        (forged(thoughts="[" * 99), {}, ["input.reasoning"]),
+        (forged(calls={"c": "1"}), {}, ["input.reasoning"]),
+        (forged(calls={"c": '{"function": 5}'}), {}, []),
+        (forged(conductor=2), {}, ["input.reasoning"]),
         ({**FOREIGN, "encrypted_content": "%"}, {}, ["input.reasoning"]),
         (
             {**FOREIGN, "content": [{"type": "reasoning_text", "text": "t"}]},
@@ -392,6 +430,23 @@ def test_a_seal_has_no_other_members_of_a_message() -> None:
     sealed = SealedThoughts.read(SealedThoughts(worker="alpha", thoughts=json.dumps(forged)).text)
     assert sealed is not None
     assert json.loads(sealed.thoughts or "") == {"reasoning_content": "t"}
+
+
+@each_way
+def test_a_fallback_gets_none_and_gives_words_alone(
+    stage: Stage, client: OpenAI, fake_openai: Served, *, streamed: bool
+) -> None:
+    shape = SHAPES["OpenRouter"]
+    fake_openai.fake.texts.append([*shape.thoughts, *signed_call(extra_content=SIGNED)])
+    alpha = model("alpha", fake_openai.base_url, served="fault:error-500")
+    alpha.card = alpha.card.model_copy(update={"fallback": "beta"})
+    beta = model("beta", fake_openai.base_url)
+    stage.plays(FallbackWorker(alpha, beta), beta)
+    earlier = {"role": "assistant", "content": "x", "reasoning_content": "t"}
+    answer = ask(client, [*WHERE, earlier, *WHERE], streamed=streamed)
+    assert [of_thoughts(sent(fake_openai, at)[1]) for at in (0, 1)] == [{"reasoning_content": "t"}, {}]
+    assert (of_thoughts(answer).pop("reasoning_content"), of_call(answer)) == (TEXT, {})
+    assert "reasoning_details" not in answer
 
 
 # -- a conversation that began elsewhere, and endpoints that know no thoughts --------------------------
