@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, literal, select
 
 from conductor.runs.events import RunStarted
+from conductor.values.conversation import Conversation
 from storage import fragments
 from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, OUTPUTS, REVISION_WORKERS, REVISIONS, RUNS
 from storage.records import Session
@@ -23,10 +24,19 @@ _BATCH = 500
 """Fragments that are copied by one statement."""
 
 
-def fork(connection: Connection, now: float, session: str, revision: str) -> Session:
-    """A new session that begins with a revision of this one.
+def fork(
+    connection: Connection,
+    now: float,
+    session: str,
+    revision: str,
+    *,
+    query: str | None = None,
+    conversation: Conversation | None = None,
+) -> Session:
+    """A new session that begins with a revision of this one; `query` and `conversation` are in the place of
+    this one's.
 
-    It has the query, the settings, all known outputs, and the rounds that the revision looks back on; its
+    It has the settings, all known outputs, and the rounds that the revision looks back on; its
     `forked_from` is that revision.
     """
     parent = sessions.find(connection, session)
@@ -35,12 +45,12 @@ def fork(connection: Connection, now: float, session: str, revision: str) -> Ses
     copy = sessions.create(
         connection,
         now,
-        parent.query,
+        query or parent.query,
         title=f"{parent.title[: sessions.MAX_TITLE - 7]} (fork)",
         pool_label=parent.pool_label,
         origin="fork",
         forked_from=revision,
-        conversation=parent.conversation,
+        conversation=conversation or parent.conversation,
     )
     outputs = select(literal(copy.id), *(column for column in OUTPUTS.c if column.name != "session"))
     connection.execute(

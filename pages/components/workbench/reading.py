@@ -23,6 +23,7 @@ from pages.components.workbench.following.notification import notification
 from pages.components.workbench.outcome.answer import earlier_rounds, outcome
 from pages.components.workbench.planning.plan import attempts, no_plan, plan_panel, why_this_plan
 from pages.components.workbench.question.conversation import conversation_view
+from pages.components.workbench.question.turns import turns_view
 from pages.components.workbench.step.inspector import inspector, preview_steps
 from pages.components.workbench.step.notes import loose_notes
 from pages.components.workbench.step.watched_step import watched_step
@@ -86,6 +87,7 @@ def _answer(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     if view.plan is not None and view.head is not None:
         (why_this_plan if ran else plan_panel)(view.plan, view.planned)
     loose_notes(bench, tab, view)
+    turns_view(bench, tab, view)
     conversation_view(view.session)
     if not tab.watched:
         session_comparison(bench.store, view.session.id)

@@ -12,9 +12,8 @@ from conductor.values.conversation import Conversation
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import expander
 from pages.components.widgets.rendered_text import rendered_text
+from pages.components.workbench.question.turns import ROLES
 from storage import Session
-
-_ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Result of a tool"}
 
 _WIDTH = 320
 """The most pixels of an image's width."""
@@ -33,7 +32,7 @@ def conversation_view(session: Session) -> None:
         with box:
             turns = [*before, *(("user", file.display_text) for file in earlier.files)]
             for at, (role, text) in enumerate(turns):
-                rendered_text(text, key=f"conversation-{at}", label=_ROLES[role])
+                rendered_text(text, key=f"conversation-{at}", label=ROLES[role])
             for image in earlier.pictures:
                 # The browser copes with a damaged one.
                 st.html(f'<img src="{escape(image.url)}" alt="Attached image" style="max-width: {_WIDTH}px">')
