@@ -21,7 +21,7 @@ from studio.api.answers.response_items import OutputStream, output
 from studio.api.answers.run_metadata import Shape, run_metadata
 from studio.api.answers.streaming import Piece, comment, data, progress_line
 from studio.api.requests.responses_request import ResponsesRequest
-from studio.api.requests.tools import shapes_of
+from studio.api.requests.tool_definitions import shapes_of
 from studio.api.stored.visible import IN_PROGRESS, RESPONSE, WAITS
 
 _ECHOED = (

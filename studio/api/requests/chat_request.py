@@ -36,16 +36,9 @@ from studio.api.requests.request import (
     Tokens,
     Unsupported,
 )
-from studio.api.requests.tools import (
-    TOOL_REASONS,
-    AnyMessageCall,
-    CallIds,
-    Choice,
-    Tools,
-    check_calls,
-    offer,
-    shapes_of,
-)
+from studio.api.requests.tool_definitions import Tools, shapes_of
+from studio.api.requests.tool_offer import TOOL_REASONS, Choice, offer
+from studio.api.requests.tools import AnyMessageCall, CallIds, check_calls
 from studio.api.tool_names import ToolNames
 
 

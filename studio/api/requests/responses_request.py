@@ -40,18 +40,9 @@ from studio.api.requests.request import (
     Tokens,
     Unsupported,
 )
-from studio.api.requests.tools import (
-    TOOL_REASONS,
-    AnyFlatTool,
-    CallItem,
-    CustomCallItem,
-    FlatChoice,
-    FlatTools,
-    call_ids,
-    check_calls,
-    offer,
-    shapes_of,
-)
+from studio.api.requests.tool_definitions import AnyFlatTool, FlatTools, shapes_of
+from studio.api.requests.tool_offer import TOOL_REASONS, FlatChoice, offer
+from studio.api.requests.tools import CallItem, CustomCallItem, call_ids, check_calls
 from studio.api.sealed_thoughts import SealedThoughts
 from studio.api.tool_names import ToolNames
 
