@@ -35,7 +35,7 @@ from conductor.workflow.on_failure import OnFailure
 from storage import SessionStore
 from studio.api.requests import run_request
 
-pytestmark = [pytest.mark.slow, pytest.mark.thorough]
+pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.usefixtures("open_at_once")]
 
 ONE = plan_text((0, "Say.", "[]"))
 TWO = plan_text((0, "Look.", "[]"), (0, "Say.", '["all"]'))
