@@ -38,6 +38,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "sessions": ("sessions.session_commands", "List, search, show and change sessions."),
     "usage": ("usage", "Sum up what requests have used."),
     "tokens": ("tokens", "Make, list and revoke tokens of the API."),
+    "agents": ("agents", "Print how coding agents and SDKs use this server, with a token."),
     "serve": ("serving.serve", "Start the app, or the API alone."),
     "gallery": ("workflow.gallery", "List workflows to start from, and run one."),
     "mcp": ("serving.mcp", "Serve agents by the Model Context Protocol."),
