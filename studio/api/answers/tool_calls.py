@@ -5,6 +5,7 @@ Knows no HTTP.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,18 @@ class _OpenCall:
     name: str
     arguments: list[str] = field(default_factory=list)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arguments are an object that has ended."""
+        # Most pieces end none, and of those that do not nothing is parsed.
+        if not self.arguments or not self.arguments[-1].endswith("}"):
+            return False
+        try:
+            json.loads("".join(self.arguments))
+        except ValueError:
+            return False
+        return True
+
 
 class GivenCalls:
     """The calls that are given out; `verbatim`: with the worker's own ids."""
@@ -30,6 +43,8 @@ class GivenCalls:
         self._verbatim = verbatim
         self._calls: list[_OpenCall] = []
         self._waiting: list[dict[str, Any]] = []
+        self._turn = 0
+        self._ended = False
 
     def __bool__(self) -> bool:
         return bool(self._calls)
@@ -52,6 +67,7 @@ class GivenCalls:
             if at == len(self._calls):
                 self._open(call.id, call.name, run=run)
             self._write(at, call.arguments[len("".join(self._calls[at].arguments)) :])
+        self._ended = True
 
     def begin(self, calls: Sequence[ToolCall]) -> bool:
         """Whether what was given out is the beginning of these calls."""
@@ -61,9 +77,16 @@ class GivenCalls:
         )
 
     def take(self) -> list[dict[str, Any]]:
-        """The pieces of `tool_calls` since the last time, for the deltas of a stream."""
-        waiting, self._waiting = self._waiting, []
-        return waiting
+        """The pieces of `tool_calls` since the last time, for the deltas of a stream.
+
+        One call comes after the other, also where a worker mixes their pieces: so do OpenAI's streams, and
+        LangChain takes each change to another item of a response for a new call.
+        """
+        while self._turn + 1 < len(self._calls) and (self._ended or self._calls[self._turn].is_whole):
+            self._turn += 1
+        pieces = sorted(self._waiting, key=lambda piece: piece["index"])
+        self._waiting = [piece for piece in pieces if piece["index"] > self._turn]
+        return pieces[: len(pieces) - len(self._waiting)]
 
     @property
     def whole(self) -> list[dict[str, Any]]:

@@ -13,11 +13,13 @@ from openai import OpenAI
 from stage import UPSTREAM_KEY, Stage, model
 from tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
 
+from conductor.runs.events import StepCallDelta
 from conductor.values.message_parts.tools import ToolCall
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.simulated import SimulatedWorker
+from studio.api.answers.tool_calls import GivenCalls
 
 OTHER: Any = {"type": "function", "function": {"name": "other"}}
 TWO = plan_text((0, "look it up", "[]"), (1, "answer", "[0]"))
@@ -293,3 +295,54 @@ def test_keys_in_arguments_are_masked(
     answer: Any = client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])
     assert UPSTREAM_KEY not in answer.model_dump_json()
     assert "city" in answer.choices[0].message.tool_calls[0].function.arguments
+
+
+# -- the order of their pieces ---------------------------------------------------------------------
+
+FIRST, SECOND = '{"path": "{one}"}', '{"path": "two"}'
+
+
+def mixed(first: str, second: str, size: int) -> list[StepCallDelta]:
+    """Both calls begin, then a piece of each comes in turn."""
+    pieces = [piece_of(at, "", id=f"call_{at}", name="read") for at in (0, 1)]
+    for start in range(0, max(len(first), len(second)), size):
+        texts = (text[start : start + size] for text in (first, second))
+        pieces += [piece_of(at, text) for at, text in enumerate(texts) if text]
+    return pieces
+
+
+def one_by_one(first: str, second: str, size: int) -> list[StepCallDelta]:
+    return sorted(mixed(first, second, size), key=lambda piece: piece.index)
+
+
+def piece_of(index: int, text: str, **begins: str) -> StepCallDelta:
+    return StepCallDelta(run="r", seq=0, at=0.0, step=0, index=index, text=text, **begins)
+
+
+@pytest.mark.parametrize("order", [mixed, one_by_one])
+@pytest.mark.parametrize("size", [1, 7, 100])
+@pytest.mark.parametrize(("first", "second"), [(FIRST, SECOND), (SECOND, FIRST), ("", SECOND), ("{}", "{}")])
+def test_a_call_comes_whole_before_the_next_one_begins(
+    order: Any, size: int, first: str, second: str
+) -> None:
+    calls = GivenCalls(verbatim=True)
+    whole = [
+        ToolCall(id=f"call_{at}", name="read", arguments=text) for at, text in enumerate((first, second))
+    ]
+    pieces: list[dict[str, Any]] = []
+    for event in order(first, second, size):
+        calls.add(event)
+        pieces += calls.take()
+    calls.complete(whole, run="r")
+    pieces += calls.take()
+    assert [piece["index"] for piece in pieces] == sorted(piece["index"] for piece in pieces)
+    for at, text in enumerate((first, second)):
+        assert "".join(piece["function"]["arguments"] for piece in pieces if piece["index"] == at) == text
+    assert calls.whole == [call.wire for call in whole]
+
+
+def test_calls_that_come_one_by_one_are_passed_on_piece_by_piece() -> None:
+    calls = GivenCalls(verbatim=True)
+    for event in one_by_one(FIRST, SECOND, 7):
+        calls.add(event)
+        assert [piece["index"] for piece in calls.take()] == [event.index]
