@@ -29,6 +29,10 @@ CLIENTS_INSTALLED := $(CLIENTS)/.installed
 CLIENTS_PINS := tests/integration/clients/requirements.txt
 CLIENTS_NODE := tests/integration/clients/node
 
+AIDER := .venv-aider
+AIDER_INSTALLED := $(AIDER)/.installed
+AIDER_PINS := tests/integration/clients/aider.txt
+
 SITE := .venv-docs
 SITE_INSTALLED := $(SITE)/.installed
 SITE_PINS := tests/integration/docs/requirements.txt
@@ -161,13 +165,18 @@ $(RAY_INSTALLED): FORCE | $(INSTALLED)
 	$(PINNED) $(RAY) "280 MB of disk, half a minute" $(PINNED_OPTIONS) $(RAY_PINS)
 	$(call behind,$(RAY))
 
-# Other people's clients against the API, those for Python in an environment of their own and those for Node, where it
-# is there: 400 MB of disk, a minute. The table of clients in docs/api.md is compared with what was tried.
-test-clients: setup $(CLIENTS_INSTALLED)
-	CONDUCTOR_TEST_CLIENTS=$(abspath $(CLIENTS))/bin/python $(PYTEST) tests/integration/clients
+# Other people's clients and coding agents against the API, those for Python in environments of their own and those for
+# Node, where it is there: 1.8 GB of disk, some minutes. The table of clients in docs/api.md is compared with what was
+# tried, and the agents have the configuration of docs/agents.md.
+test-clients: setup $(CLIENTS_INSTALLED) $(AIDER_INSTALLED)
+	CONDUCTOR_TEST_CLIENTS=$(abspath $(CLIENTS))/bin/python CONDUCTOR_TEST_AIDER=$(abspath $(AIDER))/bin/python \
+		$(PYTEST) tests/integration/clients
 
 $(CLIENTS_INSTALLED): FORCE $(CLIENTS_NODE)/node_modules/.package-lock.json | $(INSTALLED)
 	$(PINNED) $(CLIENTS) "400 MB of disk, a minute" $(PINNED_OPTIONS) $(CLIENTS_PINS)
+
+$(AIDER_INSTALLED): FORCE | $(INSTALLED)
+	$(PINNED) $(AIDER) "500 MB of disk, a minute" $(PINNED_OPTIONS) $(AIDER_PINS)
 
 # Written by npm when all is there.
 %/node_modules/.package-lock.json: %/package-lock.json

@@ -57,10 +57,14 @@ class ApiProcesses:
 
 
 @contextmanager
-def serving_processes(database: str, folder: Path, upstream: str, *options: str) -> Iterator[ApiProcesses]:
-    """`serve --api-only` with further options; its only worker, `alpha`, is the endpoint `upstream`."""
+def serving_processes(
+    database: str, folder: Path, upstream: str, *options: str, pool: str = POOL
+) -> Iterator[ApiProcesses]:
+    """`serve --api-only` with further options; its only worker, `alpha`, is the endpoint `upstream`, or the
+    pool has that address wherever it writes `{url}`.
+    """
     folder.mkdir(exist_ok=True)
-    (folder / "pool.toml").write_text(POOL.format(url=upstream), encoding="utf-8")
+    (folder / "pool.toml").write_text(pool.format(url=upstream), encoding="utf-8")
     with SessionStore.open(database) as store:
         _, token = store.tokens.create(folder.name)
     settings = {"CONDUCTOR_DATABASE_URL": database, "CONDUCTOR_POOL": str(folder / "pool.toml")}
