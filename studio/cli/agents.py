@@ -82,8 +82,8 @@ def agents(
 ) -> int:
     """Print how coding agents and SDKs use this server, with a token.
 
-    Without CLIENT they are listed. The block of configuration is alone on stdout. It has no token: the
-    client reads that from the environment variable CONDUCTOR_API_KEY, whose line is on stderr.
+    Without CLIENT they are listed. The block of configuration is alone on stdout. It has no token: the client
+    reads that from the environment variable CONDUCTOR_API_KEY, whose line is on stderr.
     """
     if client is None:
         rows = [(key, each.title, each.path) for key, each in configurations().items()]

@@ -66,7 +66,10 @@ class OutputStream:
         """What is new: pieces of thoughts and of calls, and `text`."""
         thoughts = self._run.answer.thoughts.take().get("reasoning_content", "")
         calls = self._run.answer.calls.take()
+        places = {call["index"] for call in calls} | {"thoughts", "text"}
         for piece in _pieces(self._run, sealed=self._sealed):
+            if piece not in places:
+                continue
             opened = b"" if piece in self._places else self._open(piece)
             match piece:
                 case "thoughts":

@@ -26,7 +26,7 @@ SETTINGS = {
 }
 ONCE: Mapping[str, int | None] = {"fault:error-500": 1, "fault:hang-up": 1}
 UNTIL_IT_WORKS: Mapping[str, int | None] = {"fault:error-500": None, "fault:hang-up": None}
-# opencode looks for words such as "500" and "server error" in the message of an error, whatever its status.
+# opencode looks for "500", "server error" and the like in the message of an error, whatever its status is.
 BY_WORDS: Mapping[str, int | None] = {"fault:error-500": None, "fault:hang-up": 1}
 _AIDER = "--yes-always --no-gitignore --restore-chat-history"
 _CODEX = "--dangerously-bypass-approvals-and-sandbox"
