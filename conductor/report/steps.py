@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conductor.drawing.network import title_of
-from conductor.report.words import STATUSES, mark, moment, output_notes, step_facts
+from conductor.report.words import STATUSES, mark, moment, output_notes, source_name, step_facts
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import quantity
 from conductor.values.messages import Request
 from conductor.values.note import Note
-from conductor.values.provenance import Share, Shares, Source, SourceKind, source_of
+from conductor.values.provenance import Share, Shares, Source, source_of
 from conductor.workers.endpoint.tokens import request_shares
 from conductor.workflow.model import Step
 
 _TINTS = 8
 """Number of tints for steps; later steps reuse them, and their numbers distinguish them."""
-
-_NAMES: Mapping[SourceKind, str] = {
-    "system": "Instructions",
-    "turn": "Conversation before",
-    "query": "Query",
-    "task": "Own task",
-    "frame": "App's wording",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +146,11 @@ def _sent(request: Request, own: StepState) -> Sent:
         for part in message.parts:
             source = source_of(part)
             begins = source != before and source.kind != "frame" and bool(part.text)
-            stretches.append((part.text, tints[source], _name(source) if begins else ""))
+            stretches.append((part.text, tints[source], source_name(source) if begins else ""))
             before = source if part.text else before
     return Sent(
         size=_size(shares),
-        legend=tuple((_name(share.source), tints[share.source], share) for share in shares.shares),
+        legend=tuple((source_name(share.source), tints[share.source], share) for share in shares.shares),
         stretches=tuple(stretches),
     )
 
@@ -169,13 +161,6 @@ def _tints(shares: Shares) -> dict[Source, str]:
     return {source: source.kind for source in sources} | {
         source: f"seen-{at % _TINTS + 1}" for at, source in enumerate(seen)
     }
-
-
-def _name(source: Source) -> str:
-    if source.kind == "step" and source.step is not None:
-        number = f"step {source.step + 1}"
-        return f"Step {source.step + 1}" if source.round is None else f"Round {source.round}, {number}"
-    return _NAMES.get(source.kind, "A step")
 
 
 def _size(shares: Shares) -> str:

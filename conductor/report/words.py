@@ -9,6 +9,7 @@ from conductor.runs.step_state import StepState, StepStatus
 from conductor.text.calendar_time import utc_time
 from conductor.text.formatting import dollars, duration, quantity, tokens
 from conductor.values.output import CUT_OFF, KIND_LABELS, NO_ANSWER, Output
+from conductor.values.provenance import Source, SourceKind
 from conductor.values.total import Total
 from conductor.workflow.model import Step
 
@@ -110,7 +111,7 @@ def step_facts(state: StepState) -> list[str]:
     """What a step's call took; where its output was made, if it took none."""
     if state.reused or state.kept_because:
         origin = [] if state.output is None else [f"made in run {state.output.run[:8] or '-'}"]
-        return [*origin, *_request_name(state)]
+        return [*origin, *request_name(state)]
     if state.started_at is None:
         return []
     used = state.used
@@ -118,12 +119,12 @@ def step_facts(state: StepState) -> list[str]:
         duration(state.seconds),
         used.token_sum.words(tokens),
         *([] if used.dollars.best is None else [used.dollars.words(dollars)]),
-        *_request_name(state),
+        *request_name(state),
     ]
 
 
-def _request_name(state: StepState) -> list[str]:
-    """How the provider names the call that gave the output."""
+def request_name(state: StepState) -> list[str]:
+    """How the provider names the call that gave the output, to ask it about that."""
     named = None if state.output is None else state.output.request_id
     return [] if named is None else [f"request id {named}"]
 
@@ -139,3 +140,20 @@ def mark(state: StepState) -> str:
     if state.status == "finished":
         return duration(state.seconds)
     return STATUSES[state.status]
+
+
+_NAMES: Mapping[SourceKind, str] = {
+    "system": "Instructions",
+    "turn": "Conversation",
+    "query": "Query",
+    "task": "Own task",
+    "frame": "App's wording",
+}
+
+
+def source_name(source: Source) -> str:
+    """A source as people read it: "Step 2", "Round 1, step 2", "Query"."""
+    if source.kind == "step" and source.step is not None:
+        number = f"step {source.step + 1}"
+        return f"Step {source.step + 1}" if source.round is None else f"Round {source.round}, {number}"
+    return _NAMES.get(source.kind, "A step")

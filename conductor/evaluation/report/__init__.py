@@ -1,7 +1,11 @@
 """A table of an evaluation as HTML: the part that a page shows, and a page with charts that loads nothing."""
 
-from conductor.evaluation.report.evaluation_page import categories_html, report_page, table_html
+from conductor.evaluation.report.evaluation_page import (
+    categories_html,
+    report_page,
+    table_html,
+    trials_html,
+)
 from conductor.evaluation.report.names import labelled, planner_name
-from conductor.evaluation.report.trials_table import trials_html
 
 __all__ = ["categories_html", "labelled", "planner_name", "report_page", "table_html", "trials_html"]

@@ -16,6 +16,7 @@ from conductor.evaluation.report.names import planner_name
 from conductor.evaluation.report.remarks import METHODS, remarks
 from conductor.evaluation.report.templates import TEMPLATES
 from conductor.evaluation.spec import EvaluationSpec
+from conductor.evaluation.trials import TrialRow, Trials
 from conductor.text.calendar_time import utc_time
 
 STYLES = Path(__file__).with_name("report.css")
@@ -26,6 +27,11 @@ _CHART_AXES: tuple[Axis, ...] = ("tokens", "cost")
 def table_html(table: EvaluationTable, spec: EvaluationSpec) -> str:
     """The planners with their figures, as an element `table`."""
     return TEMPLATES.get_template("table.html").render(table=table, spec=spec)
+
+
+def trials_html(trials: Trials, *, best: TrialRow | None) -> str:
+    """The variants of a trial with their differences, as an element `table`; `best` is marked."""
+    return TEMPLATES.get_template("trials.html").render(trials=trials, best=best)
 
 
 def categories_html(table: EvaluationTable, spec: EvaluationSpec) -> str:

@@ -18,12 +18,11 @@ from conductor.workers.discovery.offers import Offer, served_models, usual_choic
 from conductor.workers.health.probe import targets
 from conductor.workers.keys.hosts import KeyHost, confirm
 from conductor.workers.keys.secret import SECRETS_FILE, find_secret, name_fault
-from conductor.workers.keys.services import Service
 from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.pool.fields import SERVICES
+from pages.components.pool.form import service_field
 from pages.components.pool.offers import key_on_trial
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
-from pages.components.streamlit_patches.initial_values import note_drawn, on_choice
 from pages.components.tab.services import services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
@@ -90,22 +89,12 @@ def _close() -> None:
 
 
 def _address(bench: Workbench, connection: Connection) -> None:
-    key = connection.key("service")
-    note_drawn(key, st.session_state.get(key))
-
-    def fill_in(service: Service | None) -> None:
-        if service is not None:
-            st.session_state[connection.key("url")] = service.base_url
-            st.session_state[connection.key("variable")] = service.api_key_env or ""
-
-    st.selectbox(
+    service_field(
         "Service",
-        SERVICES,
-        index=None,
-        format_func=distinct_labels({service: service.name for service in SERVICES}),
+        key=connection.key("service"),
+        address=connection.key("url"),
+        variable=connection.key("variable"),
         placeholder="Choose one, or write an address below",
-        key=key,
-        on_change=on_choice(key, fill_in),
     )
     st.text_input("URL", key=connection.key("url"), placeholder="https://api.example.com/v1")
     with st.container(horizontal=True, gap="small"):

@@ -123,7 +123,13 @@ def _draw() -> None:
     kind = _kind(form)
     faults = cast("dict[str, str]", st.session_state.get(_FAULTS, {}))
     if form.place is None and kind == "model":
-        _services(form)
+        service_field(
+            "Where it is served",
+            key=form.key("service"),
+            address=form.key("base_url"),
+            variable=form.key("api_key_env"),
+            placeholder="Choose a service to fill in its address, or write one below",
+        )
     usual, others = fields(kind)
     _grid(form, usual, faults)
     if others:
@@ -166,21 +172,21 @@ def _kind(form: Form) -> TableKind:
     )
 
 
-def _services(form: Form) -> None:
-    key = form.key("service")
+def service_field(label: str, *, key: str, address: str, variable: str, placeholder: str) -> None:
+    """A field whose choice fills in the fields with the keys `address` and `variable`."""
     note_drawn(key, st.session_state.get(key))
 
     def fill_in(service: Service | None) -> None:
         if service is not None:
-            st.session_state[form.key("base_url")] = service.base_url
-            st.session_state[form.key("api_key_env")] = service.api_key_env or ""
+            st.session_state[address] = service.base_url
+            st.session_state[variable] = service.api_key_env or ""
 
     st.selectbox(
-        "Where it is served",
+        label,
         SERVICES,
         index=None,
         format_func=distinct_labels({service: service.name for service in SERVICES}),
-        placeholder="Choose a service to fill in its address, or write one below",
+        placeholder=placeholder,
         key=key,
         on_change=on_choice(key, fill_in),
     )

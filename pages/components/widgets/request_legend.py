@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from conductor.report.words import source_name
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import percent, quantity
 from conductor.values.messages import PartKind, Request
@@ -36,13 +37,6 @@ _CHIPS: Mapping[PartKind, str] = {
     "frame": "",
 }
 
-_NAMES: Mapping[SourceKind, str] = {
-    "system": "Instructions",
-    "turn": "Conversation",
-    "query": "Query",
-    "task": "Own task",
-    "frame": "App's wording",
-}
 _MARKS: Mapping[SourceKind, str] = {"system": "I", "turn": "C", "query": "Q", "task": "T"}
 
 
@@ -79,14 +73,6 @@ def stretches(request: Request, shares: Shares) -> tuple[Stretch, ...]:
             title = f"{chip}, by {source.worker}" if source.worker else chip
             pieces.append(Stretch(part.text, tones[source], title, at[source], chip if part.text else ""))
     return tuple(pieces)
-
-
-def source_name(source: Source) -> str:
-    """A source as people read it: "Step 2", "Round 1, step 2", "Query"."""
-    if source.kind == "step" and source.step is not None:
-        number = f"step {source.step + 1}"
-        return f"Step {source.step + 1}" if source.round is None else f"Round {source.round}, {number}"
-    return _NAMES.get(source.kind, "A step")
 
 
 def how_counted(shares: Shares, kind: WorkerKind, *, unreported: str = UNREPORTED) -> str:

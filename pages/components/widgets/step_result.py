@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from conductor.report.words import request_name
 from conductor.runs.step_state import Retry, StepState, StepStatus
 from conductor.text.formatting import duration, quantity
 from conductor.values.output import CUT_OFF, KIND_LABELS, NO_ANSWER
@@ -174,12 +175,6 @@ def output_notes(state: StepState) -> list[str]:
     notes += withdrawn_note(state) if state.status == "running" else []
     notes += [*kind_notes(state.worker_kind), *([NO_ANSWER] if state.status == "refused" else [])]
     return [*notes, "cut off"] if state.cut_off else notes
-
-
-def request_name(state: StepState) -> list[str]:
-    """How the provider names the call that gave the output, to ask it about that."""
-    named = None if state.output is None else state.output.request_id
-    return [] if named is None else [f"request id {named}"]
 
 
 def step_facts(state: StepState) -> list[str]:

@@ -30,63 +30,6 @@ from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import print_remark, table
 
 
-def questions_of(
-    data: str,
-    *,
-    file: Path | None,
-    hub: bool,
-    columns: list[str] | None,
-    encoding: str | None = None,
-    scorer: str | None,
-    limit: int | None,
-    skip_broken: bool,
-    database: str | None = None,
-) -> DataSet:
-    """The items of `data`, which is the path of a file or the name of a set; the team's are in the store at
-    `database`, None for the configured one.
-
-    Raises `DataError` for a set without a source, and for a source or columns that `data` does not take.
-    """
-    if (shipped := SHIPPED.find(data)) is not None:
-        if file is not None or hub or columns:
-            raise DataError(
-                f"The set {data!r} is read by its name alone; leave --file, --hub and --column out."
-            )
-        return shipped.read(scorer=scorer, limit=limit)
-    if data in MIXES:
-        return _mix(data, file=file, hub=hub, limit=limit, skip_broken=skip_broken)
-    named = named_set(data)
-    if named is None:
-        if file is not None or hub:
-            names = ", ".join(NAMED_SETS)
-            raise DataError(f"{data!r} is no set by name: --file and --hub belong to one of {names}.")
-        if not Path(data).suffix and not Path(data).exists():
-            if columns:
-                raise DataError(f"{data!r} names no file; leave --column out.")
-            with left_out_named(), SessionStore.open(database or default_url()) as store:
-                return team_set(data, store.tests.of_set(data), scorer=scorer, limit=limit)
-        return read_data(
-            Path(data),
-            encoding=encoding,
-            columns=column_map(columns or ()),
-            scorer=scorer,
-            limit=limit,
-            skip_broken=skip_broken,
-        )
-    if columns:
-        raise DataError(f"{named.title} is read by its own columns; leave --column out.")
-    if file is not None and hub:
-        raise DataError("Name a file of yours with --file or load the set with --hub, not both.")
-    if file is not None:
-        return read_named(named, file, encoding=encoding, scorer=scorer, limit=limit, skip_broken=skip_broken)
-    if hub:
-        return load_named(named, scorer=scorer, limit=limit, skip_broken=skip_broken)
-    raise DataError(
-        f"{named.title} is not shipped: download {named.file} from {named.source} and name it with --file, "
-        "or load it with --hub."
-    )
-
-
 def _mix(name: str, *, file: Path | None, hub: bool, limit: int | None, skip_broken: bool) -> DataSet:
     """The questions of a mix, from the hub or from a folder with a file for each of its sets."""
 
@@ -128,26 +71,64 @@ class Questions:
     ] = False
 
     def questions(self, data: str, *, database: str | None = None) -> DataSet:
-        """The questions of `data`, see `questions_of`; lines that were left out are named."""
+        """The items of `data`, which is the path of a file or the name of a set; the team's are in the store
+        at `database`, None for the configured one. Lines that were left out are named.
+
+        Raises `DataError` for a set without a source, and for a source or columns that `data` does not take.
+        """
         if self.scorer is not None:
             _ = scorer_named(self.scorer)
         if self.unsafe_code:
             # For the processes that score, too.
             set_here(UNSAFE_CODE, "1")
-        data_set = questions_of(
-            data,
-            file=self.file,
-            hub=self.hub,
-            columns=self.column,
-            encoding=self.encoding,
-            scorer=self.scorer,
-            limit=self.limit,
-            skip_broken=self.skip_broken,
-            database=database,
-        )
+        data_set = self._read(data, database)
         for broken in data_set.broken:
             print_remark(f"line {broken.number} is left out: {broken.reason}")
         return data_set
+
+    def _read(self, data: str, database: str | None) -> DataSet:
+        file, hub, columns = self.file, self.hub, self.column
+        scorer, limit, skip_broken = self.scorer, self.limit, self.skip_broken
+        if (shipped := SHIPPED.find(data)) is not None:
+            if file is not None or hub or columns:
+                raise DataError(
+                    f"The set {data!r} is read by its name alone; leave --file, --hub and --column out."
+                )
+            return shipped.read(scorer=scorer, limit=limit)
+        if data in MIXES:
+            return _mix(data, file=file, hub=hub, limit=limit, skip_broken=skip_broken)
+        named = named_set(data)
+        if named is None:
+            if file is not None or hub:
+                names = ", ".join(NAMED_SETS)
+                raise DataError(f"{data!r} is no set by name: --file and --hub belong to one of {names}.")
+            if not Path(data).suffix and not Path(data).exists():
+                if columns:
+                    raise DataError(f"{data!r} names no file; leave --column out.")
+                with left_out_named(), SessionStore.open(database or default_url()) as store:
+                    return team_set(data, store.tests.of_set(data), scorer=scorer, limit=limit)
+            return read_data(
+                Path(data),
+                encoding=self.encoding,
+                columns=column_map(columns or ()),
+                scorer=scorer,
+                limit=limit,
+                skip_broken=skip_broken,
+            )
+        if columns:
+            raise DataError(f"{named.title} is read by its own columns; leave --column out.")
+        if file is not None and hub:
+            raise DataError("Name a file of yours with --file or load the set with --hub, not both.")
+        if file is not None:
+            return read_named(
+                named, file, encoding=self.encoding, scorer=scorer, limit=limit, skip_broken=skip_broken
+            )
+        if hub:
+            return load_named(named, scorer=scorer, limit=limit, skip_broken=skip_broken)
+        raise DataError(
+            f"{named.title} is not shipped: download {named.file} from {named.source} and name it with "
+            "--file, or load it with --hub."
+        )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from conductor.report.words import source_name
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.values.messages import PartKind, Request, Sampling
@@ -13,7 +14,7 @@ from conductor.values.provenance import Change, Source, changes
 from conductor.workflow.matching import places_in
 from conductor.workflow.model import Workflow
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.request_legend import Place, origin_notes, source_name
+from pages.components.widgets.request_legend import Place, origin_notes
 from storage import RunRecord
 from studio.workbench import Workbench
 

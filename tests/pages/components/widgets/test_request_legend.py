@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from charges import took
 
+from conductor.report.words import source_name
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.values.messages import Message, Part, Request, Usage
@@ -16,7 +17,6 @@ from pages.components.widgets.request_legend import (
     how_counted,
     legend,
     origin_notes,
-    source_name,
     stretches,
 )
 from pages.components.workbench.step.request_view import Reader, reader

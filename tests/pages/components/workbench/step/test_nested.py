@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, failed_inner
 
+from conductor.report.words import request_name
 from conductor.runs.state import RunState, fold
 from conductor.runs.step_state import Retry, StepState
 from pages.components.view_models.workflow.card_content import (
@@ -17,7 +18,6 @@ from pages.components.view_models.workflow.card_content import (
 )
 from pages.components.widgets import step_result
 from pages.components.widgets.step_result import (
-    request_name,
     retry_text,
     silence,
     step_facts,
