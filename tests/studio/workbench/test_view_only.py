@@ -83,7 +83,7 @@ class Stage:
             "entry": GALLERY[0], "scopes": [EDITED], "step": 0,
             "experiment": self.tried, "base": self.run.id, "sessions": [self.session], "ids": [self.session],
             "texts": ["new"], "tag": "new", "title": "New", "prefix": "a", "search": "one", "moment": 0.0,
-            "limit": 8, "containing": "a",
+            "limit": 8, "containing": "a", "digests": [], "seconds": 1.0,
             "thumbs": "up", "name": "new", "id": self.token.id, "token": self.token,
             "record": self.bench.store.experiments.find(self.tried), "states": {},
             "older_than": 0.0, "task": "tidy", "every": 0.0, "owner": "1-ab",

@@ -198,6 +198,27 @@ def test_what_is_not_to_be_stored_goes_on_as_well_and_leaves_nothing(
     until(lambda: not there(stage, session), what="an answer without calls removes it")
 
 
+def test_a_response_that_is_not_to_be_stored_goes_on_with_all_its_items(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    conductor = plays(stage, fake_openai, "a look", BOTH, "In Rome.")
+    tool = {"type": "function", **TOOL["function"]}
+    common: Any = {"model": "conductor", "tools": [tool], "store": False}
+    first: Any = client.responses.create(input=WHERE, **common)
+    items = [item.model_dump(exclude_none=True) for item in first.output]
+    results = [
+        {"type": "function_call_output", "call_id": item["call_id"], "output": "20"}
+        for item in items
+        if item["type"] == "function_call"
+    ]
+    second: Any = client.responses.create(input=[*WHERE, *items, *results], **common)
+    assert (second.output_text, second.conductor["continued"]) == ("In Rome.", True)
+    assert (len(conductor.requests), len(fake_openai.log.entries)) == (1, 3)
+    for response in (first, second):
+        with pytest.raises(openai.NotFoundError):
+            client.responses.retrieve(response.id)
+
+
 @pytest.mark.parametrize(
     "case", ["another token", "over", "this machine's", "stored by the client", "kept by the token"]
 )
