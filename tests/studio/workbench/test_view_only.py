@@ -14,6 +14,7 @@ import pytest
 from conductor.engine.experiments import EdgeTest
 from conductor.errors import ConductorError, UnknownId, ViewOnly
 from conductor.planner.rule_planner import OfflineConductor
+from conductor.runs.request import UNKNOWN_ASKER
 from conductor.runs.scope import EDITED, FORCE
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -87,15 +88,16 @@ class Stage:
             "thumbs": "up", "name": "new", "id": self.token.id, "token": self.token,
             "record": self.bench.store.experiments.find(self.tried), "states": {},
             "older_than": 0.0, "task": "tidy", "every": 0.0, "owner": "1-ab",
-            "head": self.head, "is_own": bool,
+            "head": self.head, "is_own": bool, "since": 0.0, "by": UNKNOWN_ASKER, "charges": [], "evaluation": "1",
+            "plans": [plan and plan.id],
         }  # fmt: skip
         contender = Contender(self.session, STEPS, "As edited", self.head.id)
         values |= {"left": contender, "right": contender, "contenders": [contender]}
         ids = {"sessions": "session", "plans": "plan", "revisions": "revision", "runs": "run"}
         if parameter == "id" and (kind := part.removeprefix("store.")) != "tokens":
             return values[ids.get(kind, "experiment")]
-        if method == "answered" and parameter == "token":
-            return None
+        if method in ("answered", "is_own", "is_open_to") and parameter == "token":
+            return None if method == "answered" else self.token.id
         if part == "workbench" and parameter == "run":
             return self.run
         if part == "runner" and parameter == "revision":
