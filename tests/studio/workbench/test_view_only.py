@@ -88,8 +88,8 @@ class Stage:
             "thumbs": "up", "name": "new", "id": self.token.id, "token": self.token,
             "record": self.bench.store.experiments.find(self.tried), "states": {},
             "older_than": 0.0, "task": "tidy", "every": 0.0, "owner": "1-ab",
-            "head": self.head, "is_own": bool, "since": 0.0, "by": UNKNOWN_ASKER, "charges": [], "evaluation": "1",
-            "plans": [plan and plan.id],
+            "head": self.head, "is_own": bool, "since": 0.0, "by": UNKNOWN_ASKER, "charges": [],
+            "evaluation": "1", "plans": [plan and plan.id],
         }  # fmt: skip
         contender = Contender(self.session, STEPS, "As edited", self.head.id)
         values |= {"left": contender, "right": contender, "contenders": [contender]}
