@@ -24,10 +24,15 @@ SETTINGS = {
     # opencode installs what a plug-in of its folder may need.
     "npm_config_registry": "http://127.0.0.1:9",
 }
-ONCE: Mapping[str, int | None] = {"fault:error-500": 1, "fault:hang-up": 1}
-UNTIL_IT_WORKS: Mapping[str, int | None] = {"fault:error-500": None, "fault:hang-up": None}
+Calls = Mapping[str, int | None]
+"""How often a worker with a fault is called for one request of a client; None: for minutes."""
+
+STREAMED: Calls = {"fault:error-500": 4, "fault:hang-up": 1}
+WHOLE: Calls = {"fault:error-500": 4, "fault:hang-up": 2}
 # opencode looks for "500", "server error" and the like in the message of an error, whatever its status is.
-BY_WORDS: Mapping[str, int | None] = {"fault:error-500": None, "fault:hang-up": 1}
+REPEATED_BY_WORDS: Calls = {"fault:error-500": None, "fault:hang-up": 1}
+REPEATED: Calls = {"fault:error-500": None, "fault:hang-up": None}
+
 _AIDER = "--yes-always --no-gitignore --restore-chat-history"
 _CODEX = "--dangerously-bypass-approvals-and-sandbox"
 
@@ -39,8 +44,8 @@ class CodingClient:
     the product's own line.
 
     In both turns it makes so many `requests`, and `small_requests` for a title or the message of a commit. A
-    request whose worker has a fault it makes so many times (`attempts`; None: for minutes). `stores`: it does
-    not send `store: false`. A variant has `changes` of parts of the block; `ending` stands behind it.
+    worker that fails is called as often as `calls` has it. `stores`: it does not send `store: false`. A
+    variant has `changes` of parts of the block; `ending` stands behind it.
     """
 
     name: str
@@ -48,7 +53,7 @@ class CodingClient:
     turns: tuple[str, ...]
     requests: int = 5
     small_requests: int = 0
-    attempts: Mapping[str, int | None] = field(default_factory=lambda: ONCE)
+    calls: Calls = field(default_factory=lambda: STREAMED)
     stores: bool = True
     changes: Mapping[str, str] = field(default_factory=dict)
     ending: str = ""
@@ -77,14 +82,14 @@ CLIENTS: Mapping[str, CodingClient] = {
         stores=False,
     ),
     "opencode": CodingClient(
-        "opencode", "work/opencode.json", _OPENCODE, small_requests=1, attempts=BY_WORDS
+        "opencode", "work/opencode.json", _OPENCODE, small_requests=1, calls=REPEATED_BY_WORDS
     ),
     "opencode, responses": CodingClient(
         "opencode",
         "work/opencode.json",
         _OPENCODE,
         small_requests=1,
-        attempts=BY_WORDS,
+        calls=REPEATED_BY_WORDS,
         stores=False,
         changes={"@ai-sdk/openai-compatible": "@ai-sdk/openai"},
     ),
@@ -103,7 +108,7 @@ CLIENTS: Mapping[str, CodingClient] = {
         ),
         requests=2,
         small_requests=1,
-        attempts=UNTIL_IT_WORKS,
+        calls=REPEATED,
     ),
     "llm": CodingClient(
         "llm",
@@ -114,11 +119,13 @@ CLIENTS: Mapping[str, CodingClient] = {
         "openai-agents",
         "work/block.py",
         _AGENTS,
+        calls=WHOLE,
     ),
     "openai-agents, chat": CodingClient(
         "openai-agents",
         "work/block.py",
         _AGENTS,
+        calls=WHOLE,
         changes={"OpenAIResponsesModel": "OpenAIChatCompletionsModel"},
     ),
     "langchain": CodingClient(
