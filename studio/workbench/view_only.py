@@ -8,14 +8,6 @@ from __future__ import annotations
 from typing import Any, NoReturn, cast
 
 from conductor.errors import ViewOnly
-from studio.sessions.notes import Notes
-from studio.workbench.changing import Changing
-from studio.workbench.comparison.experiments import Experiments
-from studio.workbench.comparison.racing import Racing
-from studio.workbench.comparison.revision_tests import RevisionTests
-from studio.workbench.editing import Editing
-from studio.workbench.planning import Planning
-from studio.workbench.running import Running
 from studio.workbench.workbench import Workbench
 
 
@@ -30,14 +22,7 @@ class ViewOnlyWorkbench(Workbench):
         self.runner = _only(of.runner, "runtime", "previous")
         self._observers = ()
         self._folded, self._folding = of._folded, of._folding
-        self.planning = Planning(self)
-        self.changing = Changing(self)
-        self.editing = Editing(self)
-        self.running = Running(self)
-        self.racing = Racing(self)
-        self.experiments = Experiments(self, self.running)
-        self.notes = Notes(self.store)
-        self.tests = RevisionTests(self)
+        self._add_parts()
         self.used_today = of.used_today
 
     def close(self) -> NoReturn:
