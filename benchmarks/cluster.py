@@ -21,6 +21,7 @@ from pathlib import Path
 # A script sees its own folder only; the program stands one above.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.api_load import POOL
 from benchmarks.measure import Spread
 from benchmarks.report import machine
 from benchmarks.upstream import Pace, upstream
@@ -42,12 +43,6 @@ from studio.workbench import Workbench
 
 AT_ONCE = Pace(latency=0.0, tokens=1, tokens_per_second=10_000)
 PLANNER = "worker:served"
-POOL = """
-[[worker]]
-name = "served"
-base_url = "{url}"
-model = "any"
-"""
 
 
 @dataclass(frozen=True)

@@ -54,13 +54,9 @@ def action(
     )
 
 
-def row(
-    key: str | None = None, *, gap: Gap = "small", align: Literal["left", "right"] = "left"
-) -> DeltaGenerator:
+def row(key: str | None = None, *, gap: Gap = "small") -> DeltaGenerator:
     """A container whose elements stand side by side, each in the middle of its height."""
-    return st.container(
-        horizontal=True, horizontal_alignment=align, vertical_alignment="center", gap=gap, key=key
-    )
+    return st.container(horizontal=True, vertical_alignment="center", gap=gap, key=key)
 
 
 def expander(label: str, icon: str, *, key: str) -> DeltaGenerator | None:
