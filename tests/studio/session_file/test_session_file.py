@@ -427,8 +427,8 @@ def test_each_line_is_as_the_published_schema_defines_it(store: SessionStore) ->
 
 def test_every_column_of_a_session_is_in_its_file_or_left_out_for_a_reason() -> None:
     tables: dict[Kind, tuple[str, set[str]]] = {
-        # Where it came from and whether it is deleted are one store's.
-        "session": ("sessions", {"deleted_at", "origin", "forked_from"}),
+        # Where it came from, whether it is deleted and how long it stays are one store's.
+        "session": ("sessions", {"deleted_at", "origin", "forked_from", "expires_at"}),
         "plan": ("plans", {"session", "number"}),
         # Made of the workflow.
         # What was undone in one store is no matter of another.
@@ -445,7 +445,7 @@ def test_every_column_of_a_session_is_in_its_file_or_left_out_for_a_reason() -> 
     # The first three are in the file in forms of their own, four are made of what is, and whose token asked,
     # and what it was answered, is one store's.
     beside = {"events", "outputs", "tags", "texts", "revision_workers", "long_texts", "fragments"}
-    beside |= {"api_requests", "api_earlier_responses", "charges"}
+    beside |= {"api_requests", "api_earlier_responses", "api_conversations", "charges"}
     of_sessions = {table.name for table in METADATA.tables.values() if _of_a_session(table)}
     assert of_sessions == {name for name, _ in tables.values()} | beside
     for kind, (name, left_out) in tables.items():
