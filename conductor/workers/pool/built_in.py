@@ -36,12 +36,6 @@ name = "orchard"
 """
 """The pool file of the orchard with its Conductor."""
 
-OFFLINE_REPLACED = (
-    'the offline experts are no longer part of the program; write workers = "built-in" for the built-in set, '
-    'or a [[worker]] table with kind = "calculator" for its calculator.'
-)
-"""The answer to a pool that names the set or the kind "offline" of earlier versions."""
-
 
 def from_any_folder(path: Path) -> Path:
     """The same pool for a process that was started in another folder."""
@@ -51,6 +45,6 @@ def from_any_folder(path: Path) -> Path:
 def built_in_file(path: Path) -> str | None:
     """The text of the pool file that `path` names if it is the name of a set and no file; else None."""
     name = str(path)
-    if path.exists() or name not in (*BUILT_IN, "offline"):
+    if path.exists() or name not in BUILT_IN:
         return None
     return ORCHARD if name == "orchard" else f'workers = "{name}"\n'

@@ -16,7 +16,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from conductor.errors import PoolError
 from conductor.plugins import Registry
-from conductor.workers.pool.built_in import OFFLINE_REPLACED
 from conductor.workers.pool.schema import (
     CalculatorTable,
     ConductorTable,
@@ -141,8 +140,6 @@ def faults(error: ValidationError, entry: object) -> tuple[Fault, ...]:
 
 
 def _message(kind: str, message: str, key: str, entry: object) -> str:
-    if kind == "kind" and isinstance(entry, dict) and entry.get("kind") == "offline":
-        return OFFLINE_REPLACED
     if kind == "extra_forbidden":
         return f"unknown key.{_instead(key, entry)}"
     if kind in _NO_TABLE:

@@ -21,7 +21,7 @@ from conductor.text.bounded_value import BoundsError, toml_value
 from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.endpoint.tokens import read_tokenizer
 from conductor.workers.local_model import MODEL_FILES, SHIPPED
-from conductor.workers.pool.built_in import BUILT_IN, OFFLINE_REPLACED
+from conductor.workers.pool.built_in import BUILT_IN
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.kinds import ConductorEntry, conductor_table, faults, worker_table
 from conductor.workers.pool.schema import (
@@ -105,8 +105,6 @@ def _built_in(document: Mapping[str, Any], places: _Places) -> tuple[Worker, ...
     name = document.get("workers")
     if name is None:
         return ()
-    if name == "offline":
-        raise places.error(None, "workers", OFFLINE_REPLACED)
     if not isinstance(name, str) or name not in BUILT_IN:
         names = " and ".join(map(repr, BUILT_IN))
         raise places.error(None, "workers", f"there is no built-in set of this name; there are {names}.")

@@ -56,17 +56,6 @@ def test_the_built_in_pool_is_a_language_model_and_a_calculator() -> None:
     assert built_in_pool().names == ("smol", "calculator")
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [('workers = "offline"', 1), ('[[worker]]\nname = "sums"\nkind = "offline"\nexpert = "text"\n', 3)],
-)
-def test_a_pool_of_the_offline_experts_is_refused_with_what_replaced_them(text: str, line: int) -> None:
-    with pytest.raises(PoolError, match=f'line {line}: .*the offline experts .* "built-in" .*calculator'):
-        parse_pool(text)
-    with pytest.raises(PoolError, match=r'offline, line 1: .* workers = "built-in"'):
-        read_pool(Path("offline"))
-
-
 ORCHARD = ("facts", "letters", "solver", "checker", "generalist", "text")
 
 
