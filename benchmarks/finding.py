@@ -27,7 +27,7 @@ from benchmarks.report import machine
 from conductor.workflow.model import Step, Workflow
 from storage import EVERYTHING, SessionFilter, SessionStore
 from storage.database.database import Database
-from storage.database.schema import REVISIONS, RUNS, SESSIONS, TAGS
+from storage.database.schema import CHARGES, REVISIONS, RUNS, SESSIONS, TAGS
 
 SESSIONS_MADE = 10_000
 ROUNDS = 15
@@ -74,7 +74,7 @@ def fill(url: str, *, count: int) -> None:
 
     sessions = [_session_rows(number, words, chance) for number in range(count)]
     with database.transaction(to="write") as connection:
-        for table in (SESSIONS, REVISIONS, RUNS, TAGS):
+        for table in (SESSIONS, REVISIONS, RUNS, CHARGES, TAGS):
             rows = [row for session in sessions for row in session.get(table.name, ())]
             connection.execute(table.insert(), rows)
     database.close()
@@ -126,12 +126,27 @@ def _session_rows(number: int, words: Callable[[int], str], chance: random.Rando
             "answer": f"The answer: {words(150)}",
             "owner": "nobody",
             "round": 1,
-            "tokens": chance.randrange(5000),
         }
         for run in range(2)
     ]
+    charges = [
+        {
+            "at": float(number),
+            "session": name,
+            "run": run["id"],
+            "worker": WORKERS[0],
+            "kind": "model",
+            "purpose": "step",
+            "prompt": chance.randrange(5000),
+            "completion": 0,
+            "charged_tokens": 0,
+            "charged_cost": 0.0,
+            "copied": 0,
+        }
+        for run in runs
+    ]
     tags = [{"session": name, "tag": f"tag {number % 50}"}] if number % 5 == 0 else []
-    return {"sessions": [session], "revisions": [shape], "runs": runs, "tags": tags}
+    return {"sessions": [session], "revisions": [shape], "runs": runs, "charges": charges, "tags": tags}
 
 
 def measure(url: str, *, rounds: int) -> dict[str, dict[str, Spread]]:
