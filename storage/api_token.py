@@ -32,7 +32,8 @@ class TokenLimits(Value):
 
     `workers` are those of the pool that its requests may have. `tokens` and `cost` (US dollars) are the
     budget of a `period`; those `per_minute` are rates. `keeps_unstored`: what its requests ask not to store
-    is stored all the same.
+    is stored all the same. `small_requests` is the worker that answers in the place of a Conductor where a
+    request offers no tools, as for the title of an agent's conversation.
     """
 
     workers: tuple[str, ...] | None = None
@@ -42,6 +43,7 @@ class TokenLimits(Value):
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
     keeps_unstored: bool = False
+    small_requests: str | None = None
 
 
 class Token(Value):
@@ -81,6 +83,8 @@ def limit_texts(limits: TokenLimits) -> tuple[str, ...]:
     texts = [words.format(amount) for amount, words in amounts if amount is not None]
     if limits.workers is not None:
         texts.append(f"only {', '.join(limits.workers)}")
+    if limits.small_requests is not None:
+        texts.append(f"small requests to {limits.small_requests}")
     if limits.keeps_unstored:
         texts.append("unstored requests stay")
     return tuple(texts)

@@ -40,7 +40,8 @@ class Principal:
     `workers` are the pool's workers that they may use, None for all; `budget` is the most that one request of
     theirs may spend, None if nothing is limited. A request may ask for less, never for more. `headers` go
     out with the answer, such as the number of requests left. `keeps_unstored`: what they ask not to store is
-    stored all the same.
+    stored all the same. `small_requests`: the worker that answers requests without tools in the place of a
+    Conductor, None for no such rule.
     """
 
     token: str | None = None
@@ -48,6 +49,7 @@ class Principal:
     budget: Budget | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     keeps_unstored: bool = False
+    small_requests: str | None = None
 
     @property
     def asker(self) -> Asker:
@@ -151,6 +153,7 @@ class TokenAuthenticator:
             budget=budget,
             headers=admission.headers,
             keeps_unstored=limits.keeps_unstored,
+            small_requests=limits.small_requests,
         )
 
     def _is_machines(self, bearer: str) -> bool:

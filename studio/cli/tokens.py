@@ -44,6 +44,10 @@ def create(
     keeps_unstored: Annotated[
         bool, flag("--keeps-unstored", "Its requests with `store: false` are stored, too.")
     ] = False,
+    small_requests: Annotated[
+        str | None,
+        option("It answers what is asked of a Conductor without tools, as agents ask for titles.", "WORKER"),
+    ] = None,
     options: Stored,
 ) -> int:
     """Make a token and show it once."""
@@ -55,6 +59,7 @@ def create(
         requests_per_minute=per_minute,
         tokens_per_minute=tokens_per_minute,
         keeps_unstored=keeps_unstored,
+        small_requests=small_requests,
     )
     with stored(options) as store:
         token, text = store.tokens.create(name, limits)

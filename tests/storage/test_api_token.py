@@ -92,12 +92,14 @@ def test_limits_are_told_in_words() -> None:
         period="day",
         requests_per_minute=60,
         keeps_unstored=True,
+        small_requests="beta",
     )
     assert limit_texts(limits) == (
         "20,000 tokens a day",
         "$1.5 a day",
         "60 requests a minute",
         "only alpha, beta",
+        "small requests to beta",
         "unstored requests stay",
     )
     assert limit_texts(TokenLimits()) == ()

@@ -50,17 +50,18 @@ _FILE_READERS = ThreadPoolExecutor(4, thread_name_prefix="files")
 """A PDF takes seconds: requests with files wait for one another, and nothing else waits for them."""
 
 
-async def _chat_request(http: Request, _: Authenticated) -> ChatRequest:
-    return await _read(ChatRequest, await read_json(http))
+async def _chat_request(http: Request, principal: Authenticated) -> ChatRequest:
+    request = await _read(ChatRequest, await read_json(http))
+    return request.without_plan(principal.small_requests)
 
 
 async def _responses_request(http: Request, principal: Authenticated) -> ResponsesRequest:
     body = await read_json(http)
     request = await _read(ResponsesRequest, body)
-    if not request.references:
-        return request
-    resolve = partial(with_items, body=body, references=request.references, token=principal.token)
-    return await _read(ResponsesRequest, await service_of(http).backend.look_up(resolve))
+    if request.references:
+        resolve = partial(with_items, body=body, references=request.references, token=principal.token)
+        request = await _read(ResponsesRequest, await service_of(http).backend.look_up(resolve))
+    return request.without_plan(principal.small_requests)
 
 
 async def _read(kind: type[T], body: bytes) -> T:

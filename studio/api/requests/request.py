@@ -310,6 +310,17 @@ class ApiRequest(RequestBody, ABC):
         """The worker that is asked alone, by its name in the pool; None for another model."""
         return self.model.removeprefix(WORKER) if self.model.startswith(WORKER) else None
 
+    def without_plan(self, worker: str | None) -> Self:
+        """The same to the worker alone, if it is a small one: a question for a Conductor, without tools or a
+        steering, as agents ask for titles. `worker` is None without such a rule.
+        """
+        if worker is None or self.model not in NAMES or self.conductor is not None or self.tool_names.offered:
+            return self
+        if self.question.history.following or not self.question.query:
+            # The results of calls, or an answer's beginning.
+            return self
+        return self.model_copy(update={"model": f"{WORKER}{worker}"})
+
     @property
     def workers_effort(self) -> str | None:
         """How hard workers are to think; None if that decides how a Conductor plans."""
