@@ -44,8 +44,9 @@ class CodingClient:
     the product's own line.
 
     In both turns it makes so many `requests`, and `small_requests` for a title or the message of a commit. A
-    worker that fails is called as often as `calls` has it. `stores`: it does not send `store: false`. A
-    variant has `changes` of parts of the block; `ending` stands behind it.
+    worker that fails is called as often as `calls` has it. `stores`: it does not send `store: false`;
+    `rewrites`: its next turn has another beginning of the conversation, so that it is another session.
+    A variant has `changes` of parts of the block; `ending` stands behind it.
     """
 
     name: str
@@ -55,6 +56,7 @@ class CodingClient:
     small_requests: int = 0
     calls: Calls = field(default_factory=lambda: STREAMED)
     stores: bool = True
+    rewrites: bool = False
     changes: Mapping[str, str] = field(default_factory=dict)
     ending: str = ""
 
@@ -97,6 +99,7 @@ CLIENTS: Mapping[str, CodingClient] = {
         "qwen",
         "home/.qwen/settings.json",
         ('qwen --yolo -p "$TASK"', 'qwen --yolo -c -p "$FOLLOW_UP"'),
+        rewrites=True,
     ),
     "aider": CodingClient(
         "aider",
@@ -109,6 +112,7 @@ CLIENTS: Mapping[str, CodingClient] = {
         requests=2,
         small_requests=1,
         calls=REPEATED,
+        rewrites=True,
     ),
     "llm": CodingClient(
         "llm",
