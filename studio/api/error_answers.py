@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 NO_RETRY = {"x-should-retry": "false"}
 """Clients do not repeat a run that failed on their own: it would cost as much again."""
 
-_REPEATING = ("codex", "ai-sdk/", "qwencode/")
+_REPEATING = ("codex", "ai-sdk", "qwencode/")
 """Parts of the user agents of clients that repeat a 502 in spite of `NO_RETRY`, and never a 400: Codex 0.171
 sends 30 requests, opencode 1.18 (by the AI SDK) 6, Qwen Code 0.15 as many in 90 s. opencode repeats what
 names a 5xx in its message, too.

@@ -21,8 +21,9 @@ from typer import Argument, BadParameter
 from conductor.orchestration.rounds import offered
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import configured_pool
+from storage.api_token import TokenLimits
 from studio.cli.opening import stored
-from studio.cli.options import App, Configured, option
+from studio.cli.options import App, Configured, flag, option
 from studio.cli.output.terminal import print_remark, print_shown, table, written_to
 
 VARIABLE = "CONDUCTOR_API_KEY"
@@ -77,6 +78,9 @@ def agents(
         str | None, option("Who writes titles and the like. Default: a cheapest worker.", "MODEL")
     ] = None,
     name: Annotated[str | None, option("The token's name. Default: the client's.", "NAME")] = None,
+    keeps_unstored: Annotated[
+        bool, flag("--keeps-unstored", "Requests with `store: false`, as of Codex, are stored, too.")
+    ] = False,
     token_file: Annotated[Path | None, option("Write the token here.", "FILE", Path)] = None,
     options: Configured,
 ) -> int:
@@ -94,7 +98,7 @@ def agents(
     )
     # Opened before there is a token, which is nowhere else.
     with stored(options) as store, written_to(token_file) as file:
-        token, text = store.tokens.create(name or client)
+        token, text = store.tokens.create(name or client, TokenLimits(keeps_unstored=keeps_unstored))
         if token_file is not None:
             file.write(text)
     key = text if token_file is None else f"$(cat {shlex.quote(str(token_file))})"

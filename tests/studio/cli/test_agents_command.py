@@ -53,6 +53,16 @@ def test_without_a_client_all_are_listed_and_no_token_is_made(line: Line) -> Non
     assert token_names() == []
 
 
+def test_the_token_may_store_what_codex_asks_not_to(line: Line, simulated: str) -> None:
+    for name, more in (("plain", ()), ("stored", ("--keeps-unstored",))):
+        assert line("agents", "codex", "--pool", simulated, "--name", name, *more).code == 0
+    tokens = json.loads(line("tokens", "list", "--json").out)["tokens"]
+    assert {token["name"]: token["limits"]["keeps_unstored"] for token in tokens} == {
+        "plain": False,
+        "stored": True,
+    }
+
+
 @pytest.mark.parametrize("client", configurations())
 def test_a_block_is_alone_on_stdout_and_the_token_beside_it(line: Line, simulated: str, client: str) -> None:
     result = line("agents", client, "--pool", simulated)

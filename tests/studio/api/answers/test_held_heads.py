@@ -72,6 +72,8 @@ FAILURES: dict[str, tuple[list[Any], str, dict[str, Any], int, str]] = {
 AGENTS = {
     "OpenAI/Python 3.54.0": False,
     "python-httpx/0.28": False,
+    "ai-sdk-openai/4.0.118 ai-sdk/provider-utils/4.0.9 runtime/node.js/v20": True,
+    "ai-sdk-openai-compatible/3.0.92 runtime/node.js/v20": True,
     "codex_exec/0.171.0 (Debian 12.0.0; x86_64) xterm (codex_exec; 0.171.0)": True,
     "opencode/1.18.33 ai-sdk/provider-utils/4.0.23 runtime/bun/1.3.14": True,
     "QwenCode/0.15.10 (linux; x64)": True,
