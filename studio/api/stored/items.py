@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from storage.store import SessionStore
 from studio.access.errors import ApiError
+from studio.api.sealed_thoughts import SealedThoughts
 from studio.api.stored import visible
 from studio.api.stored.lists import Shape, input_items
 from studio.api.stored.visible import StoredResponse
@@ -58,8 +59,21 @@ def _items(store: SessionStore, session: str, *, token: str | None) -> Iterator[
     for text in store.requests.responses_of(session):
         response = StoredResponse.read(session, text)
         if response.shape["object"] == "response":
-            for item in (*response.shape["output"], *_input(store, response)):
+            for item in (*_output(store, response), *_input(store, response)):
                 yield item["id"], item
+
+
+def _output(store: SessionStore, response: StoredResponse) -> Iterator[Shape]:
+    """The items of the answer: thoughts have what their worker is to be sent again, whether or not the
+    client asked for it.
+    """
+    for item in response.shape["output"]:
+        if item["type"] != "reasoning":
+            yield item
+            continue
+        output = visible.output_of(store, response)
+        sealed = None if output is None else SealedThoughts.of(output)
+        yield item if sealed is None else {**item, "encrypted_content": sealed.text}
 
 
 def _input(store: SessionStore, response: StoredResponse) -> Iterator[Shape]:

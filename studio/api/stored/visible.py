@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from conductor.errors import StorageError, UnknownId
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.message_parts.tools import ToolCall
+from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
 from storage.records import Session
@@ -320,7 +321,8 @@ def _answer(store: SessionStore, session: Session, record: StoredResponse | None
     """
     if record is not None and record.ended:
         answer = _answer_turn(record)
-        return _thoughtful(store, answer, record) if answer.text or answer.tool_calls else None
+        is_answer = answer.text or answer.tool_calls
+        return with_thoughts(answer, output_of(store, record)) if is_answer else None
     rounds = (session.settings or Settings()).rounds
     runs = enumerate(reversed(store.runs.of_session(session.id)), start=1)
     # What people ran afterwards begins with round 1 again.
@@ -329,16 +331,17 @@ def _answer(store: SessionStore, session: Session, record: StoredResponse | None
     return next((Turn(role="assistant", text=text) for text in texts), None)
 
 
-def _thoughtful(store: SessionStore, answer: Turn, record: StoredResponse) -> Turn:
-    """The answer with the thoughts of the run that gave it, where that is still there."""
+def output_of(store: SessionStore, record: StoredResponse) -> Output | None:
+    """The output that is the answer of a response; None without one, or if its run is not there any more."""
     about = record.shape.get("conductor") or {}
     if about.get("answer_step") is None:
-        return answer
+        return None
     try:
         state = store.runs.state(about["run"])
     except UnknownId:
-        return answer
-    return with_thoughts(answer, state.steps[about["answer_step"]].output)
+        return None
+    step: int = about["answer_step"]
+    return state.steps[step].output
 
 
 def _answer_turn(record: StoredResponse) -> Turn:

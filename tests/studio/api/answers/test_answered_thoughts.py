@@ -340,14 +340,20 @@ def test_a_response_has_them_sealed_and_its_worker_gets_them_back(
 
 
 @each_shape
+@pytest.mark.parametrize("by", ["previous_response_id", "item_reference"])
 def test_a_response_is_continued_with_them(
-    stage: Stage, client: OpenAI, fake_openai: Served, shape: Shape
+    stage: Stage, client: OpenAI, fake_openai: Served, shape: Shape, by: str
 ) -> None:
     plays(stage, fake_openai, [*shape.thoughts, *shape.call], "It is warm.")
     response, _ = respond(client, WHERE)
     assert all("encrypted_content" not in item for item in dumped(response))
     result = {"type": "function_call_output", "call_id": response.output[-1].call_id, "output": "2"}
-    respond(client, [result], previous_response_id=response.id)
+    if by == "previous_response_id":
+        respond(client, [result], previous_response_id=response.id)
+    else:
+        # As the AI SDK sends back all items that have an id.
+        references = [{"type": by, "id": item.id} for item in response.output]
+        respond(client, [*WHERE, *references, result])
     _, reply, _ = sent(fake_openai)
     assert (of_thoughts(reply), of_call(reply)) == (shape.members, shape.of_call)
 
