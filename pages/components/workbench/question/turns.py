@@ -26,6 +26,7 @@ ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant", "to
 
 _FIRST_WORDS = 60
 _FENCE = re.compile("`{3,}(json)?")
+_CALL = re.compile(r"Calls the tool '([\w-]+)' with")
 _NEWEST = 40
 """Turns that are listed; of longer conversations the newest ones."""
 
@@ -44,7 +45,8 @@ def turns_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
             if len(runs) > _NEWEST:
                 st.caption(f"The newest {_NEWEST}; all messages are in the conversation.")
             for number, run in list(enumerate(runs, start=1))[-_NEWEST:]:
-                words = shorten(_FENCE.sub("", run.answer or run.status), _FIRST_WORDS, placeholder=" …")
+                words = _CALL.sub(r"\1", _FENCE.sub("", run.answer or run.status))
+                words = shorten(words, _FIRST_WORDS, placeholder=" …")
                 if one := expander(plain(f"{number} · {words}"), "chat", key=f"turn-{run.id}"):
                     with one:
                         before = bench.state(runs[number - 2]) if number > 1 else None
