@@ -194,11 +194,13 @@ class BoundWorkflow:
 
     def _prompt_context(self, step: int, outputs: Mapping[int, Output] | None) -> PromptContext:
         own = self.workflow.steps[step]
+        # Before a call, a pin stays that of the worker which gave it.
+        answers: Mapping[int, Output] = self.workflow.pins if outputs is None else outputs
         seen = [
             SeenResponse(
                 step=read,
                 # Who answered, which may be a fallback.
-                worker=self.workflow.steps[read].worker if outputs is None else outputs[read].worker,
+                worker=answers[read].worker if read in answers else self.workflow.steps[read].worker,
                 instruction=self.workflow.steps[read].instruction,
                 response="" if outputs is None else outputs[read].text,
                 by_hand=outputs is not None and outputs[read].hand is not None,

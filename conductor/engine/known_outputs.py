@@ -131,11 +131,14 @@ class Takeover:
         self._bound = bound
         self._done = frozenset(scope.done)
         self._own = reusable.own(bound.workflow) if reusable.runs else ((),) * len(bound.workflow)
-        self._holders: dict[CallId, int] = {call_of(output): step for step, output in preset.items()}
+        self._holders: dict[CallId, int] = {}
         forced = scope.forced(bound.workflow)
         for step in sorted(scope.covers(bound.workflow) - preset.keys() - forced):
             for output in self._first_of_each(step):
                 self._holders.setdefault(call_of(output), step)
+        for step, output in preset.items():
+            # A pin of another step's output does not take it away from that step.
+            self._holders.setdefault(call_of(output), step)
 
     def take(self, step: int, address: str, outputs: Mapping[int, Output]) -> Output | None:
         """The output that `step`, whose fingerprint is `address`, takes over; None if it is to be called.

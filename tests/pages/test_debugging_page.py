@@ -11,6 +11,7 @@ from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.scope import RunScope
+from conductor.values.messages import Sampling
 from conductor.values.output import HandEdit
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import configured_pool
@@ -235,7 +236,8 @@ def test_an_edit_that_changes_no_answer_says_where_the_cascade_stopped(app, benc
     assert bench.running.start(session).done.wait(60)
     bench.editing.edit(
         session,
-        bench.store.revisions.head(session).workflow.with_instruction(0, "Find it, please."),
+        # Not its instruction, which the step that reads it is sent as well.
+        bench.store.revisions.head(session).workflow.with_sampling(0, Sampling(temperature=0.5)),
         note="x",
         head=bench.store.revisions.head(session),
     )

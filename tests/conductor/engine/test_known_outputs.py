@@ -203,6 +203,25 @@ async def test_an_archive_gives_each_output_to_one_step_and_says_that_it_is_anot
     assert third.steps[2].reuse_origin == f"{equal}, step 2 of run {first.run[:8]}"
 
 
+async def test_a_pin_takes_no_output_from_the_step_that_it_came_from() -> None:
+    pool, one = Pool(workers=(Answering(),)), Step(instruction="Do it.", worker="alpha")
+    first = await ran(Workflow.of([one, one]), pool)
+    copied = Workflow.of([one, one]).add_step(one.model_copy(update={"pin": first.outputs[0]}), at=1)
+    second = await ran(copied, pool, first)
+    assert texts(second) == ["alpha 1", "alpha 1", "alpha 2"]
+    assert [step.reuse for step in second.steps] == ["reused", None, "reused"]
+
+
+async def test_another_worker_of_a_pinned_step_leaves_the_requests_behind_it_as_they_were() -> None:
+    pool = Pool(workers=(Answering(), Answering("beta")))
+    one = Step(instruction="Do it.", worker="alpha")
+    workflow = Workflow.of([one, one.model_copy(update={"access": (0,)})])
+    first = await ran(workflow, pool)
+    pinned = workflow.with_pin(0, first.outputs[0]).with_worker(0, "beta")
+    second = await ran(pinned, pool, first)
+    assert (texts(second), second.steps[1].reuse) == (texts(first), "reused")
+
+
 async def test_an_output_of_an_earlier_version_is_not_taken_over_and_the_forecast_says_so() -> None:
     alpha = Answering()
     pool, workflow = Pool(workers=(alpha,)), workflow_of(())
