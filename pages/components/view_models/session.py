@@ -236,7 +236,8 @@ def state_text(view: SessionView, *, now: float) -> str:
         return ""
     parts: list[str] = [view.head.workflow.topology]
     if view.head.origin != "conductor":
-        parts.append("edited" if view.head.origin == "human" else "imported")
+        came = "from the API" if view.session.origin == "api" else "imported"
+        parts.append("edited" if view.head.origin == "human" else came)
     if view.state is not None and view.as_run and view.state.round > 1:
         parts.append(f"round {view.state.round}")
     if view.live and view.state is not None:
