@@ -31,11 +31,13 @@ def is_opaque(name: str, value: object) -> bool:
 
 def opaque(members: Mapping[str, Any]) -> str | None:
     """The members as JSON text; None without any, and where they are too long or too deep."""
+    if not members:
+        return None
     try:
         text = json.dumps(within_bounds(dict(members)), ensure_ascii=False, separators=(",", ":"))
     except BoundsError:
         return None
-    return portable(text) if members and len(text) <= MAX_OPAQUE else None
+    return portable(text) if len(text) <= MAX_OPAQUE else None
 
 
 def members_of(text: str | None) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -341,7 +342,7 @@ class ApiRequest(RequestBody, ABC):
         turns = (*history.turns, *history.following)
         return history.speaker is not None or any(turn.name is not None for turn in turns)
 
-    @property
+    @cached_property
     def ignored(self) -> list[str]:
         """What of this request has no effect, by the names of parameters."""
         idle = [name for name in self.idle if getattr(self, name) is not None]
@@ -352,8 +353,13 @@ class ApiRequest(RequestBody, ABC):
         added = unheeded(self.model_extra or {}, {**self.refused, **self.without_effect})
         alone = self.worker is not None
         parts = (echoes(part, name, self.without_effect, alone=alone) for name, part in self.echoing.items())
-        names = dict.fromkeys(chain(idle, (name[:MAX_LISTED] for name in added), *parts))
-        return list(islice(names, MAX_ECHOES))
+        names = chain(idle, (name[:MAX_LISTED] for name in added), *parts, self.idle_values)
+        return list(islice(dict.fromkeys(names), MAX_ECHOES))
+
+    @property
+    def idle_values(self) -> Iterable[str]:
+        """Values without effect of a parameter that has some with one."""
+        return ()
 
     @property
     def echoing(self) -> Mapping[str, object]:

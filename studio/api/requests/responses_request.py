@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag
@@ -23,7 +23,6 @@ from studio.api.requests.other_items import OtherItem, OtherItems
 from studio.api.requests.parameters import RESPONSES_REFUSED, RESPONSES_WITHOUT_EFFECT
 from studio.api.requests.request import (
     COMMON_REASONS,
-    MAX_ECHOES,
     MAX_LISTED,
     MAX_MESSAGES,
     MAX_PARTS,
@@ -265,13 +264,15 @@ def _placed_turns(
                 own = others.turns(at)
         for turn in own:
             if turn.role != "assistant":
-                turns, sealed = _signed(turns, sealed), {}
+                _sign(turns, sealed)
+                sealed = {}
             first, before = turns[-1] if turns else (at, None)
             if before is not None and before.role == turn.role == "assistant" and _one(before, turn):
                 turns[-1] = (first, _joined(before, turn))
             else:
                 turns.append((at, turn))
-    return _signed(turns, sealed)
+    _sign(turns, sealed)
+    return turns
 
 
 def _only_thinks(turn: Turn) -> bool:
@@ -294,23 +295,25 @@ def _joined(before: Turn, turn: Turn) -> Turn:
     return before.model_copy(update={"text": before.text + turn.text, "tool_calls": calls, **own})
 
 
-def _signed(turns: Sequence[tuple[int, Turn]], sealed: Mapping[str, str]) -> list[tuple[int, Turn]]:
-    """The messages, the last one with the members of its calls that were `sealed`. Thoughts at the end are
+def _sign(turns: list[tuple[int, Turn]], sealed: Mapping[str, str]) -> None:
+    """Give the last one of the messages the members of its calls that were `sealed`. Thoughts at the end are
     those of the message before, if that has none.
     """
     if not turns or turns[-1][1].role != "assistant":
-        return list(turns)
-    *earlier, (at, last) = turns
+        return
+    at, last = turns.pop()
     if _only_thinks(last):
-        if not earlier or earlier[-1][1].role != "assistant" or earlier[-1][1].thoughts:
-            return earlier
-        at, before = earlier.pop()
+        if not turns or turns[-1][1].role != "assistant" or turns[-1][1].thoughts:
+            return
+        at, before = turns.pop()
         last = _joined(before, last)
-    calls = tuple(
-        call.model_copy(update={"extra": call.extra or sealed.get(call.id)}) for call in last.tool_calls
-    )
-    signed = last.model_copy(update={"tool_calls": calls})
-    return [*earlier, (at, signed.with_thoughts(last.thoughts, worker=last.worker))]
+    thoughts, worker = last.thoughts, last.worker
+    if sealed:
+        calls = tuple(
+            call.model_copy(update={"extra": call.extra or sealed.get(call.id)}) for call in last.tool_calls
+        )
+        last = last.model_copy(update={"tool_calls": calls})
+    turns.append((at, last.with_thoughts(thoughts, worker=worker)))
 
 
 class Reasoning(EchoPart):
@@ -424,10 +427,9 @@ class ResponsesRequest(ApiRequest):
             raise ApiError(message, param="input", code="invalid_value")
 
     @property
-    def ignored(self) -> list[str]:
+    def idle_values(self) -> Iterable[str]:
         honoured = (LOGPROBS,) if self.worker is None else (LOGPROBS, SEALED)
-        included = (f"include.{name[:MAX_LISTED]}" for name in self.include or () if name not in honoured)
-        return list(islice(dict.fromkeys((*super().ignored, *included)), MAX_ECHOES))
+        return (f"include.{name[:MAX_LISTED]}" for name in self.include or () if name not in honoured)
 
     @property
     def echoing(self) -> Mapping[str, object]:

@@ -84,44 +84,45 @@ AnyMessageCall: TypeAlias = Annotated[
 ]
 
 
-class CallItem(EchoPart):
-    """A call among the items of a response, as its own output has it."""
+class _AnyCallItem(EchoPart):
+    """A call among the items of a response, as its own output has it. Some of its other members are
+    signatures.
+    """
+
+    call_id: _CallId
+    name: _CalledName
+    namespace: Namespace | None = None
+
+    def goes_on(self, name: str, value: object) -> bool:
+        return is_opaque(name, value)
+
+    def _made_with(self, arguments: str, names: ToolNames) -> ToolCall:
+        members = (self.model_extra or {}).items()
+        extra = opaque({name: part for name, part in members if is_opaque(name, part)})
+        name = names.function(self.name, self.namespace)
+        return ToolCall(id=self.call_id, name=name, arguments=arguments, extra=extra)
+
+
+class CallItem(_AnyCallItem):
+    """A call of a function."""
 
     type: Literal["function_call"]
-    call_id: _CallId
-    name: _CalledName
     arguments: str
-    namespace: Namespace | None = None
-
-    def goes_on(self, name: str, value: object) -> bool:
-        return is_opaque(name, value)
 
     def call(self, names: ToolNames) -> ToolCall:
-        """As its worker made it, with what of its other members are signatures."""
-        name = names.function(self.name, self.namespace)
-        return ToolCall(id=self.call_id, name=name, arguments=self.arguments, extra=_signatures(self))
+        """As its worker made it."""
+        return self._made_with(self.arguments, names)
 
 
-class CustomCallItem(EchoPart):
-    """A call of a custom tool among the items of a response."""
+class CustomCallItem(_AnyCallItem):
+    """A call of a custom tool."""
 
     type: Literal["custom_tool_call"]
-    call_id: _CallId
-    name: _CalledName
     input: str
-    namespace: Namespace | None = None
-
-    def goes_on(self, name: str, value: object) -> bool:
-        return is_opaque(name, value)
 
     def call(self, names: ToolNames) -> ToolCall:
-        """As its worker made it, with what of its other members are signatures."""
-        name, arguments = names.function(self.name, self.namespace), arguments_of(self.input)
-        return ToolCall(id=self.call_id, name=name, arguments=arguments, extra=_signatures(self))
-
-
-def _signatures(item: EchoPart) -> str | None:
-    return opaque({name: part for name, part in (item.model_extra or {}).items() if is_opaque(name, part)})
+        """As its worker made it."""
+        return self._made_with(arguments_of(self.input), names)
 
 
 CallIds = Sequence[str] | str | None
