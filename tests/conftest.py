@@ -1,7 +1,7 @@
 """How pytest goes about its work: with what profile and what marks.
 
-What the tests stand on is in `ground.py`. Connections other than loopback are refused by pytest-socket (see
-pyproject.toml).
+What the tests stand on is in `support/ground.py`. Connections other than loopback are refused by
+pytest-socket (see pyproject.toml).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from caller import forget
 from hypothesis import HealthCheck, settings
-from property_cases import PROFILES
 from pytest_timeout import Settings
 from xdist.scheduler import LoadFileScheduling
 
 from studio.gc_tuning import THRESHOLDS
+from tests.support.cases.property_cases import PROFILES
+from tests.support.processes.caller import forget
 
 MEMORY, ROOM = Path("/dev/shm"), 4_000_000_000
 """A folder of Linux whose files are in memory, and the bytes that are to be free there."""
@@ -76,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
     is_worker = hasattr(config, "workerinput")
     if is_worker or config.getoption("dist", "no") == "no":
         forget(os.environ)
-        config.pluginmanager.import_plugin("ground")
+        config.pluginmanager.import_plugin("tests.support.ground")
 
 
 def _has_room_in_memory() -> bool:

@@ -11,9 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from child_process import child, lives
-from own_sources import sources
-from waiting import until
+
+from tests.support.cases.own_sources import sources
+from tests.support.processes.child_process import child, lives
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ FAMILY = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & echo $!; wait"]
 
 KILLED = """
 import subprocess, sys, time
-from child_process import start
+from tests.support.processes.child_process import start
 family = start(sys.argv[1:], stdout=subprocess.PIPE)
 print(family.pid, family.stdout.readline(), flush=True)
 time.sleep(600)
@@ -38,7 +39,7 @@ def test_a_failure_ends_a_process_and_what_it_has_started():
 
 
 def test_what_heeds_no_request_to_end_is_killed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("child_process.SECONDS", 0.1)
+    monkeypatch.setattr("tests.support.processes.child_process.SECONDS", 0.1)
     with child(FAMILY, stop=signal.SIGTERM, stdout=subprocess.PIPE) as family:
         grandchild = int(family.stdout.readline())
     assert family.returncode == -signal.SIGKILL
@@ -54,7 +55,7 @@ def test_a_process_that_is_asked_to_end_may_do_so_in_its_own_way():
 
 def test_what_was_started_ends_with_the_process_that_started_it():
     command = [sys.executable, "-c", KILLED, *FAMILY]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with child(command, stdout=subprocess.PIPE, env=environment) as starter:
         family = [int(part) for part in starter.stdout.readline().split()]
         starter.send_signal(signal.SIGKILL)
@@ -66,4 +67,7 @@ def test_no_other_file_starts_a_process_that_could_stay():
     starts = re.compile(r"subprocess\.Popen\(\n? *[\w\[*]|create_subprocess_(?:exec|shell)\(")
     names = {name for name, source in sources().items() if starts.search(source)}
     # The second one is no test: it stands in for vLLM, which has a process of its own, too.
-    assert names == {"child_process.py", "fake_vllm_server.py"}, "start it with `child` of child_process.py"
+    assert names == {
+        "support/processes/child_process.py",
+        "support/endpoints/fake_vllm_server.py",
+    }, "start it with `child` of child_process.py"

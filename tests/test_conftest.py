@@ -61,12 +61,12 @@ def test_what_hangs_fails_and_is_named_and_each_reason_to_skip_is_printed(tmp_pa
         "-n",
         "0",
         "-p",
-        "conftest",
+        "tests.conftest",
         "-c",
         str(ROOT / "pyproject.toml"),
     ]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    environment |= {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests"))), "COLUMNS": "200"}
+    environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
 
     done = subprocess.run(
         [*command, "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), str(file)],
@@ -105,12 +105,3 @@ def test_all_small_disks_that_cannot_be_mounted_are_skipped_for_one_reason(
             pass
         reasons.append(str(skipped.value))
     assert reasons == ["A small disk cannot be mounted here: must be superuser to use mount."] * 2
-
-
-def test_no_test_imports_from_a_conftest():
-    """Several have that name: which one is imported depends on the order of the files."""
-    folder = Path(__file__).parent
-    sources = (file for file in folder.rglob("*.py") if "integration" not in file.parts)
-    assert [
-        file.name for file in sources if "\nfrom conftest import" in file.read_text(encoding="utf-8")
-    ] == []

@@ -8,8 +8,9 @@ import re
 from itertools import count
 
 import pytest
-from own_sources import sources
-from waiting import until, until_async
+
+from tests.support.cases.own_sources import sources
+from tests.support.runs.waiting import until, until_async
 
 
 def test_it_returns_what_became_true():
@@ -40,7 +41,7 @@ async def test_other_tasks_go_on_meanwhile():
 
 
 ELSEWHERE = {
-    "waiting.py": "the one way to wait",
+    "support/runs/waiting.py": "the one way to wait",
     "conductor/orchestration/test_rounds.py": "a Conductor that writes without an end",
     "conductor/workers/endpoint/test_chat_faults.py": "endpoints that send without an end",
     "faults/app.py": "reads what is kept until the kill",

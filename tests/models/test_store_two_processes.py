@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child_process import child
-from store_scenario import begin, chain, delta, finished, keep, step_finished
 
 from conductor.errors import StorageError
 from storage import SessionStore
+from tests.support.processes.child_process import child
+from tests.support.stores.store_scenario import begin, chain, delta, finished, keep, step_finished
 
 ROOT = Path(__file__).parents[2]
 STEPS = 80
@@ -70,11 +70,10 @@ def _confirmed(processes: list[subprocess.Popen[str]]) -> Iterator[dict[str, Any
 
 
 def _process(*arguments: str) -> Any:
-    command = "import sys, test_store_two_processes as t; t.work(*sys.argv[1:])"
-    path = os.pathsep.join(map(str, (ROOT, ROOT / "tests", Path(__file__).parent)))
+    command = f"import sys; from {__name__} import work; work(*sys.argv[1:])"
     return child(
         [sys.executable, "-c", command, *arguments],
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
     )
 

@@ -11,9 +11,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from child_process import child
-from conductor_cases import ScriptedConductor, plan_text
-from store_scenario import VALID, begin, chain, keep, started, step_finished
 
 from conductor.planner.conductor import PlanRequest
 from conductor.values.messages import Completion, Delta, Usage
@@ -24,6 +21,9 @@ from conductor.workflow.plan_report import INTERRUPTED
 from storage import Session, SessionStore
 from storage.tables import plans
 from studio.workbench import Workbench
+from tests.support.processes.child_process import child
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
+from tests.support.stores.store_scenario import VALID, begin, chain, keep, started, step_finished
 
 ROOT = Path(__file__).parents[2]
 ONE = plan_text((0, "solve it", "[]"))
@@ -71,11 +71,8 @@ def bench(url: str) -> Iterator[Workbench]:
 
 
 def killed_while_planning(url: str, *, alternatives: bool = False) -> None:
-    code = (
-        f"import sys, test_interrupted_planning as t; t.plan_for_ever({url!r}, alternatives={alternatives})"
-    )
-    paths = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    code = f"from {__name__} import plan_for_ever; plan_for_ever({url!r}, alternatives={alternatives})"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with child([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         for _ in range(2 if alternatives else 1):

@@ -12,13 +12,21 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
-from child_process import child
-from store_scenario import begin, chain, delta, keep, started, step_finished, step_started
 
 from conductor.runs.events import Event
 from conductor.runs.state import fold
 from storage import SessionStore
 from storage.database.schema import RUNS
+from tests.support.processes.child_process import child
+from tests.support.stores.store_scenario import (
+    begin,
+    chain,
+    delta,
+    keep,
+    started,
+    step_finished,
+    step_started,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,10 +54,10 @@ def make_sessions(url: str) -> None:
 
 def _process(task: str, url: str) -> AbstractContextManager[subprocess.Popen[str]]:
     return child(
-        [sys.executable, "-c", f"import sys, test_store_processes as t; t.{task}(sys.argv[1])", url],
+        [sys.executable, "-c", f"import sys; from {__name__} import {task}; {task}(sys.argv[1])", url],
         env={
             **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests", Path(__file__).parent))),
+            "PYTHONPATH": str(ROOT),
         },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

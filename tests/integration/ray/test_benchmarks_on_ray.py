@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from conftest import LocalCluster
-
 from benchmarks.cluster import Effort, as_text, measured
+from tests.integration.ray.local_cluster import LocalCluster
 
 
 def test_both_kinds_of_plans_are_measured_here_and_there(cluster: LocalCluster, database: str) -> None:

@@ -10,9 +10,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from conftest import LocalCluster
-from fake_openai import Served
-
 from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.report.exports import row_values
@@ -24,6 +21,8 @@ from studio.composition import open_workbench
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.evaluation_run import Progress
 from studio.evaluation.results import table_of_evaluation
+from tests.integration.ray.local_cluster import LocalCluster
+from tests.support.endpoints.fake_openai import Served
 
 ITEMS, KILLED_AT = 200, 60
 PLANNERS = ("worker:mathematics", "worker:model")

@@ -15,17 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from child_process import child
-from waiting import SECONDS
-
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import SECONDS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 
 
 def pool() -> Pool:
@@ -80,10 +79,10 @@ class Other:
 @contextmanager
 def running(url: str, worker: str) -> Iterator[Other]:
     """A process that runs the workflow by now; it is ended with the test."""
-    command = "import sys, other_process; other_process.run(*sys.argv[1:])"
+    command = f"import sys; from {__name__} import run; run(*sys.argv[1:])"
     with child(
         [sys.executable, "-c", command, url, worker],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:

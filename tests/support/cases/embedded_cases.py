@@ -9,7 +9,7 @@ import pytest
 
 from conductor.workers.embedded import process
 
-FAKE_LLAMA = Path(__file__).parent / "fake_llama"
+FAKE_LLAMA = Path(__file__).parents[1] / "endpoints" / "fake_llama"
 """The folder of the module that stands for xllamacpp."""
 
 

@@ -1,7 +1,7 @@
 """README's run in one file: the recorded session's run, the same text each time.
 
 `make screenshots DOCS=1` writes it into docs/; this file alone does, too:
-PYTHONPATH=.:tests .venv/bin/python tests/recorded_page.py
+PYTHONPATH=. .venv/bin/python tests/support/stores/recorded_page.py
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from storage import SessionStore
 from studio.gallery import RECORDED, open_recorded
 from studio.session_file import newest_run, run_page
 
-FILE = Path(__file__).parents[1] / "docs" / "recorded-run.html"
+FILE = Path(__file__).parents[3] / "docs" / "recorded-run.html"
 
 _WRITTEN = 1_795_500_000.0
 """When the page states that it was written, in Unix seconds."""
