@@ -8,50 +8,16 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
-from sqlalchemy import URL, Engine
-from sqlalchemy.dialects import registry
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from conductor.workers.keys.hosts import hosts_file
 from conductor.workers.pool import built_in
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
-from storage.database import database
 from tests.support.processes.installed_package import install  # noqa: F401 - a fixture
-
-
-class SharedDialect(SQLiteDialect_pysqlite):
-    """SQLite's dialect, equal for all engines of a process, as their stores are set up alike."""
-
-    supports_statement_cache = True
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def compiled_once() -> Iterator[None]:
-    """Each statement is compiled once for the stores of all tests, not once for each of their engines."""
-    registry.register("sqlite.shared", __name__, "SharedDialect")
-    create, compiled = database.create_engine, dict[Any, Any]()
-
-    def create_shared(url: URL, **options: Any) -> Engine:
-        if url.get_backend_name() == "sqlite":
-            url = url.set(drivername="sqlite+shared")
-            options["execution_options"] = {"compiled_cache": compiled}
-        return create(url, **options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "create_engine", create_shared)
-        yield
 
 
 @pytest.fixture(scope="session")
