@@ -50,7 +50,12 @@ _FURTHER = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(rf"\s?(?:/|\bper\s)\s?({_POWERED})", re.IGNORECASE)
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_FACTOR = r"(?:[^\W\d_]+|[%‰])(?:\^-?[1-9][0-9]?)?"
+_PRODUCT = re.compile(rf"{_FACTOR}(?:[/*]{_FACTOR})*")
+"""What Pint gets to read: a power of zero is an error of its own, and one of a power takes minutes."""
 _WRITTEN = (
+    (re.compile("[⁰¹²³⁴-⁹⁻]+"), lambda match: f"^{match[0].translate(_SUPERSCRIPTS)}"),
     (re.compile(r"degrees?\s(?=celsius|fahrenheit|kelvin)", re.IGNORECASE), ""),
     (re.compile(r"°\s?(?=[CFK]\b)"), "deg"),
     (re.compile("°"), "degree"),
@@ -133,6 +138,10 @@ def pint_unit(name: str) -> Any:
 
     Raises `pint.PintError` for no unit.
     """
+    import pint  # noqa: PLC0415
+
+    if _PRODUCT.fullmatch(name) is None:
+        raise pint.UndefinedUnitError(name)
     is_unit = re.split(r"[\^/*]", name)[0] in registry()
     return registry().parse_units((name if is_unit else name.lower()).replace("^", "**"))
 
