@@ -35,6 +35,7 @@ from pages.components.workbench.question.settings import settings_focus_fallback
 from pages.components.workbench.reading import reading_pane
 from pages.components.workbench.sidebar import sidebar
 from pages.components.workbench.step.nested import inner_view
+from pages.components.workbench.welcome.stage import Stage
 from pages.components.workbench.welcome.welcome import welcome
 from studio.workbench import Workbench, marks
 
@@ -88,15 +89,18 @@ def page() -> None:
         # Taken before anything is read: what changes from now on is news.
         seen = marks(bench, tab.session)
         current = _current(bench, tab)
+        start = Stage(bench, tab) if current is None and not tab.watched else None
         with st.container(key="machinery"):
             load_library()
             # The first rule counts: the chips stand in the box of the welcome page, too.
             answered = {question_key(pair): ("run", "query") for pair in pairs}
             keep_focus({**settings_focus_fallbacks(bench.pool.names), **_FOCUS_FALLBACKS, **answered})
-            if current is None:
+            if start is not None:
+                start.watch(seen)
+                start.begin()
+                find_anywhere(tab)
+            elif current is None:
                 watch(tab, seen)
-                if not tab.watched:
-                    find_anywhere(tab)
             else:
                 current.watch(seen)
                 if not tab.presents:
@@ -106,8 +110,9 @@ def page() -> None:
             watched(bench, tab, current)
             return
         sidebar(bench, tab, view)
+        if start is not None:
+            welcome(bench, tab, start)
         if current is None or view is None:
-            welcome(bench, tab)
             return
         show_news(bench, tab, view)
         if view.head is None and not view.busy:
@@ -184,10 +189,9 @@ def _news(bench: Workbench, tab: TabState, view: SessionView) -> None:
         tab.show_notice("run")
         if tab.selected is None:
             tab.show_notice("edit")
-        if view.problem and view.replay is None:
+        if view.problem and view.replay is None and not missing_workers(bench, tab, view):
             # Once there is a run to be read, what keeps another one from starting is less than an error.
             (st.error if view.state is None else st.warning)(plain(view.problem), icon=":material/error:")
-            missing_workers(bench, tab, view)
         conflicts(bench, tab, view)
 
 

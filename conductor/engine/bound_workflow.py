@@ -42,7 +42,8 @@ class StepCall(NamedTuple):
 class BoundWorkflow:
     """A workflow with its query and its workers: all that decides the steps' requests, except the outputs.
 
-    `cards` are the pool's by name, `numbers` the workers' in the research layout. `previous` holds the
+    `cards` are the pool's by name, with stand-ins for those `uncalled`: of pinned steps, and not in the pool.
+    `numbers` are the workers' in the research layout. `previous` holds the
     responses of the previous round's steps, `conversation` the messages before the query. Methods take
     outputs by step position.
     """
@@ -53,6 +54,7 @@ class BoundWorkflow:
     previous: tuple[SeenResponse, ...] = ()
     conversation: Conversation = NO_CONVERSATION
     numbers: Mapping[str, int] = field(default_factory=dict)
+    uncalled: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -64,12 +66,21 @@ class BoundWorkflow:
         previous: tuple[SeenResponse, ...] = (),
         conversation: Conversation = NO_CONVERSATION,
     ) -> BoundWorkflow:
-        """Raises `WorkflowError` when a step names a worker that the pool does not have."""
+        """Raises `WorkflowError` when a step names a worker that the pool does not have, unless it is pinned
+        and so never called.
+        """
         workflow.check_workers(pool.cards)
+        uncalled = {
+            name: WorkerCard(name=name, kind=pin.worker_kind, strengths="", model="")
+            for step, pin in workflow.pins.items()
+            for name in workflow.steps[step].workers
+            if name not in pool.cards
+        }
         return cls(
             workflow=workflow,
             query=query,
-            cards=pool.cards,
+            cards={**pool.cards, **uncalled},
+            uncalled=frozenset(uncalled),
             previous=previous,
             conversation=conversation,
             numbers={name: at for at, name in enumerate(pool.names)},

@@ -147,12 +147,14 @@ def changed_pins(bound: BoundWorkflow, outputs: Mapping[int, Output]) -> frozens
     """The pinned steps whose request now differs from the one that their output answers.
 
     `outputs` are known by position. A pinned step is left out where an output that it reads is unknown, and
-    where its own has no fingerprint to compare: written from nothing, or by an earlier version.
+    where its own has no fingerprint to compare: written from nothing, or by an earlier version. So is one
+    whose worker the pool does not have, as more than its name decides a fingerprint.
     """
     return frozenset(
         step
         for step, pin in bound.workflow.pins.items()
         if outline_of(pin.fingerprint) is not None
+        and bound.workflow.steps[step].worker not in bound.uncalled
         and all(read in outputs for read in bound.workflow.steps[step].access)
         and (pin.worker not in bound.cards or not bound.would_give(step, pin, outputs))
     )

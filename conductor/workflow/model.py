@@ -177,8 +177,13 @@ class Workflow(Value):
         return "general"
 
     def workers(self) -> tuple[str, ...]:
-        """Names of the workers that a run may call, also as `fallbacks`, in order of first use."""
+        """Names of the steps' workers, also as `fallbacks`, in order of first use."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.workers))
+
+    def missing_workers(self, names: Collection[str]) -> tuple[str, ...]:
+        """Those of the `workers` that are not in `names`; without those of pinned steps, which call none."""
+        called = (name for step in self.steps if step.pin is None for name in step.workers)
+        return tuple(dict.fromkeys(name for name in called if name not in names))
 
     @property
     def fallbacks(self) -> frozenset[str]:
@@ -186,8 +191,12 @@ class Workflow(Value):
         return frozenset(self.workers()) - {step.worker for step in self.steps}
 
     def check_workers(self, names: Collection[str]) -> None:
-        """Raise `WorkflowError` for the first step whose worker or fallback is not in `names`."""
+        """Raise `WorkflowError` for the first step whose worker or fallback is not in `names`; a pinned step
+        calls none.
+        """
         for i, step in enumerate(self.steps):
+            if step.pin is not None:
+                continue
             for role, name in zip(("names the worker", "has the fallback"), step.workers, strict=False):
                 if name not in names:
                     raise WorkflowError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,12 +122,12 @@ def workflow_for(entry: GalleryEntry, pool: Pool) -> Workflow:
 
     Workers that cannot be used are left out if there are others, and so is what computes, as a calculator.
     """
-    workflow = entry.workflow
-    cards = _able(pool)
-    names = {role: cards[at % len(cards)].name for at, role in enumerate(workflow.workers())}
-    for at, step in enumerate(workflow.steps):
-        workflow = workflow.with_worker(at, names[step.worker])
-    return workflow
+    return entry.workflow.with_workers(workers_for(entry.workflow.workers(), pool))
+
+
+def workers_for(roles: Sequence[str], pool: Pool) -> dict[str, str]:
+    """A worker of the pool for each role, as in `workflow_for`."""
+    return dict(zip(roles, cycle(card.name for card in able_workers(pool)), strict=False))
 
 
 def needs_models(pool: Pool) -> bool:
@@ -134,7 +135,8 @@ def needs_models(pool: Pool) -> bool:
     return {worker.card.kind for worker in pool.workers} == {"offline"}
 
 
-def _able(pool: Pool) -> Sequence[WorkerCard]:
+def able_workers(pool: Pool) -> Sequence[WorkerCard]:
+    """The pool's workers that can do most steps: its models if it has any, without those that compute."""
     cards = tuple(worker.card for worker in pool.workers)
     models = tuple(card for card in cards if card.kind == "model")
     writing = tuple(card for card in cards if card.kind != "offline")

@@ -13,7 +13,15 @@ from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.merge import rebase
 from conductor.workflow.model import Workflow
 from storage.records import Revision, Session
-from studio.gallery import GalleryEntry, workflow_for
+from studio.gallery import (
+    TAG,
+    GalleryEntry,
+    Recorded,
+    import_recorded,
+    release,
+    with_recorded_pins,
+    workflow_for,
+)
 from studio.sessions.plan_origin import planned_by
 from studio.workbench.bench import Bench
 
@@ -154,6 +162,33 @@ class Editing:
             note=f"From the gallery: {entry.title}",
         )
         return session if settings is None else self._bench.store.sessions.set_settings(session.id, settings)
+
+    def edit_recorded(self, recorded: Recorded, edited: Workflow, *, note: str) -> Revision:
+        """A new session of a recording, whose workflow is then `edited`: what the edit does not touch is
+        pinned to its recorded output, the rest goes to the pool's workers.
+
+        Raises `WorkflowError` as `edit`.
+        """
+        store = self._bench.store
+        session = import_recorded(store, recorded)
+        store.sessions.rename(session.id, recorded.topic)
+        store.sessions.add_tags([session.id], [TAG])
+        head = self._bench.required_head(session.id)
+        outputs = self._bench.state(store.runs.of_session(session.id)[0]).outputs
+        workflow = release(
+            with_recorded_pins(edited, head.workflow, outputs),
+            before=with_recorded_pins(head.workflow, head.workflow, outputs),
+            pool=self._bench.pool,
+        )
+        return self.edit(session.id, workflow, note=note, head=head)
+
+    def release(self, session: str, edited: Workflow, *, before: Workflow) -> Workflow:
+        """`edited` without what a recording gave to the steps that the edit touches; in a session that was
+        made of none as it is.
+        """
+        if TAG not in self._bench.store.sessions.tags(session):
+            return edited
+        return release(edited, before=before, pool=self._bench.pool)
 
     def export(self, session: str) -> str:
         """The current workflow as a file's text, with the pool that it was written for, whatever the pool is

@@ -242,7 +242,7 @@ def test_deleting_the_open_session_closes_it(app, bench, session):
     page.button(key="delete-selected").click().run()
     page.switch_page("pages/workbench.py").run()
     assert not page.exception
-    assert page.title[0].value == "Ask, and see the plan before it runs"
+    assert page.title[0].value == "Conductor Studio"
 
 
 # -- pages -------------------------------------------------------------------------------------------

@@ -44,9 +44,13 @@ _PASTED = "found-pasted"
 
 
 def first_models(bench: Workbench, tab: TabState) -> None:
-    """Draw it where no model answers yet, or one was just added."""
+    """Draw it, folded, where no model answers yet, or one was just added."""
     if access().editing_refusal is None and (bench.pool.label is not None or was_saved()):
-        found_models(bench, tab)
+        names = [offer.name for offer in _offers(bench)]
+        answers = f"Answers come from: {bench.pool.label}" if bench.pool.label else "Models answer"
+        more = f"found: {named(names)}" if names else "use your own models"
+        with st.expander(plain(f"{answers} · {more}"), icon=":material/hub:", key="own-models"):
+            found_models(bench, tab)
         # Below, so that no other button slides under the pointer that has just pressed one.
         saved_notice(tab)
 

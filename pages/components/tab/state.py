@@ -191,6 +191,8 @@ class TabState(EditMemory):
     @property
     def shows_selection(self) -> list[str]:
         """The keys of the fragments beside the graph that show which step is selected."""
+        if self.session is None:
+            return ["inspector"]
         panels = ["panels"] if self.panel_selects and not self.presents else []
         return ["inspector", *([] if self.watched else ["run"]), *panels]
 

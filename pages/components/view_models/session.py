@@ -20,6 +20,7 @@ from conductor.values.total import NOTHING, Total
 from pages.components.view_models.replay import recording
 from pages.components.view_models.run_text import progress_text, run_label, used_of
 from storage import ExperimentRecord, Plan, Revision, RunRecord, Session
+from studio.gallery import RecordedRun
 from studio.workbench import Outlook, Workbench
 
 _BROKEN_OFF = ("failed", "cancelled", "interrupted", "over_budget", "paused")
@@ -102,6 +103,31 @@ class SessionView:
             redo=redo,
         )
         return view if replay is None else view._replayed(replay, bench, runs)
+
+    @classmethod
+    def of_recording(cls, recorded: RecordedRun, replay: Replay | None) -> SessionView:
+        """A recorded session, which no store has, at the moment of `replay`; None: at its end."""
+        now, played = time.time(), recorded.recording
+        position = played.seconds if replay is None else replay.at(now)
+        return cls(
+            session=recorded.session,
+            head=recorded.head,
+            planned=recorded.head,
+            plan=None,
+            latest_plan=None,
+            planning=None,
+            busy=False,
+            run=recorded.run,
+            state=as_of(played.at(position), moment=played.began + position, now=now),
+            stoppable=False,
+            newest=True,
+            unsaved=None,
+            outlook=None,
+            problem=None,
+            undo=None,
+            redo=None,
+            replay=replay,
+        )
 
     def _replayed(self, replay: Replay, bench: Workbench, runs: Sequence[RunRecord]) -> SessionView:
         """This view at the moment of a replay; as it is where that has ended or something went on since."""
@@ -234,12 +260,7 @@ def state_text(view: SessionView, *, now: float) -> str:
     """Of a session with a workflow; `now` is in Unix seconds."""
     if view.head is None:
         return ""
-    parts: list[str] = [view.head.workflow.topology]
-    if view.head.origin != "conductor":
-        came = "from the API" if view.session.origin == "api" else "imported"
-        parts.append("edited" if view.head.origin == "human" else came)
-    if view.state is not None and view.as_run and view.state.round > 1:
-        parts.append(f"round {view.state.round}")
+    parts: list[str] = []
     if view.live and view.state is not None:
         parts += ["running", progress_text(view.state, now=now)]
     elif view.planning is not None:
@@ -249,6 +270,12 @@ def state_text(view: SessionView, *, now: float) -> str:
         parts += used_of(view.state, view.plan).known_words
     elif view.outlook is not None:
         parts.append(view.outlook.sentence.removesuffix("."))
+    if view.state is not None and view.as_run and view.state.round > 1:
+        parts.append(f"round {view.state.round}")
+    parts.append(view.head.workflow.topology)
+    if view.head.origin != "conductor":
+        came = "from the API" if view.session.origin == "api" else "imported"
+        parts.append("edited" if view.head.origin == "human" else came)
     return " · ".join(parts)
 
 

@@ -27,9 +27,9 @@ from studio.workbench import Workbench
 _DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
 
-def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
+def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor | None = None) -> None:
     """The workflow's graph, or the plan as far as it is written; selecting redraws the inspector only,
-    editing the whole page.
+    editing the whole page. `editor` makes the edits; None: one of the session's head.
 
     An audience can edit nothing in it; presented, its letters are large.
     """
@@ -37,7 +37,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     workflow = view.head.workflow
     key = f"graph-{view.session.id}"
-    editor = Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
+    editor = editor or Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
     inside = Inside(view.session.id)
 
     def selected() -> None:

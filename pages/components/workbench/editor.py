@@ -80,6 +80,8 @@ class Editor:
             self._stand_on_own_edits()
             edited, base = edit(), self.head
             if edited != self.workflow:
+                if restores is None:
+                    edited = self.bench.editing.release(self.session, edited, before=self.workflow)
                 end, self.head = self.bench.editing.edit_over_own(
                     self.session,
                     edited,
@@ -158,7 +160,7 @@ class Editor:
 
     def pin(self, step: int, output: Output | None) -> EditEnd:
         """Let an output of a step stand whatever changes above it, or let it go."""
-        note = "unpinned" if output is None else "pinned"
+        note = "unpinned" if output is None else "with_recorded_pins"
         return self.commit(lambda: self.workflow.with_pin(step, output), f"Step {step + 1}: output {note}")
 
     def write(self, step: int, text: str, *, over: Output | None) -> EditEnd:

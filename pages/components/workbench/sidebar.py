@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from io import BytesIO
 
 import streamlit as st
 
 from conductor.errors import ConductorError, FormatError, StorageError
+from conductor.workflow.model import Workflow
 from pages.components.sessions.forked_from import fork_source
 from pages.components.sessions.import_export import IMPORTED, MAX_MEGABYTES
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import STATE_ICONS, state_label
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
+from pages.components.widgets.thumbnails import thumbnails
 from pages.components.workbench.question.composer import chosen_settings
-from storage import Session, SessionSummary
+from storage import Session, SessionStore, SessionSummary
 from studio.session_file import holds_sessions, import_sessions
 from studio.workbench import RECENT, Workbench
 
@@ -97,6 +100,13 @@ def _recent(bench: Workbench, tab: TabState) -> None:
     if not rows:
         return
     st.caption("Recent sessions")
+    thumbnails(
+        {
+            f"recent-{session.id}": workflow
+            for session, _, _ in rows
+            if (workflow := _workflow(bench.store, session.id, session.updated_at)) is not None
+        }
+    )
     with st.container(key="recent", gap=None):
         for session, icon, state in rows:
             st.button(
@@ -110,6 +120,13 @@ def _recent(bench: Workbench, tab: TabState) -> None:
                 on_click=tab.open,
                 args=(session.id,),
             )
+
+
+# A session's workflow changes with its time only; the list is drawn with every page.
+@lru_cache(maxsize=4 * RECENT)
+def _workflow(store: SessionStore, session: str, _updated_at: float) -> Workflow | None:
+    head = store.revisions.head(session)
+    return None if head is None else head.workflow
 
 
 def _used_today(bench: Workbench, *, after: float) -> None:

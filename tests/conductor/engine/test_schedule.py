@@ -141,6 +141,19 @@ def test_a_pinned_output_stands_and_says_when_its_inputs_have_changed() -> None:
     assert changed_pins(bound, {1: first.outputs[1]}) == set()
 
 
+def test_a_pinned_step_needs_no_worker_of_the_pool_until_it_is_unpinned() -> None:
+    first = asyncio.run(played(DIAMOND, pool_of("here")))
+    gone = DIAMOND.with_worker(1, "gone-8b")
+    pinned = gone.with_pin(1, first.steps[1].output)
+    assert (gone.missing_workers(WORKERS), pinned.missing_workers(WORKERS)) == (("gone-8b",), ())
+    state = asyncio.run(played(pinned, pool_of("here")))
+    assert state.status == "finished"
+    assert called(state) == {0, 2, 3}
+    assert changed_pins(set_to(pinned, pool_of("here")), state.outputs) == set(), "it cannot be known"
+    with pytest.raises(WorkflowError, match="Step 2 names the worker 'gone-8b', which the pool does not"):
+        set_to(gone, pool_of("here"))
+
+
 def test_what_a_person_wrote_is_read_as_such_and_only_then() -> None:
     pool = pool_of("the same")
     first = asyncio.run(played(DIAMOND, pool))

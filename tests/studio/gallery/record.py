@@ -14,71 +14,90 @@ from contextlib import aclosing
 from pathlib import Path
 
 from conductor.planner.rule_planner import OfflineConductor
-from conductor.values.messages import Completion, Delta, Request, Retried
+from conductor.values.messages import Completion, Delta, Request, Retried, Sampling
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from studio.gallery import RECORDED, entry_of
+from studio.gallery import RECORDED
 from studio.gallery.recorded import _FILES
 from studio.session_file import write_sessions
 from studio.workbench import Workbench
 
 TITLES = {recorded.name: recorded.title for recorded in RECORDED}
 
-PAUSE = 1.0
+PAUSE = 0.7
 """Seconds before a broken answer is asked for again."""
 
-QUESTION = "Should a town of 20,000 people make its buses free? Write a report of one page."
+QUESTION = "Should a town of 20,000 people make its buses free?"
 
 FACTS = """\
-- **Certain:** fares pay only a part of what a small town's buses cost; the rest comes from the budget. How \
-large the part is stands in the town's accounts.
+- **Certain:** fares pay only a part of what a small town's buses cost; the budget pays the rest.
 - **Certain:** free buses need no ticket machines, no sales and no inspectors, and stops become shorter.
-- **Uncertain:** how many more people would ride: reports agree on *more*, not on *how many more*.
-- **Uncertain:** how many of the new riders would have driven; many would have walked or cycled."""
+- **Uncertain:** how many more people would ride; reports agree on *more*, not on *how many more*."""
 
 POSITIONS = """\
-| Position | Strongest argument | Who holds it |
-| --- | --- | --- |
-| Free for all | A service that is paid together is used together | Riders, climate groups |
-| Cheap, not free | What costs something is cared for | Operators |
-| Better first, free later | People stay away because no bus comes, not because of the fare | Planners |
-| Free for some | Help those who need it, with the same money | Social services |"""
+| Position | Strongest argument |
+| --- | --- |
+| Free for all | What everyone pays for, everyone uses |
+| Cheap, not free | What costs something is cared for |
+| Better first | People stay away because no bus comes |"""
 
 DOUBTS = """\
-1. With one bus an hour the fare is not what keeps people away.
-2. The fares that are lost must come from somewhere, **each year**; a grant for two years is no plan.
-3. Full buses at eight in the morning cost another bus and another driver.
-4. To be looked up: riders by line and hour, what the fares bring, what the machines and inspectors cost."""
+1. With one bus an hour the fare is not what stops people.
+2. The lost fares must come from somewhere, **each year**.
+3. Full buses at eight need another bus and another driver."""
 
-REPORT = """\
+COMPARISON = """\
+- *Free for all* has the facts on its side: no machines, no inspectors, shorter stops.
+- *Better first* has them, too: no report says that price alone fills a bus.
+- *Cheap, not free* rests on no fact that was found."""
+
+RECOMMENDATION = """\
 # Free buses for a town of 20,000?
 
-Free buses bring more riders; how many, nobody can say beforehand. In a small town the timetable decides \
-more than the fare. The town should try it on two lines for a year, and count.
-
-## What speaks for it
-
-- No tickets, machines or inspectors; shorter stops.
-- It helps most those who have the least.
-
-## What speaks against it
-
-- The fares are lost **each year**: `lost fares - saved costs = what the budget must add`.
-- With one bus an hour, few will come for the price alone.
-
-## Three ways
+**Try it on two lines for a year, and count.** Free buses bring more riders; nobody can say how many. In a \
+small town the timetable decides more than the fare.
 
 | Way | Costs the town | Riders |
 | --- | --- | --- |
 | Free for all | most | more, soon |
-| Free for some | less | a few more |
-| More buses first | most at first | more, slowly |
+| Better buses first | most at first | more, slowly |
+| Free on two lines | little | known after a year |
 
-## What is uncertain
+The fares are lost **each year**, so count before the council decides: riders by line and hour, and what the \
+fares bring after the cost of collecting them."""
 
-How many new riders would have driven. Before the council decides, it needs the riders by line and hour, and \
-what the fares bring after the costs of collecting them."""
+STEPS = (
+    Step(
+        instruction="Collect the facts: what is certain, what is uncertain. At most three points.",
+        worker="facts-8b",
+    ),
+    Step(
+        instruction="List the positions that people take, with the strongest argument for each.",
+        worker="views-8b",
+    ),
+    Step(
+        instruction="Name three doubts about free buses.",
+        worker="critic-32b",
+    ),
+    Step(
+        instruction="Compare the positions with the facts. Which of them do the facts support?",
+        worker="critic-32b",
+        access=(0, 1),
+    ),
+    Step(
+        instruction="Which way should the town choose? Recommend one and say why, in a few sentences.",
+        worker="editor-70b",
+        access=(2, 3),
+        sampling=Sampling(max_tokens=160),
+    ),
+)
+
+
+def doubt_or_compare(request: Request) -> str:
+    """The critic's answer: to the comparison's instruction, else to that of the doubts."""
+    return COMPARISON if "Compare" in request.instruction else DOUBTS
 
 
 class Breaking(SimulatedWorker):
@@ -92,7 +111,7 @@ class Breaking(SimulatedWorker):
             text = ""
             async with aclosing(super().stream(request)) as items:
                 async for item in items:
-                    if isinstance(item, Completion) or len(text) > 120:
+                    if isinstance(item, Completion) or len(text) > 60:
                         break
                     text += item.text
                     yield item
@@ -114,19 +133,21 @@ def main() -> None:
 
 
 def report(folder: Path) -> None:
-    """The gallery's report, answered by simulated workers."""
+    """Five steps about a question of a town, answered by simulated workers."""
     bench = opened(
         folder,
         Pool(
             workers=(
-                SimulatedWorker("facts-8b", latency=0.9, tokens_per_second=22, answer=FACTS),
-                Breaking("views-8b", latency=0.6, tokens_per_second=26, answer=POSITIONS),
-                SimulatedWorker("doubts-8b", latency=1.2, tokens_per_second=18, answer=DOUBTS),
-                SimulatedWorker("editor-70b", latency=1.5, tokens_per_second=24, answer=REPORT),
+                SimulatedWorker("facts-8b", latency=0.5, tokens_per_second=32, answer=FACTS),
+                Breaking("views-8b", latency=0.4, tokens_per_second=42, answer=POSITIONS),
+                SimulatedWorker("critic-32b", latency=0.7, tokens_per_second=25, answer=doubt_or_compare),
+                SimulatedWorker("editor-70b", latency=0.8, tokens_per_second=40, answer=RECOMMENDATION),
             )
         ),
     )
-    session = bench.editing.open_gallery(entry_of("research-report"), QUESTION).id
+    session = bench.store.revisions.import_workflow(
+        QUESTION, Workflow.of(STEPS), pool_label=bench.pool.label, note="Written by hand for a recording"
+    ).id
     finish(bench, session, "report")
 
 

@@ -109,7 +109,8 @@ def _content(
     pin = step.pin
     planned = planned or ("" if pin is None else "pinned")
     status, note = _as_planned(planned) if state is None else _as_run(state, now)
-    kind = state.worker_kind if state is not None and state.worker_kind else card.kind if card else "model"
+    by_pin = "model" if pin is None else pin.worker_kind
+    kind = state.worker_kind if state is not None and state.worker_kind else card.kind if card else by_pin
     by_hand = pin is not None and pin.hand is not None
     by_rule = _own_text(state)
     badges = {

@@ -44,9 +44,9 @@ def budget_meter(view: SessionView) -> None:
         st.caption("Includes the planning and the rounds that led to this run.")
 
 
-def streaming(view: SessionView, *, height: int = 130, steady: bool = True) -> None:
+def streaming(view: SessionView, *, height: int = 130, steady: bool = True, noted: bool = True) -> None:
     """What running steps are writing just now, each in so many pixels of height, or in fewer while it is
-    short where it is not `steady`.
+    short where it is not `steady`; `noted` with the run's pool.
     """
     state = view.state
     if state is None or state.workflow is None or not state.live:
@@ -60,7 +60,11 @@ def streaming(view: SessionView, *, height: int = 130, steady: bool = True) -> N
                     step.text if step.text.strip() else f"{silence(step).capitalize()}…",
                     key=f"stream-{state.run}-{at}",
                     label=step_name(state.workflow, at),
-                    notes=[stand_in(worker, step) or worker, *withdrawn_note(step), *pool_notes(view)],
+                    notes=[
+                        stand_in(worker, step) or worker,
+                        *withdrawn_note(step),
+                        *(pool_notes(view) if noted else ()),
+                    ],
                     copy=False,
                     live=True,
                     height=height,

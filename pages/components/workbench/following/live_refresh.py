@@ -14,6 +14,7 @@ from typing import Literal
 import streamlit as st
 
 from conductor.errors import StorageError
+from conductor.runs.replay import Replay
 from pages.components.routes.changes import PATH
 from pages.components.streamlit_patches.component import component, trigger_value
 from pages.components.streamlit_patches.script_message import others_changed, whole_page_follows
@@ -142,11 +143,14 @@ class CurrentView:
     def _read(self) -> SessionView:
         """The session now; a replay that is over is left."""
         self._read_at, self._replay = self._now(), self._tab.replay
-        view = SessionView.load(self._bench, self._session, replay=self._replay)
+        view = self._load(self._replay)
         if view.replay is None:
             self._tab.leave_replay()
             self._replay = None
         return view
+
+    def _load(self, replay: Replay | None) -> SessionView:
+        return SessionView.load(self._bench, self._session, replay=replay)
 
 
 def _fragment(key: str, part: Callable[[], None]) -> None:

@@ -1,50 +1,49 @@
-"""Workflows to start from, each opened as a new session with a question of one's own, and recorded sessions.
+"""Questions to ask, and workflows to start from, each opened as a new session with a question of one's own.
 
 Knows the gallery and the tab; how a workflow is given to the pool's workers is the gallery's.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import streamlit as st
 
 from conductor.errors import ConductorError
-from conductor.runs.replay import Replay, first_speed
 from conductor.text.formatting import quantity
+from conductor.workflow.model import Step, Workflow
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.replay import recording
 from pages.components.widgets.controls import action
-from pages.components.workbench.question.composer import chosen_settings
-from studio.gallery import (
-    GALLERY,
-    RECORDED,
-    GalleryEntry,
-    Recorded,
-    needs_models,
-    open_recorded,
-    workflow_for,
-)
+from pages.components.widgets.thumbnails import thumbnails
+from pages.components.workbench.question.composer import ask, chosen_settings
+from studio.gallery import GALLERY, GalleryEntry, needs_models, workflow_for
 from studio.workbench import Workbench
 
 _OPEN = "gallery-open"
-_COLUMNS = 4
 
-_ICONS = {
-    "research-report": "article",
-    "code-review": "code",
-    "maths-check": "calculate",
-    "debate": "forum",
-    "mixture-of-agents": "hub",
-    "translate-check": "translate",
-    "plan-execute-verify": "checklist",
-    "summarise": "summarize",
-}
+
+class Example(NamedTuple):
+    """A question with an answer, and the access lists of the plan that it is expected to have."""
+
+    query: str
+    shape: tuple[tuple[int, ...], ...]
+
+
+EXAMPLES = (
+    Example("What is 17 * 23?", ((),)),
+    Example("Compare France, Japan and Brazil", ((), (), (), (0, 1, 2))),
+    Example("Plan a birthday party for ten children", ((), (0,), (0, 1))),
+)
+
+OF_THE_ORCHARD = (
+    Example("What is 12 times 7 plus 30 times 4 minus 9?", ((), (0,))),
+    Example("How many letters are in the capital of Peru?", ((), (0,))),
+    Example("Count the letters of the capitals of Peru and Chad together.", ((), (), (0, 1))),
+)
 
 
 @dataclass(frozen=True)
@@ -61,35 +60,28 @@ class Opened:
 
 
 def gallery(bench: Workbench, tab: TabState) -> None:
-    """Draw it, and the dialog where one is open."""
-    st.subheader("Start from a workflow", anchor=False)
-    for first in range(0, len(GALLERY), _COLUMNS):
-        for column, entry in zip(st.columns(_COLUMNS), GALLERY[first : first + _COLUMNS], strict=False):
-            with column.container(gap="xsmall"):
-                action(
-                    entry.title,
-                    _ICONS[entry.name],
-                    _open,
-                    entry,
-                    key=f"gallery-{entry.name}",
-                    width="stretch",
-                )
-                st.caption(entry.sentence)
-    st.subheader("Watch a run", anchor=False)
-    tab.show_notice("gallery")
-    for column, recorded in zip(st.columns(len(RECORDED)), RECORDED, strict=True):
-        with column.container(gap="xsmall"):
-            action(
-                recorded.title.partition(": ")[2].capitalize(),
-                "play_circle",
-                partial(_watch, bench, tab, recorded),
-                key=f"recorded-{recorded.name}",
-                width="stretch",
-                place="gallery",
-            )
-            st.caption(f"Recorded: {recorded.label}. {recorded.sentence}")
+    """Draw questions to ask and workflows to open in one row, and the dialog where one is open."""
+    orchard = any(card.model.startswith("orchard/") for card in bench.pool.cards.values())
+    pictures = {f"gallery-{entry.name}": entry.workflow for entry in GALLERY}
+    with st.container(key="gallery", horizontal=True, gap="xsmall"):
+        for at, example in enumerate(OF_THE_ORCHARD if orchard else EXAMPLES):
+            key = f"example-{at}"
+            pictures[key] = _workflow(example)
+            # Once pressed it is planned, and run where that is chosen.
+            run = bool(tab.runs_plans)
+            action(plain(example.query), None, partial(ask, bench, tab, example.query, run=run), key=key)
+        for entry in GALLERY:
+            action(entry.title, None, _open, entry, key=f"gallery-{entry.name}", help=entry.sentence)
+    thumbnails(pictures)
     if _opened() is not None:
         _show_dialog(bench)
+
+
+def _workflow(example: Example) -> Workflow:
+    return Workflow.of(
+        Step(instruction="-", worker=f"worker {at + 1}", access=access)
+        for at, access in enumerate(example.shape)
+    )
 
 
 # -- a workflow --------------------------------------------------------------------------------------
@@ -159,25 +151,3 @@ def _begin(bench: Workbench, tab: TabState, opened: Opened, *, run: bool) -> Non
             bench.running.start(session.id)
     except ConductorError as error:
         tab.notify("error", str(error), place="gallery-dialog" if _opened() else "run")
-
-
-# -- a recorded session ------------------------------------------------------------------------------
-
-
-def _watch(bench: Workbench, tab: TabState, recorded: Recorded) -> None:
-    """Open the session, at the beginning of its run, which plays."""
-    if tab.pressed_again(f"watch-{recorded.name}"):
-        return
-    session = open_recorded(bench.store, recorded)
-    tab.open(session.id)
-    runs = bench.store.runs.of_session(session.id)
-    if not runs or session.head is None:
-        return
-    seconds = recording(bench.store, runs[-1].id).seconds
-    tab.replay = Replay(
-        run=runs[-1].id,
-        revision=session.head,
-        seconds=seconds,
-        speed=first_speed(seconds),
-        playing_since=time.time(),
-    )

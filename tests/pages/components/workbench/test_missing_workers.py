@@ -22,7 +22,7 @@ def test_each_missing_worker_is_given_another_one_of_the_pool_in_one_edit(app, b
     ]
     fields["In place of beta"].select(names[0]).run()
     before = bench.store.revisions.head(session).id
-    page.button(key="missing-workers-use").click().run()
+    page.button(key="missing-workers-change").click().run()
     assert not page.exception
     head = bench.store.revisions.head(session)
     assert [step.worker for step in head.workflow.steps] == [names[0]] * 3
@@ -30,3 +30,14 @@ def test_each_missing_worker_is_given_another_one_of_the_pool_in_one_edit(app, b
     assert head.parent == before
     assert "missing-workers-use" not in buttons(page)
     assert not page.button(key="run").disabled
+
+
+def test_one_press_gives_all_of_them_to_what_is_proposed(app, bench, session):
+    page = app("workbench", session)
+    pool = services.workbench().pool
+    able = [name for name in pool.names if pool.cards[name].kind != "offline"]
+    page.button(key="missing-workers-use").click().run()
+    assert not page.exception
+    workers = bench.store.revisions.head(session).workflow.workers()
+    assert set(workers) == set(able[:2])
+    assert "missing-workers-use" not in buttons(page)

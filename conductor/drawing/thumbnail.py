@@ -1,0 +1,50 @@
+"""A workflow as a small picture: a box for each step in its worker's colour, a line for each edge. Pure.
+
+Knows layouts and marks; no text is in it, so it is an ornament beside a name.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import lru_cache
+
+from conductor.drawing.layout import layouts
+from conductor.drawing.marks import marks
+from conductor.workflow.model import Step, Workflow
+
+_LINE = "#8b92a5"
+"""Has a contrast of at least 3 with the grounds of both themes."""
+
+_LEAST = (620, 320)
+"""The least width and height of what is shown, in units of a layout."""
+
+
+def thumbnail(workflow: Workflow) -> str:
+    """The picture as a URL of SVG."""
+    shape = Workflow.of(Step(instruction="-", worker=s.worker, access=s.access) for s in workflow.steps)
+    return _thumbnail(shape)
+
+
+@lru_cache(maxsize=256)
+def _thumbnail(shape: Workflow) -> str:
+    hues = marks(dict.fromkeys(step.worker for step in shape.steps))
+    layout = layouts(shape, direction="right")[0]
+    line = max(layout.width, layout.height * 2) / 55
+    edges = [
+        f'<polyline points="{" ".join(f"{x:.0f},{y:.0f}" for x, y in route)}"/>'
+        for route in layout.routes.values()
+    ]
+    boxes = [
+        f'<rect x="{card.left:.0f}" y="{card.top:.0f}" width="{card.width:.0f}" height="{card.height:.0f}" '
+        f'rx="14" fill="{hues[step.worker].hue}"/>'
+        for card, step in zip(layout.cards, shape.steps, strict=True)
+    ]
+    # Boxes of few steps are no larger than those of others.
+    width, height = max(layout.width, _LEAST[0]), max(layout.height, _LEAST[1])
+    left, top = (layout.width - width) / 2, (layout.height - height) / 2
+    box = f"{left - line:.0f} {top - line:.0f} {width + 2 * line:.0f} {height + 2 * line:.0f}"
+    image = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}"><g fill="none" stroke="{_LINE}" '
+        f'stroke-width="{line:.1f}" stroke-linejoin="round">{"".join(edges)}</g>{"".join(boxes)}</svg>'
+    )
+    return f"data:image/svg+xml;base64,{b64encode(image.encode()).decode()}"
