@@ -22,6 +22,7 @@ from pages.components.tab.state import plain
 from pages.components.view_models.comparable import Side
 from pages.components.view_models.run_text import STATE_ICONS, progress_text, run_label, run_state
 from pages.components.view_models.workflow.card_content import card_contents
+from pages.components.view_models.workflow.heat import run_heat
 from pages.components.view_models.workflow.plan_text import Which, card_change, card_text, edge_changes
 from pages.components.view_models.workflow.worker_legend import worker_legend
 from pages.components.widgets.controls import action, row
@@ -73,6 +74,7 @@ def compared_graph(
         locked=True,
         inspector="compare-steps",
         legend=worker_legend(side.workflow, marks, side.state),
+        heats=run_heat(side.workflow, side.state, now=time.time()),
         on_select=chosen,
     )
 
