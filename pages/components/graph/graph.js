@@ -359,7 +359,7 @@ class WorkflowGraph {
       theme: this.theme, scale: this.view.scale, selected: step === this.selected,
       opened: step === this.component.data.opened,
       target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused) || !this.legend.shows(step),
-      reader: this.edges.some(({ from, to }) => from === this.lit && to === step),
+      reader: this.edges.some(({ id, from, to }) => to === step && (from === this.lit || id === this.hoverEdge || id === this.selectedEdge)),
     };
   }
 

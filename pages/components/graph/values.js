@@ -32,7 +32,7 @@ export class EdgeValues {
       else if (!edgesById.get(id).flows && !edgesById.get(id).heat) value.ended ??= now;
     }
     for (const { id, from, flows, heat } of edges)
-      if (heat) this.visible.set(id, { text: heat.text, heat: true, ended: null });
+      if (heat) this.visible.set(id, { text: heat.text, color: heat.share ? "heat" : "edge", ended: null });
       else if (flows && cards[from].content.gives) this.visible.set(id, { text: cards[from].content.gives, ended: null });
     Object.assign(this, { cards, edgesById, placed: null });
   }
@@ -58,7 +58,7 @@ export class EdgeValues {
       ctx.beginPath();
       ctx.roundRect(x - width / 2, y - height / 2, width, height, height / 2);
       ctx.fillStyle = theme.face;
-      ctx.strokeStyle = value.heat ? theme.heat : theme.status.running;
+      ctx.strokeStyle = value.color ? theme[value.color] : theme.status.running;
       ctx.lineWidth = 1.2 / Math.min(1, scale);
       ctx.fill();
       ctx.stroke();
