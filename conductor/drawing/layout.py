@@ -388,7 +388,7 @@ class _Picture:
         )
 
     def _side(self, reader: int) -> int:
-        """Whether what joins a strand later runs right (1) or left (-1) of earlier lines: where it comes from."""
+        """Whether what joins a strand later runs right (1) or left (-1) of what joined before."""
         row_of, reads = self.strands.row_of, chain.from_iterable(self.strands.lines[reader])
         aside = sum(self.across[read, row_of[read]] - self.across[reader, row_of[read] + 1] for read in reads)
         return 1 if aside >= 0 else -1

@@ -51,7 +51,7 @@ def run_heat(workflow: Workflow, run: RunState | None, *, now: float) -> tuple[H
     if not called:
         return ()
     times = {at: _seconds(state, now) for at, state in called.items()}
-    costs = {at: _cost(state) for at, state in called.items()}
+    costs = {at: step_cost(state) for at, state in called.items()}
     return (
         HeatMap("time", "Time", _shares(times, duration, unknown="time unknown")),
         HeatMap("cost", "Cost", _shares(costs, dollars, unknown="cost unknown")),
@@ -87,7 +87,7 @@ def _seconds(state: StepState, now: float) -> BoundedSum:
     return sum_of(state.seconds)
 
 
-def _cost(state: StepState) -> BoundedSum:
+def step_cost(state: StepState) -> BoundedSum:
     """What the step cost, 0 for one that calls no model."""
     used = state.used
     return UNKNOWN if used.cost is None and (used.calls or used.may_call) else used.dollars
