@@ -71,11 +71,13 @@ export class EdgeValues {
   }
 
   boxes(ctx, size) {
-    const boxes = [], height = size * 1.45, gap = size * 0.08;
-    const covers = (box) => (other) => Math.abs(box.x - other.x) < (box.width + other.width) / 2 + gap
+    const boxes = [], apart = size * 0.08;
+    const covers = (box, gap) => (other) => Math.abs(box.x - other.x) < (box.width + other.width) / 2 + gap
       && Math.abs(box.y - other.y) < (box.height + other.height) / 2 + gap;
     for (const [id, value] of this.visible) {
-      const free = (box) => !this.cards.some(covers(box)) && !boxes.some(covers(box));
+      // A figure is low and may lie on the borders of cards: each edge that has one is to show it.
+      const height = size * (value.color ? 1.2 : 1.45), gap = value.color ? -0.3 * size : apart;
+      const free = (box) => !this.cards.some(covers(box, gap)) && !boxes.some(covers(box, apart));
       const room = this.wished(id, value, ctx, size, height).filter(free);
       // Edges into one step share their end, where a value could be that of either.
       const spot = room.find((box) => box.alone) ?? room[0];
