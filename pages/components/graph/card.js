@@ -30,17 +30,17 @@ function cut(ctx, text, width) {
   return fits ? letters.slice(0, fits).join("").trimEnd() + "…" : "";
 }
 
-// As many lines as there is room for; the last one is cut.
-function wrapText(ctx, text, width, lines) {
-  const result = [];
+// As many lines as there is room for, the first one behind an indent; the last one is cut.
+function wrapText(ctx, text, width, lines, indent = 0) {
+  const result = [], room = () => (result.length ? width : width - indent);
   let words = text.split(" ");
   while (words.length && result.length < lines - 1) {
     let count = 1;
-    while (count < words.length && ctx.measureText(words.slice(0, count + 1).join(" ")).width <= width) count++;
-    result.push(fitText(ctx, words.slice(0, count).join(" "), width));
+    while (count < words.length && ctx.measureText(words.slice(0, count + 1).join(" ")).width <= room()) count++;
+    result.push(fitText(ctx, words.slice(0, count).join(" "), room()));
     words = words.slice(count);
   }
-  if (words.length) result.push(fitText(ctx, words.join(" "), width));
+  if (words.length) result.push(fitText(ctx, words.join(" "), room()));
   return result;
 }
 
@@ -70,6 +70,12 @@ function writeLines(ctx, lines, left, right, y, leading = 0, whole = lines.join(
   lines.forEach((text, i) => ctx.fillText(text, turned ? right : left, y + i * leading));
   ctx.direction = "ltr";
   ctx.textAlign = "left";
+}
+
+// A title begins behind its number, its further lines below that.
+function writeTitle(ctx, [first = "", ...more], start, left, right, y, leading, whole) {
+  writeLines(ctx, [first], start, right, y, 0, whole);
+  writeLines(ctx, more, left, right, y + leading, leading, whole);
 }
 
 // What stands below a title: the output as far as there is one, else what is asked.
@@ -169,9 +175,9 @@ function drawFull(ctx, card, look) {
   const number = `${card.step + 1}.`, start = x + ctx.measureText(`${number} `).width;
   const leading = size * 1.34, room = (used) => Math.floor((foot - top - 29 - (used - 1) * heading * 1.2) / leading);
   const words = content.remark || content.inside || wordsOf(content);
-  const title = wrapText(ctx, content.title, right - 22 - start, words && room(2) < 1 ? 1 : 2);
+  const title = wrapText(ctx, content.title, right - 22 - x, words && room(2) < 1 ? 1 : 2, start - x);
   ctx.fillText(number, x, top + 20);
-  writeLines(ctx, title, start, right - 22, top + 20, heading * 1.2);
+  writeTitle(ctx, title, start, x, right - 22, top + 20, heading * 1.2, content.title);
   const first = top + 20 + (title.length - 1) * heading * 1.2 + size * 1.65;
   drawWords(ctx, card, look, size, x, right, first, leading, room(title.length));
 }
@@ -216,7 +222,7 @@ function drawMark(ctx, mark, size, x, y) {
 const PILL = 14, APART = 5;
 
 // What was cut too short means nothing.
-const wholeEnough = (label, whole) => (label.length > whole.length * 0.6 ? label : "");
+const wholeEnough = (label, whole) => (label === whole || (label.length > 5 && label.length > whole.length * 0.6) ? label : "");
 
 // The worker's name gives way to the badges, which must be seen with an answer. A badge that would be cut too
 // short is left out: "si…" has no meaning. What it took is beside them where there is room, else below. Gives
@@ -335,12 +341,12 @@ function drawBrief(ctx, card, look) {
   const start = head ? x : x + ctx.measureText(`${number} `).width, whole = head ? right : right - icon - 8;
   // A title of one line leaves room for the mark of who does the step, one that has to be cut also for the name, or
   // for the figure that is looked at.
-  const beside = lines > 1 ? 0 : markRoom(content.mark, size) + (content.heat ? ctx.measureText(content.note).width + size : size * 0.4);
+  const beside = lines > 1 ? 0 : markRoom(content.mark, size) + (content.heat ? ctx.measureText(content.note).width + size * 1.6 : size * 0.6);
   const fits = lines > 1 || ctx.measureText(content.title).width <= whole - start - beside;
   const named = content.heat ? 0 : ctx.measureText(content.worker).width + size * 0.1;
   const end = fits ? whole : whole - Math.min(beside + named, (whole - start) * (content.heat ? 0.6 : 0.4));
   const most = lines - head - (lines > 2 ? 1 : 0);
-  const title = wrapText(ctx, content.title, end - start, most);
+  const title = wrapText(ctx, content.title, end - x, most, start - x);
   const count = head ? lines : Math.min(lines, title.length + 1 + (words ? 2 : 0));
   const first = top + (height - (count - 1) * leading) / 2, line = (i) => first + i * leading;
   drawSign(ctx, card, theme, right - icon / 2, first, icon);
@@ -348,7 +354,7 @@ function drawBrief(ctx, card, look) {
   ctx.fillText(number, x, first);
   const titled = Math.max(0, ...title.map((text) => ctx.measureText(text).width));
   const edge = lines === 1 ? start + titled : end;
-  writeLines(ctx, title, start, edge, line(head), leading, content.title);
+  writeTitle(ctx, title, start, x, edge, line(head), leading, content.title);
   if (lines === 1) return drawRest(ctx, card, look, size, edge + size * 0.45, whole);
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
   const spare = count - head - title.length, below = line(head + title.length);

@@ -89,6 +89,13 @@ for (const [share, bars, dashed] of [[1, [240, 240], false], [0.25, [240, 60], f
   });
 }
 
+test("the lines of a title after the first one begin where its number does", () => {
+  const { texts } = draw("full", 240, 126, 1, { title: LONG });
+  const [number, first, second] = texts.filter(({ top }) => top < 50 + 45).sort((a, b) => a.top - b.top || a.left - b.left);
+  assert.equal(second.left, number.left);
+  assert.ok(first.left > number.right);
+});
+
 test("what stands below the title of a brief card begins where its number does", () => {
   const { texts } = draw("brief", 250, 84, 1, {});
   assert.deepEqual([...new Set(texts.filter(({ text }) => text !== "Check it").map(({ left }) => left))].length, 1);
