@@ -7,11 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from conductor.engine.experiments import EdgeTest, Replacement, StepSearch, Swap
+from conductor.errors import WorkerError
 from conductor.values.accepted import Accepted
 from conductor.values.output import HandEdit
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.session import SessionView
 from pages.components.workbench.trial_heat import trial_heat
+from studio.workbench import ViewOnlyWorkbench
 
 PLAN = Workflow.of(
     [
@@ -38,7 +40,7 @@ def ran(bench):
 @pytest.fixture
 def maps(bench, ran):
     """What is drawn now."""
-    tab = SimpleNamespace(trial_heat={})
+    tab = SimpleNamespace(trial_heat={}, view_only=None)
     return lambda: {heat.name: heat for heat in trial_heat(bench, tab, SessionView.load(bench, ran))}
 
 
@@ -72,3 +74,29 @@ def test_trials_of_another_workflow_are_drawn_again_once_that_is_back(bench, ran
     assert maps() == {}
     bench.editing.edit(ran, PLAN, note="With the draft")
     assert set(maps()) == {"edges"}
+
+
+def test_a_watcher_sees_the_edges_and_has_no_answer_compared(bench, ran):
+    tried(bench, ran, EdgeTest(edges=((0, 1),)))
+    tried(bench, ran, SEARCH)
+    viewed = ViewOnlyWorkbench(bench)
+    tab = SimpleNamespace(trial_heat={}, view_only=ran)
+    assert [heat.name for heat in trial_heat(viewed, tab, SessionView.load(viewed, ran))] == ["edges"]
+
+
+def test_an_answer_that_cannot_be_compared_leaves_the_graph_without_the_search(bench, ran, maps, monkeypatch):
+    tried(bench, ran, SEARCH)
+
+    def fails(*args, **options):
+        raise WorkerError("The comparison of formulas cannot be reached.")
+
+    monkeypatch.setattr(bench.experiments, "right", fails)
+    assert maps() == {}
+
+
+def test_a_search_whose_answers_are_not_compared_yet_is_drawn_once_they_are(bench, ran, maps, monkeypatch):
+    tried(bench, ran, SEARCH)
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.experiments, "right", lambda *_args, **_options: {})
+        assert maps()["steps"].steps[1].text == "waiting"
+    assert maps()["steps"].steps[1].text == "right in 0 of 1"
