@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from charges import took
 
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
@@ -22,6 +21,7 @@ from pages.components.compare.figures import (
     verdict,
 )
 from pages.components.view_models.comparable import Side, find_side
+from tests.support.runs.charges import took
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="alpha")])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from charges import took
 
 from conductor.engine.experiments import EdgeVerdict, Replacement
 from conductor.engine.step_verdicts import StepVerdict
@@ -12,6 +11,7 @@ from conductor.runs.step_state import StepState
 from conductor.values.messages import Usage
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.workflow.heat import Heat, edge_heat, run_heat, step_heat
+from tests.support.runs.charges import took
 
 WORKFLOW = Workflow.of(Step(instruction="Work.", worker=f"w{at}") for at in range(3))
 
