@@ -1,8 +1,9 @@
 """The rows of a layered picture: cards, the lanes of long edges, their order and their positions.
 
-Knows rows and which step reads which; knows no sizes except the given separations, and no drawing. All edges
-into one step share one strand of lanes, which whatever it reads joins: a line leads to one reader only, and a
-plan in which every step reads all earlier ones has a lane per step, not one per edge. The cards of a row are
+Knows rows and which step reads which; knows no sizes except the given separations, and no drawing. All long
+edges into one step run side by side in one strand, which whatever it reads joins. Each is a line of its own
+where few pass a row, else two at most share a line; only a plan in which almost every step reads all earlier
+ones has more of them on one. The cards of a row are
 in the order of their steps, whatever reads them, so an added step changes the order of no others. Only lanes
 are sorted to cross little.
 """
@@ -17,6 +18,9 @@ from math import inf
 
 Node = tuple[int, int]
 """A step and a row: the step's card in its own row, in an earlier one the lane of what it reads."""
+
+_MOST_ALONE, _MOST_LINES = 6, 60
+"""How many lines pass a row at most where each edge has one for itself, and where edges share lines."""
 
 _SWEEPS = 10
 _PATIENCE = 3
@@ -46,6 +50,8 @@ class Strands:
     rows: tuple[tuple[Node, ...], ...]
     above: Mapping[Node, Sequence[Node]]
     below: Mapping[Node, Sequence[Node]]
+    lines: Mapping[int, Sequence[Sequence[int]]]
+    """By reader, what each line of its strand leads from: the steps in the order in which they join."""
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...]) -> Strands:
@@ -68,11 +74,28 @@ class Strands:
         for upper, lower in edges:
             above[lower].append(upper)
             below[upper].append(lower)
-        return cls(access, row_of, tuple(map(tuple, nodes)), above, below)
+        return cls(access, row_of, tuple(map(tuple, nodes)), above, below, _lines(access, row_of))
 
     def is_lane(self, node: Node) -> bool:
         """Whether an edge passes here rather than a card standing here."""
         return self.row_of[node[0]] != node[1]
+
+
+def _lines(access: Sequence[Sequence[int]], row_of: Mapping[int, int]) -> dict[int, list[list[int]]]:
+    """The lines of each strand: as few edges on one as there is room for, those that begin side by side."""
+    share = 1
+    while True:
+        lines: dict[int, list[list[int]]] = {}
+        passing = [0] * (max(row_of.values(), default=0) + 1)
+        for reader, reads in enumerate(access):
+            far = sorted((row_of[read] + 1, read) for read in reads if row_of[read] + 1 < row_of[reader])
+            groups = [far[at : at + share] for at in range(0, len(far), share)]
+            lines[reader] = [[read for _, read in group] for group in groups]
+            for row in range(far[0][0] if far else row_of[reader], row_of[reader]):
+                passing[row] += len(groups)
+        if max(passing) <= (_MOST_ALONE if share == 1 else _MOST_LINES) or share >= len(access):
+            return lines
+        share *= 2
 
 
 def generations_of(access: Sequence[Sequence[int]]) -> list[list[int]]:

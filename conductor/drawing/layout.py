@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil, copysign
 from types import MappingProxyType
 from typing import Literal
@@ -184,6 +184,10 @@ _BEFORE_TRACKS, _BEHIND_TRACKS = 9, 15
 """From the cards to the first track, and from the last one to the cards that the arrows end at."""
 
 
+Hop = tuple[Node, Node, int]
+"""What leads from a node to one in the next row, by its line in the strand of its reader."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Earlier:
     """What is drawn until now: its pictures, and the position there of each step that it has."""
@@ -314,7 +318,16 @@ def _separations(row: Sequence[Node], strands: Strands, scale: _Scale) -> list[f
     """The least distance between the middles of each two neighbours in a row."""
     half = (scale.width if scale.direction == "down" else scale.height) / 2
     spaces = (2 * half + scale.between_cards, half + scale.beside_lane, scale.between_lanes)
-    return [spaces[strands.is_lane(left) + strands.is_lane(right)] for left, right in pairwise(row)]
+    more = [_half_of_strand(node, strands, scale) for node in row]
+    return [
+        spaces[strands.is_lane(left) + strands.is_lane(right)] + more[at] + more[at + 1]
+        for at, (left, right) in enumerate(pairwise(row))
+    ]
+
+
+def _half_of_strand(node: Node, strands: Strands, scale: _Scale) -> float:
+    """From the middle of a strand to its outermost line; 0 for a card."""
+    return (len(strands.lines[node[0]]) - 1) * scale.between_lanes / 2 if strands.is_lane(node) else 0
 
 
 class _Picture:
@@ -336,6 +349,13 @@ class _Picture:
         # What is drawn already keeps its places, also where others come before them.
         first = -self.before.middle if self.before.across else self._ends(across)[0]
         self.across = {node: round(at - first) for node, at in across.items()}
+        self.line_of = {
+            (read, reader): at
+            for reader, lines in strands.lines.items()
+            for at, line in enumerate(lines)
+            for read in line
+        }
+        self.sides = {reader: self._side(reader) for reader in strands.lines}
         self.ways = self._ways()
         self.starts, self.places = self._tracked()
 
@@ -357,33 +377,65 @@ class _Picture:
 
     def _ends(self, across: Mapping[Node, float]) -> tuple[float, float]:
         """Where cards and lanes begin and end across."""
-        halves = {node: 0 if self.strands.is_lane(node) else self.extent / 2 for node in across}
+        halves = {
+            node: _half_of_strand(node, self.strands, self.scale)
+            if self.strands.is_lane(node)
+            else self.extent / 2
+            for node in across
+        }
         return min(at - halves[node] for node, at in across.items()), max(
             at + halves[node] for node, at in across.items()
         )
 
-    def _ways(self) -> dict[tuple[Node, Node], tuple[int, int]]:
-        """From where to where across each edge between two rows runs: ports of cards, middles of lanes."""
+    def _side(self, reader: int) -> int:
+        """Whether what joins a strand later runs right (1) or left (-1) of what joined before."""
+        row_of, reads = self.strands.row_of, chain.from_iterable(self.strands.lines[reader])
+        aside = sum(self.across[read, row_of[read]] - self.across[reader, row_of[read] + 1] for read in reads)
+        return 1 if aside >= 0 else -1
+
+    def _place(self, node: Node, line: int) -> int:
+        """Where a line of a strand is across."""
+        beside = (line - (len(self.strands.lines[node[0]]) - 1) / 2) * self.scale.between_lanes
+        return round(self.across[node] + self.sides[node[0]] * beside)
+
+    def _hops(self, node: Node) -> Iterator[Hop]:
+        """What leads on from a card or a strand."""
+        for to in self.strands.below[node]:
+            if not self.strands.is_lane(node):
+                yield node, to, self.line_of.get((node[0], to[0]), 0)
+                continue
+            for line, reads in enumerate(self.strands.lines[to[0]]):
+                if self.strands.row_of[reads[0]] < node[1]:
+                    yield node, to, line
+
+    def _ways(self) -> dict[Hop, tuple[int, int]]:
+        """From where to where across each hop runs: ports of cards, lines of strands."""
         strands, across = self.strands, self.across
-        ways: dict[tuple[Node, Node], tuple[int, int]] = {}
-        for node, below in strands.below.items():
-            targets = sorted(below, key=lambda to: (across[to], to))
-            # A lane is left where it lies, a card at its middle, from which its port is looked for in turn.
-            wished = [across[to] if strands.is_lane(to) else across[node] for to in targets]
-            ports = (
-                [across[node]] * len(targets)
-                if strands.is_lane(node)
-                else self._ports(node, wished, _OUT_GAP)
-            )
-            ways |= {(node, to): (port, across[to]) for to, port in zip(targets, ports, strict=True)}
-        for node, above in strands.above.items():
-            if not strands.is_lane(node):
-                sources = sorted(above, key=lambda source: (ways[source, node][0], source))
-                wished = [ways[source, node][0] for source in sources]
-                ports = self._ports(node, wished, _IN_GAP)
-                for source, port in zip(sources, ports, strict=True):
-                    ways[source, node] = (ways[source, node][0], port)
-        return ways
+        starts: dict[Hop, int] = {}
+        into: dict[Node, list[Hop]] = {node: [] for node in across}
+        for node in strands.below:
+            hops = list(self._hops(node))
+            if strands.is_lane(node):
+                starts |= {hop: self._place(node, hop[2]) for hop in hops}
+            else:
+                # A card is left at its middle, from which a port is looked for in turn.
+                wished = {hop: self._target(hop) if strands.is_lane(hop[1]) else across[node] for hop in hops}
+                hops.sort(key=lambda hop: (self._target(hop), hop[1]))
+                starts |= zip(hops, self._ports(node, [wished[hop] for hop in hops], _OUT_GAP), strict=True)
+            for hop in hops:
+                into[hop[1]].append(hop)
+        ends: dict[Hop, int] = {}
+        for node, hops in into.items():
+            if strands.is_lane(node):
+                ends |= {hop: self._target(hop) for hop in hops}
+            else:
+                hops.sort(key=lambda hop: (starts[hop], hop[0]))
+                ends |= zip(hops, self._ports(node, [starts[hop] for hop in hops], _IN_GAP), strict=True)
+        return {hop: (start, ends[hop]) for hop, start in starts.items()}
+
+    def _target(self, hop: Hop) -> int:
+        """Where a hop leads across: to its line, or to the middle of its card."""
+        return self._place(hop[1], hop[2]) if self.strands.is_lane(hop[1]) else self.across[hop[1]]
 
     def _ports(self, node: Node, wished: Sequence[int], gap: int) -> list[int]:
         """A place on a card for each edge, in order: where it would be straight, or near the middle, on the
@@ -395,21 +447,21 @@ class _Picture:
         middle = self.across[node]
         apart = min(gap, 2 * room / max(1, len(wished) - 1))
         wishes = [
-            ((float(at - middle), 2.0),)
+            ((float(at - middle), float(len(wished))),)
             if abs(at - middle) <= room
             else ((copysign(gap / 2, at - middle), 1.0),)
             for at in wished
         ]
         return [middle + round(at) for at in settled(wishes, [apart] * (len(wished) - 1), within=room)]
 
-    def _tracked(self) -> tuple[list[float], dict[tuple[Node, Node], float]]:
+    def _tracked(self) -> tuple[list[float], dict[Hop, float]]:
         """Where each row begins along, and where along the edges run across."""
-        starts, places = [0.0], dict[tuple[Node, Node], float]()
+        starts, places = [0.0], dict[Hop, float]()
         for number, row in enumerate(self.strands.rows[:-1]):
             runs = {
-                (node, to): Run(*self.ways[node, to], to if self.strands.is_lane(to) else (node, to))
+                hop: Run(*self.ways[hop], hop[1:] if self.strands.is_lane(hop[1]) else hop)
                 for node in row
-                for to in self.strands.below[node]
+                for hop in self._hops(node)
             }
             levels = tracks(runs)
             count = max(levels.values(), default=-1) + 1
@@ -443,7 +495,8 @@ class _Picture:
     def _route(self, read: int, reader: int) -> tuple[Point, ...]:
         rows = range(self.strands.row_of[read], self.strands.row_of[reader])
         nodes = [(read, rows.start), *((reader, row + 1) for row in rows)]
-        ways = [(edge, *self.ways[edge]) for edge in pairwise(nodes)]
+        line = self.line_of.get((read, reader), 0)
+        ways = [((node, to, line), *self.ways[node, to, line]) for node, to in pairwise(nodes)]
         points = [(ways[0][1], self.starts[rows.start] + self.depth)]
         for edge, start, end in ways:
             if start != end:

@@ -67,12 +67,12 @@ def marks(workers: Mapping[str, Colour | None]) -> dict[str, Mark]:
     """The mark of each worker, for its colour where one was chosen, else for its name.
 
     A colour that is in use already gives way to the next free one, in the order of `workers`; where more
-    workers than colours are, some share one.
+    workers than colours are, as few as may be share one.
     """
     colours = {name: colour for name, colour in workers.items() if colour is not None}
     for name in workers:
         if name not in colours:
             first = crc32(name.encode()) % len(COLOURS)
             turn = (*COLOURS[first:], *COLOURS[:first])
-            colours[name] = next((each for each in turn if each not in colours.values()), turn[0])
+            colours[name] = min(turn, key=[*colours.values()].count)
     return {name: MARKS[colours[name]] for name in workers}

@@ -40,8 +40,9 @@ _REMARK_LENGTH = 120
 
 _CLAUSE_END = re.compile(r"[.!?;:](?=\s|$)|[。！？；：]|,(?=\s)|\s[-–—](?=\s)")
 _LOOSE_ENDS = frozenset(
-    "a an and as at by each every for from in into is its of on or per so "
-    "that the then this to using which with".split()
+    "a about after against all among an and any are as at before between but by during each every first for "
+    "from how if in into is its of on or over per so than that the their then these this those through to "
+    "under until using was what when where whether which who whose why with within without your".split()
 )
 """Words a title does not end with when it had to be cut inside a clause."""
 

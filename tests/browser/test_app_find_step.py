@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from conductor.workflow.model import Step
-from tests.browser.workbench_page import WorkbenchPage
+from tests.browser.workbench_page import Graph, WorkbenchPage
 
 pytestmark = pytest.mark.browser
 
@@ -44,6 +44,12 @@ def test_after_a_thumbs_down_the_step_is_found_with_the_keyboard(visit, built_in
     form.get_by_role("button", name="Try").focus()
     keys.press("Enter")
     expect(desk.page.get_by_text("The answer turns right with another output of step 1.")).to_be_visible()
+    graph = Graph(desk.page)
+    graph.wait("graph.cards[0].content.note === 'right in 1 of 1' && graph.cards[0].content.heat.share === 1")
+    assert graph.ask("cards[1].content.heat") is None
+    head = desk.page.locator('[class*="st-key-experiment-"]').filter(has_text="1 output replaced").first
+    drawer, results = desk.keyed("drawer-body").bounding_box(), head.bounding_box()
+    assert drawer["y"] <= results["y"] < drawer["y"] + drawer["height"] / 2
     summary = desk.page.locator("summary").filter(has_text="by hand: the answer is right")
     summary.focus()
     keys.press("Enter")

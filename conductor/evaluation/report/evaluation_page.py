@@ -6,6 +6,7 @@ load anything. Knows the table; knows no store.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from conductor.evaluation.evaluation_table import EvaluationTable
@@ -24,9 +25,11 @@ STYLES = Path(__file__).with_name("report.css")
 _CHART_AXES: tuple[Axis, ...] = ("tokens", "cost")
 
 
-def table_html(table: EvaluationTable, spec: EvaluationSpec) -> str:
-    """The planners with their figures, as an element `table`."""
-    return TEMPLATES.get_template("table.html").render(table=table, spec=spec)
+def table_html(
+    table: EvaluationTable, spec: EvaluationSpec, *, marks: Mapping[str, str] | None = None
+) -> str:
+    """The planners with their figures, as an element `table`; `marks` are HTML before names of planners."""
+    return TEMPLATES.get_template("table.html").render(table=table, spec=spec, marks=marks or {})
 
 
 def trials_html(trials: Trials, *, best: TrialRow | None) -> str:
@@ -34,12 +37,14 @@ def trials_html(trials: Trials, *, best: TrialRow | None) -> str:
     return TEMPLATES.get_template("trials.html").render(trials=trials, best=best)
 
 
-def categories_html(table: EvaluationTable, spec: EvaluationSpec) -> str:
+def categories_html(
+    table: EvaluationTable, spec: EvaluationSpec, *, marks: Mapping[str, str] | None = None
+) -> str:
     """Bars of each planner's accuracy by category, as an element `table`; "" where there is no category."""
     planners = [row.planner for row in table.rows if not row.computed]
     return (
         TEMPLATES.get_template("categories.html").render(
-            categories=table.categories, planners=planners, spec=spec
+            categories=table.categories, planners=planners, spec=spec, marks=marks or {}
         )
         if table.categories
         else ""

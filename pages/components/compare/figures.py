@@ -1,16 +1,20 @@
-"""What two sides took, figure by figure, and which of two runs was first and which cost less. Pure."""
+"""What two sides took, figure by figure and step by step; which run was first and which cost less. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from conductor.runs.state import RunState
-from conductor.text.formatting import dollars, duration
+from conductor.runs.step_state import StepState
+from conductor.text.formatting import dollars, duration, percent
+from conductor.text.word_diff import compare_texts
 from conductor.values.total import BoundedSum, Total
 from pages.components.view_models.comparable import Side
 from pages.components.view_models.run_text import run_label
+from pages.components.view_models.workflow.heat import step_cost
 
 
 def named_apart(left: Side, right: Side) -> tuple[Side, Side]:
@@ -110,6 +114,27 @@ def _spared(run: RunState) -> int:
 def _figure(name: str, one: float | None, other: float | None, written: Callable[[float], str]) -> Figure:
     left, right = ("-" if value is None else written(value) for value in (one, other))
     return Figure(name, left, right, difference(one, other, written))
+
+
+def step_differences(left: StepState | None, right: StepState | None) -> tuple[str, ...]:
+    """How the run of a step on the right differs from that on the left, in a word or few each: the share of
+    the output, then time and cost where both called a worker. Nothing before both have ended.
+    """
+    if left is None or right is None or not (left.done and right.done):
+        return ()
+    words = [] if left.text == right.text else [f"{percent(1 - _share(left.text, right.text))} differs"]
+    if left.seconds is not None and right.seconds is not None:
+        old, new = step_cost(left).exact, step_cost(right).exact
+        more = (difference(left.seconds, right.seconds, duration), difference(old, new, dollars))
+        words += [each.partition(" (")[0] for each in more if each not in ("=", "-")]
+        if (old is None) != (new is None):
+            words.append("cost unknown")
+    return tuple(words)
+
+
+@lru_cache(maxsize=256)
+def _share(left: str, right: str) -> float:
+    return compare_texts(left, right).share
 
 
 def difference(one: float | None, other: float | None, written: Callable[[float], str]) -> str:

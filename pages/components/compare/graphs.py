@@ -17,11 +17,13 @@ from conductor.drawing.network import CardContent, draw
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.diff import PlanDiff
 from conductor.workflow.model import Workflow
+from pages.components.compare.figures import step_differences
 from pages.components.graph import workflow_graph
 from pages.components.tab.state import plain
 from pages.components.view_models.comparable import Side
 from pages.components.view_models.run_text import STATE_ICONS, progress_text, run_label, run_state
 from pages.components.view_models.workflow.card_content import card_contents
+from pages.components.view_models.workflow.heat import run_heat
 from pages.components.view_models.workflow.plan_text import Which, card_change, card_text, edge_changes
 from pages.components.view_models.workflow.worker_legend import worker_legend
 from pages.components.widgets.controls import action, row
@@ -41,6 +43,7 @@ class Pictures(NamedTuple):
 
 def compared_graph(
     side: Side,
+    other: Side,
     diff: PlanDiff,
     which: Which,
     *,
@@ -51,8 +54,8 @@ def compared_graph(
     on_select: Chosen,
     stop: Callable[[], None] | None,
 ) -> None:
-    """Draw one side's graph, locked, below what its run has taken; `selected` is the step of this side,
-    `stop` stops its run, or is None after its end.
+    """Draw one side's graph, locked, below what its run has taken, with how it differs from the `other`'s;
+    `selected` is the step of this side, `stop` stops its run, or is None after its end.
     """
     key = f"compare-graph-{which}-{side.address}"
 
@@ -61,7 +64,7 @@ def compared_graph(
 
     with st.container(key=f"compare-title-{which}", gap="xxsmall"):
         _title(side, which, stop)
-    marks = marked(side, diff, which, cards)
+    marks = marked(side, other, diff, which, cards)
     workflow_graph(
         draw(side.workflow, marks, pictures.layouts, changes=edge_changes(diff, which) if diff.pairs else {}),
         pictures.layouts,
@@ -73,6 +76,7 @@ def compared_graph(
         locked=True,
         inspector="compare-steps",
         legend=worker_legend(side.workflow, marks, side.state),
+        heats=run_heat(side.workflow, side.state, now=time.time()),
         on_select=chosen,
     )
 
@@ -100,9 +104,9 @@ def _title(side: Side, which: Which, stop: Callable[[], None] | None) -> None:
 
 
 def marked(
-    side: Side, diff: PlanDiff, which: Which, cards: Mapping[str, WorkerCard]
+    side: Side, other: Side, diff: PlanDiff, which: Which, cards: Mapping[str, WorkerCard]
 ) -> tuple[CardContent, ...]:
-    """What each card shows of its run, with its change.
+    """What each card shows of its run, with how that differs from the `other` side's, and with its change.
 
     The words of the change come last: its mark and the list of steps show it, too. On a card that no model
     answered they are the only text. Plans that share no step differ in all of them: nothing is marked.
@@ -113,11 +117,25 @@ def marked(
         replace(
             content,
             change="" if apart else card_change(diff, step, which),
-            badges=content.badges if apart else (*content.badges, *card_text(diff, step, which)),
+            badges=(
+                *content.badges,
+                *_differences(side, other, diff, step, which),
+                *(() if apart else card_text(diff, step, which)),
+            ),
             inside="",
         )
         for step, content in enumerate(contents)
     )
+
+
+def _differences(side: Side, other: Side, diff: PlanDiff, step: int, which: Which) -> tuple[str, ...]:
+    """Of a step that is on both sides; what it took more or less is shown on the right alone."""
+    pair = (diff.of_old if which == "left" else diff.of_new).get(step)
+    if pair is None:
+        return ()
+    old, new = (side, other) if which == "left" else (other, side)
+    words = step_differences(old.step(pair.old), new.step(pair.new))
+    return words if which == "right" else tuple(each for each in words if each.endswith("differs"))
 
 
 def pictures_alike(left: Workflow, right: Workflow, *, low: bool = False) -> tuple[Pictures, Pictures]:

@@ -35,7 +35,7 @@ class Compared:
     def states(self, row: Row) -> tuple[StepState | None, StepState | None]:
         """What came of a row's step on each side, or None if it is not there or was not run."""
         old, new = row
-        return _state(self.left, old), _state(self.right, new)
+        return self.left.step(old), self.right.step(new)
 
     def output_differs(self, row: Row) -> bool:
         """Whether a step that is on both sides, and was run on both, gave different outputs."""
@@ -45,12 +45,6 @@ class Compared:
     def words(self, row: Row) -> tuple[str, ...]:
         """What differs in a row, in a word or few each; empty where nothing does."""
         return (*row_text(self.diff, row), *(["output"] if self.output_differs(row) else []))
-
-
-def _state(side: Side, step: int | None) -> StepState | None:
-    if side.state is None or step is None or step >= len(side.state.steps):
-        return None
-    return side.state.steps[step]
 
 
 def step_status(state: StepState) -> str:
@@ -88,7 +82,7 @@ def _row(compared: Compared, row: Row) -> None:
     if old is None or new is None:
         side, step = (compared.right, new) if old is None else (compared.left, old)
         assert step is not None, "a row has a step"
-        own, state = side.workflow.steps[step], _state(side, step)
+        own, state = side.workflow.steps[step], side.step(step)
         text_block(
             own.instruction, key=f"{key}-instruction", label="Instruction", notes=[own.worker], height=240
         )

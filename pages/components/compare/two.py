@@ -186,14 +186,17 @@ def _plan(compared: Compared, cards: Mapping[str, WorkerCard], race: Race, *, in
             running = side.live and now.replay is None
             return partial(now.bench.running.stop, side.session.id) if running else None
 
-        sides: tuple[tuple[Which, Side, Pictures, int | None], ...] = (
-            ("left", left, left_pictures, selected[0]),
-            ("right", right, right_pictures, selected[1]),
+        sides: tuple[tuple[Which, Side, Side, Pictures, int | None], ...] = (
+            ("left", left, right, left_pictures, selected[0]),
+            ("right", right, left, right_pictures, selected[1]),
         )
-        for column, (which, side, pictures, step) in zip(st.columns(2, gap="small"), sides, strict=True):
+        for column, (which, side, other, pictures, step) in zip(
+            st.columns(2, gap="small"), sides, strict=True
+        ):
             with column:
                 compared_graph(
                     side,
+                    other,
                     compared.diff,
                     which,
                     pictures=pictures,

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import streamlit as st
 
+from conductor.baselines.named import WORKER
 from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.report import categories_html, planner_name, table_html
 from conductor.evaluation.report.chart import chart_image
 from conductor.evaluation.report.figure import AXES, MARKS, axes, figure_of, left_out
 from conductor.evaluation.report.remarks import METHODS, remarks
 from conductor.evaluation.spec import EvaluationSpec
+from pages.components.tab.services import services
 from pages.components.tab.state import plain
+from pages.components.view_models.workflow.card_content import worker_marks
 from pages.components.widgets.labels import distinct_labels
+
+
+def planner_marks(spec: EvaluationSpec) -> dict[str, str]:
+    """The marks of the planners that are one worker alone, as they are everywhere, as HTML."""
+    alone = [planner for planner in spec.planners if planner.startswith(WORKER)]
+    configured = services().configured
+    cards = configured().pool.cards if configured.usable else {}
+    marks = worker_marks(cards, *(planner.removeprefix(WORKER) for planner in alone))
+    return {planner: marks[planner.removeprefix(WORKER)].html for planner in alone}
 
 
 def planners_table(table: EvaluationTable, spec: EvaluationSpec) -> None:
     """The planners' figures."""
     with st.container(key="planners-table"):
-        st.html(table_html(table, spec))
+        st.html(table_html(table, spec, marks=planner_marks(spec)))
     st.caption(
         f"{METHODS} Differences are to the first planner, in percentage points; in bold where p is below "
         "0.05. Tokens, cost, calls, steps and time are means of a question; "
@@ -50,7 +62,7 @@ def accuracy_figure(table: EvaluationTable, spec: EvaluationSpec) -> None:
 
 def categories(table: EvaluationTable, spec: EvaluationSpec) -> None:
     """Accuracy by category; nothing where the questions have none."""
-    html = categories_html(table, spec)
+    html = categories_html(table, spec, marks=planner_marks(spec))
     if html:
         st.subheader("By category", anchor=False)
         with st.container(key="categories-table"):

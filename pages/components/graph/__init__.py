@@ -17,6 +17,7 @@ from pyvis.network import Network
 from conductor.drawing.layout import Direction, Layout
 from conductor.workflow.model import MAX_STEPS
 from pages.components.streamlit_patches.component import component
+from pages.components.view_models.workflow.heat import HeatMap
 from pages.components.view_models.workflow.worker_legend import WorkerShare
 
 _VIS = "templates/lib/vis-9.1.2/vis-network.min.js"
@@ -58,6 +59,7 @@ def workflow_graph(
     locked: bool,
     inspector: str,
     legend: Sequence[WorkerShare] = (),
+    heats: Sequence[HeatMap] = (),
     editable: bool = True,
     large: bool = False,
     grows: bool = False,
@@ -81,6 +83,7 @@ def workflow_graph(
     once more. `locked` disables all editing while work is under way; what is not `editable` is never
     edited. `large` is for an audience: letters as large as there is room for. One that `grows`
     is not whole yet. `legend` is shown below; a press on one of its workers dims the cards of the others.
+    `heats` are maps, one of them at a time drawn onto it.
     The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
@@ -116,6 +119,7 @@ def workflow_graph(
         "grows": grows,
         "inspector": inspector,
         "workers": [asdict(share) for share in legend],
+        "heats": [asdict(heat) for heat in heats],
         "most_steps": MAX_STEPS,
         "opened": opened,
         "turns": on_turn is not None,

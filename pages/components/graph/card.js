@@ -30,17 +30,17 @@ function cut(ctx, text, width) {
   return fits ? letters.slice(0, fits).join("").trimEnd() + "…" : "";
 }
 
-// As many lines as there is room for; the last one is cut.
-function wrapText(ctx, text, width, lines) {
-  const result = [];
+// As many lines as there is room for, the first one behind an indent; the last one is cut.
+function wrapText(ctx, text, width, lines, indent = 0) {
+  const result = [], room = () => (result.length ? width : width - indent);
   let words = text.split(" ");
   while (words.length && result.length < lines - 1) {
     let count = 1;
-    while (count < words.length && ctx.measureText(words.slice(0, count + 1).join(" ")).width <= width) count++;
-    result.push(fitText(ctx, words.slice(0, count).join(" "), width));
+    while (count < words.length && ctx.measureText(words.slice(0, count + 1).join(" ")).width <= room()) count++;
+    result.push(fitText(ctx, words.slice(0, count).join(" "), room()));
     words = words.slice(count);
   }
-  if (words.length) result.push(fitText(ctx, words.join(" "), width));
+  if (words.length) result.push(fitText(ctx, words.join(" "), room()));
   return result;
 }
 
@@ -70,6 +70,12 @@ function writeLines(ctx, lines, left, right, y, leading = 0, whole = lines.join(
   lines.forEach((text, i) => ctx.fillText(text, turned ? right : left, y + i * leading));
   ctx.direction = "ltr";
   ctx.textAlign = "left";
+}
+
+// A title begins behind its number, its further lines below that.
+function writeTitle(ctx, [first = "", ...more], start, left, right, y, leading, whole) {
+  writeLines(ctx, [first], start, right, y, 0, whole);
+  writeLines(ctx, more, left, right, y + leading, leading, whole);
 }
 
 // What stands below a title: the output as far as there is one, else what is asked.
@@ -112,6 +118,7 @@ function drawPlate(ctx, card, theme, { accented, reader, dimmed, scale }) {
   ctx.shadowColor = "transparent";
   ctx.save();
   ctx.clip();
+  if (card.content.heat) drawHeat(ctx, card, theme, scale);
   const stripe = Math.max(4, 2.5 / scale);
   ctx.fillStyle = card.content.mark?.hue ?? theme.border;
   ctx.fillRect(left, top, stripe * 1.25, height);
@@ -123,6 +130,24 @@ function drawPlate(ctx, card, theme, { accented, reader, dimmed, scale }) {
   ctx.strokeStyle = accented ? theme.primary : change ?? (reader ? theme.outgoing : theme.border);
   if (card.content.change === "removed") ctx.setLineDash([6 / scale, 4 / scale]);
   ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+// A tint, and on the lower edge a bar as long as the share; a dashed line where that is unknown.
+function drawHeat(ctx, { left, top, width, height, content: { heat } }, theme, scale) {
+  const { globalAlpha } = ctx, thick = Math.max(5, 3.5 / scale), y = top + height - thick / 2;
+  ctx.fillStyle = theme.heat;
+  if (heat.share !== null) {
+    ctx.globalAlpha = globalAlpha * (0.04 + 0.16 * heat.share);
+    ctx.fillRect(left, top, width, height);
+    ctx.globalAlpha = globalAlpha;
+    ctx.fillRect(left, y - thick / 2, width * heat.share, thick);
+    return;
+  }
+  ctx.strokeStyle = theme.muted;
+  ctx.lineWidth = thick / 2;
+  ctx.setLineDash([6 / scale, 5 / scale]);
+  polyline(ctx, [left, y], [left + width, y]);
   ctx.setLineDash([]);
 }
 
@@ -150,9 +175,9 @@ function drawFull(ctx, card, look) {
   const number = `${card.step + 1}.`, start = x + ctx.measureText(`${number} `).width;
   const leading = size * 1.34, room = (used) => Math.floor((foot - top - 29 - (used - 1) * heading * 1.2) / leading);
   const words = content.remark || content.inside || wordsOf(content);
-  const title = wrapText(ctx, content.title, right - 22 - start, words && room(2) < 1 ? 1 : 2);
+  const title = wrapText(ctx, content.title, right - 22 - x, words && room(2) < 1 ? 1 : 2, start - x);
   ctx.fillText(number, x, top + 20);
-  writeLines(ctx, title, start, right - 22, top + 20, heading * 1.2);
+  writeTitle(ctx, title, start, x, right - 22, top + 20, heading * 1.2, content.title);
   const first = top + 20 + (title.length - 1) * heading * 1.2 + size * 1.65;
   drawWords(ctx, card, look, size, x, right, first, leading, room(title.length));
 }
@@ -196,6 +221,9 @@ function drawMark(ctx, mark, size, x, y) {
 
 const PILL = 14, APART = 5;
 
+// What was cut too short means nothing.
+const wholeEnough = (label, whole) => (label === whole || (label.length > 5 && label.length > whole.length * 0.6) ? label : "");
+
 // The worker's name gives way to the badges, which must be seen with an answer. A badge that would be cut too
 // short is left out: "si…" has no meaning. What it took is beside them where there is room, else below. Gives
 // where the foot begins.
@@ -205,14 +233,14 @@ function drawFoot(ctx, content, theme, size, left, right, y) {
   const whole = [content.worker, ...content.badges].reduce((sum, text) => sum + wide(text) + APART, own);
   const beside = left + whole + 6 + ctx.measureText(figuresOf(content).join(" · ")).width <= right;
   const figures = fittingFigures(ctx, content, right - left - 2);
-  ctx.fillStyle = theme.muted;
+  ctx.fillStyle = content.heat ? theme.text : theme.muted;
   if (beside) ctx.fillText(figures, right - ctx.measureText(figures).width, y + 0.5);
   else ctx.fillText(figures, left + 2, y + 1);
   const row = beside || !figures ? y : y - size * 1.75, room = right - left - 2 - (beside && figures ? ctx.measureText(figures).width + 6 : 0);
   let spare = room - Math.min(own + wide(content.worker), room * 0.4);
   const badges = content.badges.flatMap((badge) => {
-    const label = fitText(ctx, badge, spare - APART - PILL);
-    if (label.length <= badge.length * 0.6) return [];
+    const label = wholeEnough(fitText(ctx, badge, spare - APART - PILL), badge);
+    if (!label) return [];
     spare -= APART + wide(label);
     return [label];
   });
@@ -311,11 +339,14 @@ function drawBrief(ctx, card, look) {
   ctx.font = `600 ${size}px ${theme.font}`;
   const number = `${card.step + 1}.`;
   const start = head ? x : x + ctx.measureText(`${number} `).width, whole = head ? right : right - icon - 8;
-  // A title of one line that has to be cut leaves room for who does the step.
-  const fits = lines > 1 || ctx.measureText(content.title).width <= whole - start;
-  const end = fits ? whole : whole - Math.min(ctx.measureText(content.worker).width + size * 0.5, (whole - start) * 0.4);
+  // A title of one line leaves room for the mark of who does the step, one that has to be cut also for the name, or
+  // for the figure that is looked at.
+  const beside = lines > 1 ? 0 : markRoom(content.mark, size) + (content.heat ? ctx.measureText(content.note).width + size * 1.6 : size * 0.6);
+  const fits = lines > 1 || ctx.measureText(content.title).width <= whole - start - beside;
+  const named = content.heat ? 0 : ctx.measureText(content.worker).width + size * 0.1;
+  const end = fits ? whole : whole - Math.min(beside + named, (whole - start) * (content.heat ? 0.6 : 0.4));
   const most = lines - head - (lines > 2 ? 1 : 0);
-  const title = wrapText(ctx, content.title, end - start, most);
+  const title = wrapText(ctx, content.title, end - x, most, start - x);
   const count = head ? lines : Math.min(lines, title.length + 1 + (words ? 2 : 0));
   const first = top + (height - (count - 1) * leading) / 2, line = (i) => first + i * leading;
   drawSign(ctx, card, theme, right - icon / 2, first, icon);
@@ -323,7 +354,7 @@ function drawBrief(ctx, card, look) {
   ctx.fillText(number, x, first);
   const titled = Math.max(0, ...title.map((text) => ctx.measureText(text).width));
   const edge = lines === 1 ? start + titled : end;
-  writeLines(ctx, title, start, edge, line(head), leading, content.title);
+  writeTitle(ctx, title, start, x, edge, line(head), leading, content.title);
   if (lines === 1) return drawRest(ctx, card, look, size, edge + size * 0.45, whole);
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
   const spare = count - head - title.length, below = line(head + title.length);
@@ -345,7 +376,7 @@ const quieter = (size, scale) => Math.max(size * 0.9, Math.min(size, READABLE / 
 function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
   const { worker, mark, badges, inside } = card.content, { font } = ctx;
   const start = drawMark(ctx, mark, size, sign ? drawCaution(ctx, look.theme, size, left, y) : left, y);
-  const figures = fittingFigures(ctx, card.content, (right - start) * (inside ? 0.35 : 0.6));
+  const figures = fittingFigures(ctx, card.content, (right - start) * (card.content.heat ? 1 : inside ? 0.35 : 0.6));
   const noted = figures ? ctx.measureText(figures).width + size * 0.6 : 0, room = right - start - noted;
   // Half of a line is the worker's; the words of the button are shorter where that leaves too little.
   const words = inside && openerWords(ctx, inside, size, room / 2);
@@ -354,7 +385,8 @@ function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
   const count = badges.findIndex((_, at) => !fits(at + 1)), fitting = count < 0 ? badges : badges.slice(0, count);
   const text = fitting.length ? [worker, ...fitting].join(" · ") : fitText(ctx, worker, width);
   ctx.fillText(text, start, y);
-  if (text) ctx.fillText(figures, right - noted + size * 0.6, y);
+  if (card.content.heat) ctx.fillStyle = look.theme.text;
+  if (text || card.content.heat) ctx.fillText(figures, right - noted + size * 0.6, y);
   if (own) drawOpener(ctx, card, look, size * 0.92, start + ctx.measureText(text).width + size * 0.6, y, words);
   ctx.font = font;
 }
@@ -364,11 +396,10 @@ function drawRest(ctx, card, look, size, left, right) {
   const { content, y } = card, { theme, scale } = look;
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
   let end = right;
-  const room = end - left;
-  if (content.inside && room > size * 1.9) {
+  if (content.inside && end - left > size * 1.9) {
     const { font } = ctx, own = quieter(size, scale) * 0.9;
     ctx.font = `500 ${own}px ${theme.font}`;
-    const words = openerWords(ctx, content.inside, own, room / 2), button = openerWidth(ctx, words, own);
+    const words = openerWords(ctx, content.inside, own, (end - left) / 2), button = openerWidth(ctx, words, own);
     drawOpener(ctx, card, look, own, end - button, y, words);
     end -= button + size * 0.5;
     ctx.font = font;
@@ -377,17 +408,20 @@ function drawRest(ctx, card, look, size, left, right) {
     drawCaution(ctx, theme, size, end - size, y);
     end -= size * 1.5;
   }
+  ctx.fillStyle = content.heat ? theme.text : theme.muted;
+  const note = ctx.measureText(content.note).width, room = end - left, mark = markRoom(content.mark, size);
+  const named = Math.min(ctx.measureText(content.worker).width, room * 0.6) + mark + size;
+  // A figure goes before the name, a name before a note.
+  if (content.note && note + (content.heat ? 0 : named) <= room) {
+    ctx.fillText(content.note, end - note, y);
+    end -= note + size;
+  }
   ctx.fillStyle = theme.muted;
-  const worker = fitText(ctx, content.worker, end - left);
-  const named = worker ? end - ctx.measureText(worker).width - size : end;
-  for (const text of [ctx.measureText(content.note).width <= named - left ? content.note : "", worker]) {
-    const width = ctx.measureText(text).width;
-    const mark = text === content.worker ? content.mark : null, only = markRoom(mark, size), whole = width + only;
-    const fits = end - whole >= left;
-    if (!text || (!fits && (!mark || end - only < left))) continue;
-    const start = drawMark(ctx, mark, size, end - (fits ? whole : only), y);
-    if (fits) ctx.fillText(text, start, y);
-    end -= (fits ? whole : only) + size * (fits ? 1 : 0.4);
+  const name = wholeEnough(fitText(ctx, content.worker, end - left - mark), content.worker);
+  const width = ctx.measureText(name).width + mark;
+  if (width && width <= end - left) {
+    ctx.fillText(name, drawMark(ctx, content.mark, size, end - width, y), y);
+    end -= width + size * (name ? 1 : 0.4);
   }
   ctx.fillStyle = content.excerpt ? theme.body : theme.muted;
   if (end - left > size * 5) writeLines(ctx, wrapWords(ctx, content, end - left, 1), left, end, y, 0, wordsOf(content));

@@ -5,6 +5,7 @@
 
 import { cuts, drawCard, drawGate, drawPort } from "./card.js";
 import { Flow } from "./flow.js";
+import { HeatSwitch } from "./heat.js";
 import { handleKey } from "./keyboard.js";
 import { Legend } from "./legend.js";
 import { Minimap } from "./minimap.js";
@@ -16,6 +17,13 @@ import { View } from "./view.js";
 
 // Of a usual plan: its rows, with the room between them in cards' sizes, and how far its cards reach aside.
 const USUAL_ROWS = 3.6, APART = 1.65;
+
+// A card with its heat, whose figures stand in place of the others.
+function heated(content, heat) {
+  if (!heat) return content;
+  const [note, ...figures] = heat.text.split(" \u00b7 ");
+  return { ...content, heat, note, figures };
+}
 
 class WorkflowGraph {
   constructor(root) {
@@ -39,6 +47,7 @@ class WorkflowGraph {
     this.minimap = new Minimap(root.querySelector(".minimap"), this.view, signal);
     this.flow = new Flow(root.querySelector(".flow"), this.view);
     this.legend = new Legend(root.querySelector(".legend"), () => this.changed());
+    this.heat = new HeatSwitch(root.querySelector(".heat"), () => this.update(this.component, this.picture), signal);
     this.outline = new Outline(this.stage, root.querySelector(".outline"));
     this.outline.list.addEventListener("click", ({ target }) => {
       const at = [...this.outline.list.children].indexOf(target.closest('[role="option"]'));
@@ -56,10 +65,12 @@ class WorkflowGraph {
   // `picture` is the index of the picture to show.
   update(component, picture) {
     const { data } = this.component = component, { direction, kind } = data.pictures[picture];
+    this.picture = picture;
     this.stats.updates++;
     this.locked = data.locked || !data.editable;
     this.view.enlarge(data.large);
     this.legend.update(data.workers);
+    this.heat.update(data.heats);
     this.down = direction === "down";
     this.root.querySelector(".note").hidden = direction === data.direction;
     this.readTheme();
@@ -87,6 +98,7 @@ class WorkflowGraph {
     this.theme = readTheme(this.root);
     this.root.style.setProperty("--ground", this.theme.ground);
     this.root.style.setProperty("--face", this.theme.face);
+    this.root.style.setProperty("--heat-hue", this.theme.heat);
     if (this.font === this.theme.font) return;
     this.font = this.theme.font;
     // Before the font has arrived, texts would be cut to the widths of another one.
@@ -99,17 +111,19 @@ class WorkflowGraph {
   readCards({ nodes, edges, grows }, picture, kind) {
     this.cards = nodes.map(({ id, places, content }) => {
       const [x, y, width, height] = places[picture];
-      return { step: id, x, y, width, height, kind, content, left: x - width / 2, top: y - height / 2 };
+      return { step: id, x, y, width, height, kind, content: heated(content, this.heat.ofStep(id)), left: x - width / 2, top: y - height / 2 };
     });
     const routed = edges.map(({ id, from, to, routes, change }) => ({ id, from, to, change, route: routes[picture] }));
     for (const edge of routed) edge.hue = nodes[edge.from].content.mark?.hue;
     const geometry = JSON.stringify([this.down, nodes.map(({ places }) => places[picture]), routed]);
-    if (geometry === this.geometry) return;
+    const heat = () => { for (const edge of this.edges) edge.heat = this.heat.ofEdge(edge.id); };
+    if (geometry === this.geometry) return heat();
     const before = this.look;
     this.look = `${this.down} ${kind} ${this.cards[0]?.width}`;
     this.geometry = geometry;
     this.stats.layouts++;
     this.edges = routed;
+    heat();
     // The same plan in another room is drawn in another way, and nothing of it has to stay.
     const fresh = before !== this.look || this.content === this.component.data;
     this.view.place(this.cards, grows ? this.withRoom(this.bounds()) : this.bounds(), fresh);
@@ -345,7 +359,7 @@ class WorkflowGraph {
       theme: this.theme, scale: this.view.scale, selected: step === this.selected,
       opened: step === this.component.data.opened,
       target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused) || !this.legend.shows(step),
-      reader: this.edges.some(({ from, to }) => from === this.lit && to === step),
+      reader: this.edges.some(({ id, from, to }) => to === step && (from === this.lit || id === this.hoverEdge || id === this.selectedEdge)),
     };
   }
 

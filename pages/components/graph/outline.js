@@ -24,6 +24,7 @@ export class Outline {
       const text = parts.map((part) => part.textContent ?? part).join("");
       if (option.textContent !== text) option.replaceChildren(...parts);
       option.dataset.status = card.content.status;
+      option.style.setProperty("--heat", String(card.content.heat?.share ?? 0));
       option.dataset.filtered = shows(card.step) ? "in" : "out";
     });
     markOption(this.stage, this.list.children, selected);
@@ -31,7 +32,8 @@ export class Outline {
 }
 
 function nameOf({ step, content }, count, edges) {
-  const reads = edges.filter((edge) => edge.to === step).map((edge) => edge.from + 1).sort((a, b) => a - b);
+  const reads = edges.filter((edge) => edge.to === step).sort((a, b) => a.from - b.from)
+    .map(({ from, heat }) => (heat ? `${from + 1} (${heat.text})` : from + 1));
   const access = reads.length ? `reads step${reads.length > 1 ? "s" : ""} ${reads.join(", ")}` : "reads no step";
   const excerpt = content.excerpt && !content.streams && `“${content.excerpt}”`;
   const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, content.gate && "with a gate before it", STATUS_WORDS[content.status], content.note, ...content.figures, content.remark, content.inside, excerpt, access];

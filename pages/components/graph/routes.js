@@ -82,14 +82,20 @@ export function edgeAt(edges, p, reach) {
   return hits.filter((hit) => hit.distance <= nearest + 0.5).sort((a, b) => toStart(a) - toStart(b))[0]?.edge ?? null;
 }
 
+// An edge with a figure is as wide as that is large; one without, where others have one, is thin.
+const heatLook = ({ heat }, theme) => heat
+  ? { rank: 2, width: 1.6 + 7 * (heat.share ?? 0), color: heat.share ? theme.heat : theme.edge, dash: heat.share === null ? [3, 4] : [] }
+  : { rank: 0, width: 1.2, color: theme.dimmed, dash: [] };
+
 // How an edge looks, from the step that is lit: what it reads is accented, who reads it dashed. An edge
 // along which an output flows is lit, whatever is selected.
-function edgeLook(edge, { lit, selectedEdge, hoverEdge, legend }, theme) {
+function edgeLook(edge, { lit, selectedEdge, hoverEdge, legend, heat }, theme) {
   if (edge.id === selectedEdge) return { rank: 4, width: 3.2, color: theme.primary, dash: [] };
   if (edge.id === hoverEdge) return { rank: 3, width: 2.6, color: mix(theme.primary, theme.ground, 0.8), dash: [] };
   if (edge.change) return { rank: 2, width: 2.2, color: theme.change[edge.change], dash: edge.change === "removed" ? [5, 4] : [] };
   if (edge.flows) return { rank: 3, width: 2.4, color: theme.status.running, dash: [] };
   if (!legend.shows(edge.from) && !legend.shows(edge.to)) return { rank: 0, width: 1.4, color: theme.faint, dash: [] };
+  if (heat?.ofEdges) return heatLook(edge, theme);
   if (lit === null) return { rank: selectedEdge ? 0 : 1, width: 1.5, color: theme.edge, dash: [], hue: edge.hue };
   if (edge.to === lit) return { rank: 2, width: 2.4, color: theme.primary, dash: [], hue: edge.hue };
   if (edge.from === lit) return { rank: 1, width: 1.8, color: theme.outgoing, dash: [6, 4], hue: edge.hue };
@@ -119,7 +125,7 @@ export function drawEdges(ctx, edges, state, theme, down, scale) {
   const grow = Math.max(1, 0.75 / scale);
   const looks = edges.map((edge) => ({ edge, ...edgeLook(edge, state, theme) }));
   for (const { edge, width, color, dash, hue } of looks.sort((a, b) => a.rank - b.rank)) {
-    const arrow = Math.min(10, 5.5 + width) * Math.min(grow, 1.6);
+    const arrow = Math.max(Math.min(10, 5.5 + width), 1.8 * width) * Math.min(grow, 1.6);
     ctx.strokeStyle = ctx.fillStyle = color;
     ctx.lineWidth = width * grow;
     ctx.setLineDash(dash);

@@ -39,6 +39,7 @@ export function readTheme(element) {
     muted: mix(text, face, 0.68),
     body: mix(text, face, 0.86),
     caution: state("orange"),
+    heat: mix(state("red"), state("orange"), 0.5),
     pill: mix(text, face, 0.07),
     edge: mix(text, ground, 0.5),
     dimmed: mix(text, ground, 0.35),

@@ -1,5 +1,5 @@
 // The values on edges: while a step runs, each edge that it reads by carries the beginning of the output that is
-// read, or how long that is. A value lies on its edge, over no card and no other value; one without room for letters
+// read, or how long that is; where edges have figures of a trial, these. A value lies on its edge, over no card and no other value; one without room for letters
 // that can be read is not shown. Text reaches the canvas only.
 
 import { READABLE, fitText, rightToLeft } from "./card.js";
@@ -29,10 +29,11 @@ export class EdgeValues {
     const now = performance.now(), edgesById = new Map(edges.map((edge) => [edge.id, edge]));
     for (const [id, value] of this.visible) {
       if (!edgesById.has(id) || stillness.matches) this.visible.delete(id);
-      else if (!edgesById.get(id).flows) value.ended ??= now;
+      else if (!edgesById.get(id).flows && !edgesById.get(id).heat) value.ended ??= now;
     }
-    for (const { id, from, flows } of edges)
-      if (flows && cards[from].content.gives) this.visible.set(id, { text: cards[from].content.gives, ended: null });
+    for (const { id, from, flows, heat } of edges)
+      if (heat) this.visible.set(id, { text: heat.text, color: heat.share ? "heat" : "edge", ended: null });
+      else if (flows && cards[from].content.gives) this.visible.set(id, { text: cards[from].content.gives, ended: null });
     Object.assign(this, { cards, edgesById, placed: null });
   }
 
@@ -57,7 +58,7 @@ export class EdgeValues {
       ctx.beginPath();
       ctx.roundRect(x - width / 2, y - height / 2, width, height, height / 2);
       ctx.fillStyle = theme.face;
-      ctx.strokeStyle = theme.status.running;
+      ctx.strokeStyle = value.color ? theme[value.color] : theme.status.running;
       ctx.lineWidth = 1.2 / Math.min(1, scale);
       ctx.fill();
       ctx.stroke();
@@ -70,11 +71,13 @@ export class EdgeValues {
   }
 
   boxes(ctx, size) {
-    const boxes = [], height = size * 1.45, gap = size * 0.08;
-    const covers = (box) => (other) => Math.abs(box.x - other.x) < (box.width + other.width) / 2 + gap
+    const boxes = [], apart = size * 0.08;
+    const covers = (box, gap) => (other) => Math.abs(box.x - other.x) < (box.width + other.width) / 2 + gap
       && Math.abs(box.y - other.y) < (box.height + other.height) / 2 + gap;
     for (const [id, value] of this.visible) {
-      const free = (box) => !this.cards.some(covers(box)) && !boxes.some(covers(box));
+      // A figure is low and may lie on the borders of cards: each edge that has one is to show it.
+      const height = size * (value.color ? 1.2 : 1.45), gap = value.color ? -0.3 * size : apart;
+      const free = (box) => !this.cards.some(covers(box, gap)) && !boxes.some(covers(box, apart));
       const room = this.wished(id, value, ctx, size, height).filter(free);
       // Edges into one step share their end, where a value could be that of either.
       const spot = room.find((box) => box.alone) ?? room[0];

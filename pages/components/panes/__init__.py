@@ -31,6 +31,7 @@ _handle = component(
     js="handle.js",
     isolated=False,
 )
+_scroll = component("conductor_pane_scroll", __file__, js="scroll.js", isolated=False)
 
 
 def reading_tabs(
@@ -58,3 +59,8 @@ def reading_tabs(
 def pane_handle(pane: Literal["read", "drawer"], *, label: str) -> None:
     """What a person drags, or moves with the arrow keys, to give a pane more room; the browser remembers."""
     _handle(key=f"handle-{pane}", data={"pane": pane, "label": label})
+
+
+def scroll_to(key: str) -> None:
+    """Hold the container with this key at the top of the drawer until a person scrolls or presses there."""
+    _scroll(key=f"scroll-{key}", data={"of": key}, height=1)

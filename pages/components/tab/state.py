@@ -23,6 +23,7 @@ from pages.components.tab.account import viewable
 from pages.components.tab.download import Download
 from pages.components.tab.edit_memory import EditMemory, Remembered
 from pages.components.view_models.workflow.drawing import Drawing
+from pages.components.view_models.workflow.heat import HeatMap
 from studio.access.view_links import PARAMETER
 
 NoticeKind = Literal["error", "info"]
@@ -83,6 +84,8 @@ class TabState(EditMemory):
     """In which the graph is drawn."""
     drawing = Remembered[Drawing | None]("drawing", None)
     """What the graph shows, so that what stays in it is not moved."""
+    trial_heat = Remembered[dict[str, HeatMap]]("trial_heat", {})
+    """What trials that have ended showed, by the experiment, as the graph draws it."""
     replay = Remembered[Replay | None]("replay", None)
     """The moment of a run that the page shows, or None if it shows things as they are."""
     replay_mark = Remembered[str | None]("replay_mark", None)

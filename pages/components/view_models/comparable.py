@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from conductor.errors import StorageError
 from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
 from pages.components.view_models.run_text import clock, state_label
@@ -43,6 +44,12 @@ class Side:
     def live(self) -> bool:
         """Whether it is a run that is under way."""
         return self.state is not None and self.state.live
+
+    def step(self, at: int | None) -> StepState | None:
+        """What came of a step in its run; None if it is not there or was not run."""
+        return (
+            None if self.state is None or at is None or at >= len(self.state.steps) else self.state.steps[at]
+        )
 
     @property
     def contender(self) -> Contender:

@@ -308,8 +308,10 @@ class Results:
     failure: str | None
 
     @classmethod
-    def load(cls, bench: Workbench, record: ExperimentRecord) -> Results:
-        """Raises `StorageError` where the store cannot be read."""
+    def load(cls, bench: Workbench, record: ExperimentRecord, *, wait: bool = True) -> Results:
+        """Without `wait` with those answers alone that were compared by now. Raises `StorageError` where the
+        store cannot be read, and `WorkerError` where an answer cannot be compared.
+        """
         live = bench.experiments.live(record.id)
         base = bench.state(bench.store.runs.find(record.base))
         states = bench.experiments.states(record.id)
@@ -318,7 +320,7 @@ class Results:
             base=base,
             trials=trials_of(record.experiment, base.workflow) if base.workflow is not None else (),
             states=states,
-            right=bench.experiments.right(record, states),
+            right=bench.experiments.right(record, states, wait=wait),
             live=record.id in bench.experiments.under_way(record.session),
             failure=live.failure if live is not None else None,
         )

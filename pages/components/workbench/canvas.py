@@ -18,10 +18,12 @@ from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import card_contents
 from pages.components.view_models.workflow.drawing import drawing_of, partial_network
+from pages.components.view_models.workflow.heat import run_heat
 from pages.components.view_models.workflow.worker_legend import worker_legend
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.planning.so_far import plan_so_far
 from pages.components.workbench.step.nested_path import Inside, with_kept_inside
+from pages.components.workbench.trial_heat import trial_heat
 from studio.workbench import Workbench
 
 _DIRECTIONS: tuple[Direction, ...] = ("down", "right")
@@ -63,13 +65,13 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
 
     tab.drawing = drawing_of(workflow, session=view.session.id, direction=tab.direction, before=tab.drawing)
     pictures = tab.drawing.pictures
-    run = with_kept_inside(bench, view.state)
+    run, now = with_kept_inside(bench, view.state), time.time()
     contents = card_contents(
         workflow,
         run=run,
         radius=view.radius,
         cards=bench.pool.cards,
-        now=time.time(),
+        now=now,
         pin_changed=view.pin_changed,
         notes={} if tab.presents else bench.notes.counts(view.session.id, workflow),
     )
@@ -86,6 +88,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         large=tab.presents,
         inspector="inspector",
         legend=worker_legend(workflow, contents, run),
+        heats=(*run_heat(workflow, run, now=now), *trial_heat(bench, tab, view)),
         opened=inside.way[0].step if inside.way else None,
         revision=view.head.id,
         on_select=selected,
@@ -141,7 +144,8 @@ def still_graph(
     `workflow_graph`.
     """
     pictures = layouts(workflow, direction=tab.direction)
-    contents = card_contents(workflow, run=run, radius=None, cards=bench.pool.cards, now=time.time())
+    now = time.time()
+    contents = card_contents(workflow, run=run, radius=None, cards=bench.pool.cards, now=now)
     return workflow_graph(
         draw(workflow, contents, pictures),
         pictures,
@@ -152,6 +156,7 @@ def still_graph(
         locked=True,
         inspector=inspector,
         legend=worker_legend(workflow, contents, run),
+        heats=run_heat(workflow, run, now=now),
         reveal=reveal,
         on_inside=on_inside,
     )

@@ -186,9 +186,11 @@ class Experiments:
             if run.trial is not None
         }
 
-    def right(self, record: ExperimentRecord, states: Mapping[int, RunState]) -> dict[int, bool]:
+    def right(
+        self, record: ExperimentRecord, states: Mapping[int, RunState], *, wait: bool = True
+    ) -> dict[int, bool]:
         """Of the trials of a search for the step that have an answer, by place, whether it is right; of one
-        that is under way as far as it is known.
+        that is under way, and without `wait`, as far as it is known.
         """
         if not isinstance(record.experiment, StepSearch):
             return {}
@@ -196,7 +198,7 @@ class Experiments:
         final_answers = {at: answer for at, answer in answers.items() if answer is not None}
         live = self._live.get(record.id)
         over = live is None or live.done
-        return self._marking.verdicts(final_answers, record.experiment.accepted, wait=over)
+        return self._marking.verdicts(final_answers, record.experiment.accepted, wait=wait and over)
 
     async def _run(
         self, live: LiveExperiment, trials: Sequence[Trial], *, base: Base, pool: Pool, meter: Meter

@@ -41,6 +41,8 @@ CONTENTS = [CardContent(title_of(step.instruction)[0], "", step.worker) for step
             "",
             "for each route, show it.",
         ),
+        ("Gather what is known about rents and trains", "Gather what is known", "", "about rents and trains"),
+        ("Find the capital of the first country named", "Find the capital", "", "of the first country named"),
         ("Check every number; list conflicts.", "Check every number", ";", "list conflicts."),
         ("Plan: find the three routes", "Plan: find the three routes", "", ""),
         ("First, solve the equation, then verify", "First, solve the equation", ",", "then verify"),

@@ -32,7 +32,7 @@ def worker_marks(cards: Mapping[str, WorkerCard], *others: str) -> dict[str, Mar
     """The mark of each worker of the pool, and of others, which a workflow names all the same."""
     return marks(
         {name: card.colour for name, card in cards.items()}
-        | {name: None for name in others if name not in cards}
+        | {name: None for name in sorted(others) if name not in cards}
     )
 
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from conductor.drawing.marks import MARKS
 from conductor.evaluation.evaluation_table import Cell, EvaluationTable, table_of
 from conductor.evaluation.items import Item
 from conductor.evaluation.report import categories_html, planner_name, report_page, table_html
@@ -97,3 +98,11 @@ def test_a_table_without_categories_has_no_bars(table):
 )  # fmt: skip
 def test_planners_have_names(planner, name):
     assert planner_name(planner) == name
+
+
+@pytest.mark.parametrize("html_of", [table_html, categories_html])
+def test_a_planner_with_a_mark_has_it_before_its_name_alone(table, html_of):
+    mark = MARKS["teal"].html
+    html = html_of(table, SPEC, marks={"worker:b": mark})
+    assert html.count(mark) == 1
+    assert f"{mark}b<" in re.sub(r"\s+<", "<", html)

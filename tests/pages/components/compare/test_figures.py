@@ -12,8 +12,16 @@ from conductor.text.formatting import duration
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.workflow.model import Step, Workflow
-from pages.components.compare.figures import difference, figures, named_apart, raced, verdict
+from pages.components.compare.figures import (
+    difference,
+    figures,
+    named_apart,
+    raced,
+    step_differences,
+    verdict,
+)
 from pages.components.view_models.comparable import Side, find_side
+from tests.support.runs.charges import took
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="alpha")])
 
@@ -162,3 +170,43 @@ def test_a_figure_that_is_not_exact_reads_which_bound_it_is(bench, session, left
 )
 def test_two_runs_race_where_they_were_under_way_at_the_same_time(bench, session, left, right, together):
     assert raced(*sides(bench.store.sessions.find(session), run_of(**left), run_of(**right))) is together
+
+
+def ended(text, *, seconds=1.0, cost=None, **more):
+    usage = Usage(prompt_tokens=1, completion_tokens=1, cost=cost)
+    took_of = {"started_at": 10.0, "finished_at": 10.0 + seconds, "charges": took(usage)}
+    return StepState(status="finished", text=text, **(took_of | more))
+
+
+OFFLINE = {"charges": (), "worker_kind": "offline"}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "words"),
+    [
+        (ended("a b"), ended("a b"), ()),
+        (ended("one two"), ended("three four"), ("100% differs",)),
+        (ended("a", seconds=1.0), ended("a", seconds=2.5), ("+1.5 s",)),
+        (ended("a", cost=0.5), ended("a", cost=0.25), ("−$0.2500",)),
+        (ended("a", cost=0.5), ended("a"), ("cost unknown",)),
+        (ended("a", cost=0.5), ended("a", **OFFLINE), ("−$0.5000",)),
+        (ended("a"), StepState(status="finished", text="a", reused=True), ()),
+        (ended("a"), StepState(status="running", text="b", started_at=1.0), ()),
+        (ended("a"), StepState(), ()),
+        (None, ended("a"), ()),
+    ],
+    ids=[
+        "same",
+        "output",
+        "slower",
+        "cheaper",
+        "unknown",
+        "no model",
+        "reused",
+        "runs",
+        "waits",
+        "not there",
+    ],
+)
+def test_a_step_differs_in_what_both_runs_are_known_to_have_given(left, right, words):
+    assert step_differences(left, right) == words

@@ -20,6 +20,8 @@ const CONTENTS = {
   crowded: { title: "Sum", worker: "a-worker-with-a-long-name", badges: ["simulated", "second answer", "cached"], note: "1.9 s", figures: ["2 retries"], excerpt: LONG },
   short: { title: "Sum", worker: "alpha", note: "1.9 s", inside: "3 steps inside", remark: "cut", excerpt: LONG },
   streams: { status: "running", streams: true, excerpt: `${LONG} ${LONG}` },
+  heat: { title: LONG, heat: { share: 0.4 }, note: "12.9 s", figures: ["38%"], excerpt: LONG },
+  unknown: { heat: { share: null }, note: "cost unknown", badges: ["simulated"], inside: "3 steps inside" },
   arabic: { title: "تحقق من النتيجة مع الخطوات السابقة", excerpt: "النتيجة هي مئتان وخمسة", note: "1.9 s" },
 };
 // As conductor/drawing/layout.py has them.
@@ -60,6 +62,38 @@ test("a flat card names its worker beside any title", () => {
     const { texts } = draw("flat", width, 34, 0.63, { title, note, worker: "facts-8b" });
     assert.ok(texts.some(({ text }) => /^facts/.test(text)), `${width} ${title} ${note}: ${texts.map(({ text }) => text)}`);
   }
+});
+
+test("a flat card has the figure that is looked at beside any title", () => {
+  for (const width of [300, 380, 460]) for (const title of ["Sum", LONG, "Gather what is known about it"]) for (const note of ["12.9 s", "cost unknown"]) {
+    const { words } = draw("flat", width, 34, 0.63, { title, note, heat: { share: 0.5 }, worker: "facts-8b" });
+    assert.ok(words.includes(note), `${width} ${title}: ${words}`);
+  }
+});
+
+class Fills extends Canvas {
+  bars = [];
+  lines = [];
+  fillRect(left, top, width, height) { if (this.fillStyle === "heat") this.bars.push(width); }
+  setLineDash(dash) { this.dash = dash; }
+  stroke() { this.lines.push([this.strokeStyle, this.dash?.length > 0]); }
+}
+
+for (const [share, bars, dashed] of [[1, [240, 240], false], [0.25, [240, 60], false], [0, [240, 0], false], [null, [], true]]) {
+  test(`heat is a tint and a bar as long as its share, unknown heat a dashed line: ${share}`, () => {
+    const canvas = new Fills();
+    const card = { step: 1, kind: "full", width: 240, height: 126, left: 0, top: 0, x: 120, y: 63, content: { ...PLAIN, heat: { share }, note: "x" } };
+    drawCard(canvas, card, { theme: { ...THEME, heat: "heat", muted: "muted" }, scale: 1 });
+    assert.deepEqual(canvas.bars, bars);
+    assert.equal(canvas.lines.some(([color, isDashed]) => color === "muted" && isDashed), dashed);
+  });
+}
+
+test("the lines of a title after the first one begin where its number does", () => {
+  const { texts } = draw("full", 240, 126, 1, { title: LONG });
+  const [number, first, second] = texts.filter(({ top }) => top < 50 + 45).sort((a, b) => a.top - b.top || a.left - b.left);
+  assert.equal(second.left, number.left);
+  assert.ok(first.left > number.right);
 });
 
 test("what stands below the title of a brief card begins where its number does", () => {

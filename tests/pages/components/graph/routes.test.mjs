@@ -21,9 +21,10 @@ const EDGES = [
 
 class Strokes extends Canvas {
   strokes = [];
+  widths = [];
   dash = [];
   setLineDash(dash) { this.dash = dash; }
-  stroke() { this.strokes.push({ color: this.strokeStyle, dash: this.dash, from: this.lineDashOffset ?? 0 }); }
+  stroke() { this.widths.push(this.lineWidth); this.strokes.push({ color: this.strokeStyle, dash: this.dash, from: this.lineDashOffset ?? 0 }); }
 }
 
 function draw(state = {}) {
@@ -53,4 +54,13 @@ test("of the step that is lit, what it reads and who reads it stand out, and oth
 test("an edge between steps that the legend leaves out is faint and has no colour at its end", () => {
   const legend = { shows: (step) => step === 4 };
   assert.deepEqual(colors(draw({ legend })).sort(), ["edge", "faint", "faint", "faint", "pink"]);
+});
+
+test("an edge is as wide as the figure on it is large, one without a figure thin, one of unknown size dashed", () => {
+  const canvas = new Strokes(), shares = [1, 0.5, null];
+  const edges = EDGES.map((edge, at) => ({ ...edge, heat: at < 3 ? { share: shares[at] } : null }));
+  drawEdges(canvas, edges, { lit: null, selectedEdge: null, hoverEdge: null, legend: EVERYONE, heat: { ofEdges: true } }, { ...THEME, heat: "heat" }, true, 1);
+  assert.deepEqual(canvas.widths.map((width) => Math.round(width * 10)), [12, 86, 51, 16]);
+  assert.deepEqual(canvas.strokes.map(({ color }) => color), ["dimmed", "heat", "heat", "edge"]);
+  assert.ok(canvas.strokes[3].dash.length > 0);
 });

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from conductor.engine.experiments import (
@@ -16,6 +18,7 @@ from conductor.errors import ConductorError
 from conductor.text.calendar_time import local_time
 from conductor.text.formatting import quantity
 from conductor.workflow.model import Workflow
+from pages.components.panes import scroll_to
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import Results, SessionView
@@ -31,6 +34,8 @@ from studio.workbench import Workbench
 
 POLL_SECONDS = 0.5
 
+_NEWEST = "experiment-begun"
+"""Where the tab has the experiment that it began last, whose results are scrolled to."""
 
 _KINDS = {"swap": "Swap a worker", "edges": "Test edges", "steps": "Find the step", "data": "On data"}
 
@@ -85,9 +90,7 @@ def _new(bench: Workbench, tab: TabState, view: SessionView, head: Revision) -> 
             action(
                 "Try",
                 "science",
-                lambda: (
-                    bench.experiments.begin(view.session.id, experiment) if experiment is not None else None
-                ),
+                partial(_begin, bench, view.session.id, experiment),
                 key="experiment-begin",
                 disabled=why is not None,
                 place="trials",
@@ -101,6 +104,11 @@ def _new(bench: Workbench, tab: TabState, view: SessionView, head: Revision) -> 
                     if why is not None and experiment is not None
                     else _runs(bench, view, experiment)
                 )
+
+
+def _begin(bench: Workbench, session: str, experiment: Experiment | None) -> None:
+    if experiment is not None:
+        st.session_state[_NEWEST] = bench.experiments.begin(session, experiment).record.id
 
 
 def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
@@ -192,6 +200,8 @@ def _newest(bench: Workbench, tab: TabState, view: SessionView, record: Experime
             if results.live:
                 key = f"experiment-stop-{record.id}"
                 action("Stop", "stop", bench.experiments.stop, record.id, key=key, redraw=False)
+        if st.session_state.get(_NEWEST) == record.id:
+            scroll_to(f"experiment-{record.id}")
         _results(bench, tab, view, results)
 
 

@@ -14,7 +14,7 @@ from conductor.text.formatting import duration
 from conductor.values.messages import Usage
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
-from pages.components.view_models.workflow.card_content import card_contents, step_name
+from pages.components.view_models.workflow.card_content import card_contents, step_name, worker_marks
 from tests.support.runs.charges import took
 from tests.support.runs.workflow_cases import PINNED
 
@@ -202,3 +202,8 @@ def test_a_card_counts_what_its_call_took_as_far_as_that_is_known(step, figures)
 def test_a_failed_card_says_why():
     card = content(run=run_of(status="failed", message="The server has no model 'm'."))
     assert card.remark == "The server has no model 'm'."
+
+
+def test_workers_outside_of_the_pool_have_the_same_marks_in_any_order():
+    names = [f"worker-{at}" for at in range(6)]
+    assert worker_marks({}, *names) == worker_marks({}, *reversed(names))
