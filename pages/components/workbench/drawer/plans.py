@@ -5,7 +5,6 @@ from __future__ import annotations
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.workbench.drawer.plan_as import plan_as
-from pages.components.workbench.planning.asked_changes import asked_changes
 from pages.components.workbench.planning.other_plans import number_of_plans, other_plans
 from pages.components.workbench.planning.plan import attempts
 from studio.workbench import Workbench
@@ -17,8 +16,7 @@ def remark(bench: Workbench, view: SessionView) -> str:
 
 
 def plans_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw them, below what asks for changes in words."""
-    asked_changes(bench, tab, view)
+    """Draw them."""
     plans = bench.store.plans.of_session(view.session.id)
     latest, of = view.latest_plan, view.plan
     if latest is not None and (of is None or (latest.round, latest.looks_back) != (of.round, of.looks_back)):
