@@ -88,7 +88,7 @@ def composer(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
             if _changeable(view, tab):
                 _meaning(tab)
             _way(tab)
-            settings_menu(bench, tab)
+            settings_menu(bench, tab, view)
             if view is not None and view.head is not None:
                 _rewrite(tab, view)
     with st.container(key="kept-question"):

@@ -1,4 +1,5 @@
-"""Settings below the question, in one menu: preset, limits, the budget, and which workers in which order.
+"""Settings below the question, in one menu: preset, limits, the budget, which workers in which order, and who
+else may plan.
 
 They belong to the open session, else to the next one. Knows the workbench and the tab.
 """
@@ -19,7 +20,9 @@ from pages.components.keyboard.focus import FocusFallbacks
 from pages.components.tab.page_part import committing, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models import settings_choices
+from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
+from pages.components.workbench.question.plan_as import plan_as
 from studio.workbench import Workbench
 
 MENU = "settings"
@@ -65,8 +68,8 @@ def open_settings() -> None:
     st.session_state[MENU] = True
 
 
-def settings_menu(bench: Workbench, tab: TabState) -> None:
-    """Draw it: it shows what is chosen, and opens to change it."""
+def settings_menu(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
+    """Draw it: it shows what is chosen, and opens to change it, or to plan `view`'s question otherwise."""
     panel = _Panel(bench, tab)
     label = plain(settings_choices.summary(panel.chosen, panel.names))
     # Streamlit closes a popover whose label changes, so that of an open one stays.
@@ -79,6 +82,8 @@ def settings_menu(bench: Workbench, tab: TabState) -> None:
             for draw in (panel.preset, panel.steps, panel.workers, panel.budget):
                 draw()
             st.caption(panel.belongs)
+            if view is not None and view.head is not None:
+                plan_as(bench, view)
             tab.show_notice("settings")
 
 
