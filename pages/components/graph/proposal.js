@@ -96,6 +96,9 @@ export class Proposal {
     this.box.replaceChildren(
       element("p", {}, element("b", {}, part.name), ` \u00b7 ${part.label}`), ...part.lines.map((line) => element("p", {}, line)),
       ...(words.length ? [element("p", {}, ...words)] : []), ...(needed ? [element("p", {}, `Goes together with ${needed}.`)] : []));
+    // Not over the card that it is about.
+    this.box.classList.remove("above");
+    this.box.classList.toggle("above", this.graph.positions()[part.row].bottom > this.box.getBoundingClientRect().top);
   }
 
   decide(way) {

@@ -59,7 +59,7 @@ def why_this_change(bench: Workbench, view: SessionView) -> bool:
     proposal = drawn_change(bench, view)
     if proposal is not None and proposal.plan is not None:
         st.markdown(f"**Proposed:** “{plain(proposal.record.wish, limit=_WISH_LENGTH)}”")
-        # It is stored as one of several plans, of which it is the only one.
+        # It is stored as an alternative, although it is the only one.
         plan_panel(proposal.plan.model_copy(update={"alternative": None}), None)
     return proposal is not None
 

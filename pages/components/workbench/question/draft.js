@@ -23,7 +23,7 @@ function show(field, text) {
 }
 
 // One for the browser's tab, however often a page draws this again: what is shown now, what the box was given last.
-const state = (document.conductorQuestion ??= { data: null, content: {}, following: 0, listens: false });
+const state = (document.conductorQuestion ??= { data: null, content: {}, options: 0, following: 0, listens: false });
 
 // While the page is drawn, the box of the page before may stand beside its own.
 function follow(until, turn) {
@@ -35,18 +35,26 @@ function follow(until, turn) {
 function fill(data) {
   const field = document.querySelector(data.box);
   if (!field) return;
+  const options = document.querySelectorAll(data.meaning).length;
   const content = { field, place: data.place, text: data.text, refused: data.refused };
-  if (Object.keys(content).every((name) => content[name] === state.content[name])) return;
+  if (Object.keys(content).every((name) => content[name] === state.content[name])) {
+    if (options !== state.options) propose(field.value);
+    state.options = options;
+    return;
+  }
+  state.options = options;
   // Typed before this was here.
   if (state.content.place === undefined && field.value) store(nameOf(data.place), field.value, ofTab);
   state.content = content;
   const text = stored(nameOf(data.place), ofTab) ?? data.text;
   if (field.value !== text) show(field, text);
+  propose(text);
 }
 
 function typed({ target }) {
-  const { data } = state;
-  if (!target.matches?.(data.box)) return;
+  const { data, content } = state;
+  // While the page is drawn, the box is not its own yet, and yet the one that was given this place.
+  if (!target.matches?.(data.box) && (target !== content.field || content.place !== data.place)) return;
   store(nameOf(data.place), target.value === data.text ? null : target.value, ofTab);
   propose(target.value);
 }
@@ -59,14 +67,17 @@ function mean(change) {
 
 const isPressed = (option) => option.getAttribute("aria-checked") === "true" || option.matches('[kind$="Active"]');
 
+// What a person pressed counts until the text has been sent, whatever is typed meanwhile.
 function propose(text) {
   const { place, workers } = state.data;
-  if (!stored(chosenOf(place), ofTab)) mean(meaningOf(text, workers) === "change");
+  mean((stored(chosenOf(place), ofTab) ?? meaningOf(text, workers)) === "change");
 }
 
-// What a person presses counts until the text has been sent, whatever is typed meanwhile.
-function chosen({ target, isTrusted }) {
-  if (isTrusted && target.closest?.(state.data.meaning)) store(chosenOf(state.data.place), "yes", ofTab);
+const choose = (change) => store(chosenOf(state.data.place), change ? "change" : "ask", ofTab);
+
+function pressed(/** @type {any} */ { type, key, target, isTrusted }) {
+  const option = isTrusted && target.closest?.(state.data.meaning);
+  if (option && (type === "click" || key === "Enter" || key === " ")) choose(option !== document.querySelector(state.data.meaning));
 }
 
 function turned(event) {
@@ -74,8 +85,9 @@ function turned(event) {
   const options = [...document.querySelectorAll(state.data.meaning)];
   if (options.length < 2) return;
   event.preventDefault();
-  store(chosenOf(state.data.place), "yes", ofTab);
-  mean(!isPressed(options[1]));
+  const change = !isPressed(options[1]);
+  choose(change);
+  mean(change);
   document.querySelector(state.data.box)?.focus();
 }
 
@@ -84,7 +96,7 @@ function give({ place, text, id }) {
   if (stored(GIVEN, ofTab) === id) return;
   store(GIVEN, id, ofTab);
   store(nameOf(place), text, ofTab);
-  store(chosenOf(place), "yes", ofTab);
+  store(chosenOf(place), "change", ofTab);
   state.content = {};
   setTimeout(() => document.querySelector(state.data.box)?.focus());
 }
@@ -104,7 +116,8 @@ export default function ({ data, setTriggerValue }) {
   if (!state.listens) {
     document.addEventListener("input", typed);
     document.addEventListener("keydown", turned);
-    for (const event of ["click", "keydown"]) document.addEventListener(event, chosen, true);
+    document.addEventListener("click", pressed, true);
+    document.addEventListener("keydown", pressed, true);
   }
   state.listens = true;
   state.following += 1;
