@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from axe import assert_accessible_if_installed
-from conductor_cases import BROKEN, plan_text
-from contrast import assert_readable
 from playwright.sync_api import Locator, expect
-from scripted_endpoint import at_once
-from test_app_looks import assert_fits
-from waiting import until
-from workbench_page import WorkbenchPage
+
+from tests.browser.axe import assert_accessible_if_installed
+from tests.browser.contrast import assert_readable
+from tests.browser.scripted_endpoint import at_once
+from tests.browser.test_app_looks import assert_fits
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.runs.conductor_cases import BROKEN, plan_text
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.browser
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conductor_cases import BROKEN, ScriptedConductor, plan_text
 
 from conductor.errors import StorageError
 from conductor.planner.planner import MAX_WISH
@@ -20,6 +19,7 @@ from pages.components.workbench.planning.proposed_change import decide, drawn_ch
 from pages.components.workbench.question.composer import ASK, CHANGE
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
 
 pytestmark = pytest.mark.slow
 

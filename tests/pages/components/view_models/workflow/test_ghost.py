@@ -12,7 +12,7 @@ from conductor.errors import WorkflowError
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.workflow.ghost import NOT_NUMBERED, Ghost
-from tests.workflow_cases import edits, workflow_of, workflows
+from tests.support.runs.workflow_cases import edits, workflow_of, workflows
 
 READ = Step(instruction="Read the report and note every figure.", worker="alpha")
 SECOND = Step(instruction="Look up the census of both towns.", worker="gamma")
