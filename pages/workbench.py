@@ -29,6 +29,7 @@ from pages.components.workbench.following.live_refresh import CurrentView, watch
 from pages.components.workbench.missing_workers import missing_workers
 from pages.components.workbench.planning.other_plans import other_plans
 from pages.components.workbench.planning.plan import attempts, no_plan
+from pages.components.workbench.planning.proposed_change import undrawn_change
 from pages.components.workbench.question.composer import composer
 from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.question.settings import settings_focus_fallbacks
@@ -193,6 +194,7 @@ def _news(bench: Workbench, tab: TabState, view: SessionView) -> None:
             # Once there is a run to be read, what keeps another one from starting is less than an error.
             (st.error if view.state is None else st.warning)(plain(view.problem), icon=":material/error:")
         conflicts(bench, tab, view)
+        undrawn_change(bench, tab, view)
 
 
 def _composer(bench: Workbench, tab: TabState, current: CurrentView) -> None:

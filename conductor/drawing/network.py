@@ -55,7 +55,7 @@ class CardContent:
     `gives` is that output as an edge carries it to a step that reads it, in a few words.
     `remark` is a warning about the answer; `inside` names the workflow in the step, which can be opened.
     `change` is how the step differs from another workflow's; `gate`: a run waits before the step. `mark` is
-    the worker's.
+    the worker's. `number` is what stands before the title, "" for the step's place, counted from 1.
     """
 
     title: str
@@ -73,6 +73,7 @@ class CardContent:
     change: CardChange = ""
     gate: bool = False
     mark: Mark | None = None
+    number: str = ""
 
 
 def title_of(instruction: str) -> tuple[str, str, str]:

@@ -32,6 +32,31 @@ def take_rows(diff: PlanDiff, rows: Collection[int]) -> Workflow:
     return Workflow.of(_step(diff, row, place, of_new=row in rows) for row in order)
 
 
+def needed_rows(diff: PlanDiff) -> tuple[frozenset[int], ...]:
+    """For each row of `diff.rows` the others that have to be taken with it, directly or in turn.
+
+    A step that is taken needs the added steps that it reads; one that is removed needs all that read it, so
+    that none of them reads it still. Steps that are moved need one another, and all that read them. Rows with
+    all that they need make a workflow, unless no step is left or there are too many.
+    """
+    row_of_old = {old: row for row, (old, _) in enumerate(diff.rows)}
+    row_of_new = {new: row for row, (_, new) in enumerate(diff.rows)}
+    moved = {row_of_new[pair.new] for pair in diff.pairs if "moved" in pair.changes}
+    needs: list[set[int]] = [set(moved) if row in moved else {row} for row in range(len(diff.rows))]
+    for row, (old, new) in enumerate(diff.rows):
+        if new is not None:
+            reads = (row_of_new[read] for read in diff.new.steps[new].access)
+            needs[row].update(read for read in reads if diff.rows[read][0] is None or read in moved)
+        for read in () if old is None else diff.old.steps[old].access:
+            if diff.rows[row_of_old[read]][1] is None or row_of_old[read] in moved:
+                needs[row_of_old[read]].add(row)
+    changed = True
+    while changed:
+        wider = [needed.union(*(needs[row] for row in needed)) for needed in needs]
+        changed, needs = wider != needs, wider
+    return tuple(frozenset(needed - {row}) for row, needed in enumerate(needs))
+
+
 def _order(diff: PlanDiff, rows: Collection[int]) -> list[int]:
     """The rows whose steps are there, in the order of the result: the new one, and each step that is to be
     removed or moved, which is left, at its old place.

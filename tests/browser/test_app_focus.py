@@ -126,7 +126,7 @@ def test_who_takes_the_focus_away_keeps_it_away(desk):
 
 
 def test_a_worker_that_is_moved_takes_the_focus_along_and_at_the_end_hands_it_to_the_other_arrow(desk):
-    desk.chip("pool").click()
+    desk.settings.click()
     up, down = desk.button("Up: critic-7b"), desk.button("Down: critic-7b")
     for row in (1, 0):
         press(up)

@@ -68,8 +68,8 @@ def test_a_note_is_written_on_selected_words_counted_on_the_card_and_deleted(vis
 
     # A note becomes a wish for the Conductor, which a person still sends.
     step.get_by_role("button", name="Ask for it").last.click()
-    wish = page.get_by_role("textbox", name="Ask for changes")
-    expect(wish).to_have_value("About step 1: All of it is rude.")
+    expect(desk.query).to_have_value("About step 1: All of it is rude.")
+    expect(page.get_by_role("radio", name="Change this plan")).to_be_checked()
 
     # Those who look on read notes and write none.
     watched = WorkbenchPage(visit(paced_app, f"/?session={desk.session}&view=1")).settled()

@@ -164,27 +164,21 @@ def test_invalid_plans_are_explained_asked_for_again_and_kept(visit, served_app,
 def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, served_app, endpoint):
     endpoint.say(at_once(plan_text((0, "Answer.", "[]"))))
     desk = WorkbenchPage(visit(served_app))
-    desk.chip("preset").click()
+    desk.settings.click()
     desk.page.get_by_role("radio", name="mini").click()
-    expect(desk.chip("steps")).to_contain_text("1 step")
-    desk.page.keyboard.press("Escape")
-    expect(desk.chip("preset")).to_contain_text("Mini")
-    desk.chip("pool").click()
     desk.page.get_by_text("writer-8b · simulated").click()
     # Who is the first of those that are used goes no further up.
     expect(desk.page.get_by_role("button", name="Up: critic-7b", exact=True, disabled=True)).to_be_visible()
     desk.settled()
     desk.button("Up: steady-13b").press("Enter")
     expect(desk.page.get_by_role("button", name="Up: steady-13b", exact=True, disabled=True)).to_be_visible()
-    desk.page.keyboard.press("Escape")
-    expect(desk.chip("pool")).to_contain_text("3 of 4 workers")
-    desk.chip("budget").click()
     desk.page.get_by_label("Cost in $").fill("0.1")
     desk.page.get_by_label("Cost in $").press("Enter")
     desk.settled()
     desk.page.keyboard.press("Escape")
-    expect(desk.chip("budget")).to_contain_text("$0.10")
-    expect(desk.chip("budget")).to_be_focused()
+    line = "Mini · 1 step · 3 of 4 workers · $0.10"
+    expect(desk.settings).to_contain_text(line)
+    expect(desk.settings).to_be_focused()
     ask(desk)
     expect(desk.graph.cards).to_have_count(1)
     with served_app.store() as store:
@@ -194,8 +188,7 @@ def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, 
         0.1,
         1,
     )
-    for chip, text in (("preset", "Mini"), ("pool", "3 of 4 workers"), ("budget", "$0.10")):
-        expect(desk.chip(chip)).to_contain_text(text)
+    expect(desk.settings).to_contain_text(line)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -206,14 +199,13 @@ def test_what_is_planned_can_be_read_at_any_width_in_either_theme(
     endpoint.say(at_once(f"{'We' * 200} {BROKEN}"), answer)
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
     desk = WorkbenchPage(visit(served_app, inside=context))
-    for chip in ("preset", "steps", "budget", "pool"):
-        desk.chip(chip).click()
-        expect(desk.keyed(f"settings-rows-{chip}").get_by_text("For the next question.")).to_be_visible()
-        assert_readable(desk.page)
-        assert_readable(desk.page, f".st-key-settings-rows-{chip}")
-        assert_fits(desk.page)
-        desk.page.keyboard.press("Escape")
-        expect(desk.keyed(f"settings-rows-{chip}")).to_have_count(0)
+    desk.settings.click()
+    expect(desk.keyed("settings-rows").get_by_text("For the next question.")).to_be_visible()
+    assert_readable(desk.page)
+    assert_readable(desk.page, ".st-key-settings-rows")
+    assert_fits(desk.page)
+    desk.page.keyboard.press("Escape")
+    expect(desk.keyed("settings-rows")).to_have_count(0)
     ask(desk)
     expect(desk.button("Ask again")).to_be_visible()
     assert_readable(desk.page)

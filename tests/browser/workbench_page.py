@@ -183,9 +183,10 @@ class WorkbenchPage:
         """The open session's title, which begins as its question does."""
         return self.keyed("session-head")
 
-    def chip(self, name: str) -> Locator:
-        """One of the settings below the question, by its key."""
-        return self.keyed(f"settings-{name}").get_by_role("button").first
+    @property
+    def settings(self) -> Locator:
+        """The menu of the settings below the question."""
+        return self.keyed("settings").get_by_role("button").first
 
     def plan(self, query: str) -> Graph:
         """Ask by keyboard and wait for the plan."""

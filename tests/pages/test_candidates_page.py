@@ -110,6 +110,8 @@ def test_every_plan_of_a_text_is_listed_and_another_one_can_be_used(app, bench):
 def test_a_question_can_be_planned_by_a_published_method(app, bench):
     page, session = opened(bench, app, ONE)
     before = bench.store.revisions.head(session)
+    page.session_state["settings"] = True
+    page.run()
     buttons(page, "Plan as Mixture-of-Agents")[0].click().run()
     bench.activities.wait(session)
     head = bench.store.revisions.head(session)
@@ -140,6 +142,8 @@ def test_a_question_can_be_planned_by_what_a_method_has_learnt(url, app, bench, 
     with closing(Workbench.over(SessionStore.open(url), pool=pool, conductor=bench.conductor)) as other:
         monkeypatch.setattr(services, "workbench", lambda: other)
         page, session = opened(other, app, ONE)
+        page.session_state["settings"] = True
+        page.run()
         page.selectbox(key=f"plan-as-method-{session}").set_value("routerdc").run()
         buttons(page, "Plan as RouterDC")[0].click().run()
         other.activities.wait(session)

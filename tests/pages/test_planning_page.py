@@ -19,7 +19,6 @@ from conductor.workflow.model import Step, Workflow
 from pages.components.tab import services
 from pages.components.tab.state import plain
 from pages.components.view_models.session import SessionView
-from pages.components.view_models.settings_choices import CHIPS
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.question.settings import move_key
 from storage import SessionStore
@@ -305,7 +304,7 @@ def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, held
     session = page.query_params["session"]
     page.number_input(key=f"budget-calls-{session}").set_value(9).run()
     assert held.bench.settings(session).budget == Budget(calls=9)
-    assert "9 calls" in chips(page)
+    assert settings_line(page).endswith(" · 9 calls")
     page.button(key="run").click().run()
     settled(held, page)
     assert not page.warning
@@ -315,17 +314,15 @@ def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, held
 
 
 def opened(page):
-    for chip in CHIPS:
-        page.session_state[f"settings-{chip}"] = True
+    page.session_state["settings"] = True
     return page.run()
 
 
-def chips(page):
-    """What the chips below the question show once they are closed."""
-    for chip in CHIPS:
-        page.session_state[f"settings-{chip}"] = False
+def settings_line(page):
+    """What the menu below the question shows once it is closed."""
+    page.session_state["settings"] = False
     page.run()
-    return [box.proto.popover.label for box in page.get("popover")]
+    return next(box.proto.popover.label for box in page.get("popover") if " · " in box.proto.popover.label)
 
 
 def test_settings_are_kept_for_the_next_query_and_go_with_it(app, held):
@@ -334,7 +331,7 @@ def test_settings_are_kept_for_the_next_query_and_go_with_it(app, held):
     page.checkbox(key="use-next-alpha").uncheck().run()
     page.number_input(key="budget-cost-next").set_value(0.1).run()
     assert plain("No price is known, so no worker is left out.") in texts(page.caption)
-    assert {"Mini", "1 step", "2 of 3 workers", plain("$0.10")} <= {*chips(page)}
+    assert settings_line(page) == plain("Mini · 1 step · 2 of 3 workers · $0.10")
     page.chat_input(key="query").set_value("Which one?").run()
     settled(held, page)
     settings = held.bench.settings(page.query_params["session"])

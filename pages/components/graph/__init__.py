@@ -7,7 +7,7 @@ from pyvis's own wheel; nothing is asked of the network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
@@ -63,6 +63,7 @@ def workflow_graph(
     editable: bool = True,
     large: bool = False,
     grows: bool = False,
+    proposal: Mapping[str, Any] | None = None,
     selection_known: bool = True,
     least_widths: Sequence[int] | None = None,
     opened: int | None = None,
@@ -71,6 +72,7 @@ def workflow_graph(
     on_select: Callable[[], None] = _nothing,
     on_edit: Callable[[], None] = _nothing,
     on_inside: Callable[[], None] = _nothing,
+    on_decide: Callable[[], None] = _nothing,
     on_turn: Callable[[], None] | None = None,
 ) -> Any:
     """Show `network`, which `conductor.drawing.network.draw` made of `layouts`; steps are 0-based positions.
@@ -84,6 +86,8 @@ def workflow_graph(
     edited. `large` is for an audience: letters as large as there is room for. One that `grows`
     is not whole yet. `legend` is shown below; a press on one of its workers dims the cards of the others.
     `heats` are maps, one of them at a time drawn onto it.
+    A `proposal`, {"change", "wish", "parts"}, makes the network a change that can be taken or left; its parts
+    are as in `view_models.workflow.ghost.Part`, of these cards.
     The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
@@ -95,6 +99,8 @@ def workflow_graph(
       `revision` shown when it was made;
     - `inside`: {"step", "open"}, the workflow inside that step is to be shown or no longer (trigger; then
       `on_inside`). `opened` is the step whose inside is shown;
+    - `decide`: {"change", "take", "rows"}, that proposal is to be taken, with these cards alone where `rows`
+      is not None, or to be left (trigger; then `on_decide`). It is untrusted, too;
     - `turn`: the direction to draw it in from now on (trigger; then `on_turn`; None: none is offered).
 
     The page scrolls to a graph with a `reveal` that it has not seen before.
@@ -117,6 +123,7 @@ def workflow_graph(
         "editable": editable,
         "large": large,
         "grows": grows,
+        "proposal": proposal,
         "inspector": inspector,
         "workers": [asdict(share) for share in legend],
         "heats": [asdict(heat) for heat in heats],
@@ -132,5 +139,6 @@ def workflow_graph(
         on_selected_change=on_select,
         on_edit_change=on_edit,
         on_inside_change=on_inside,
+        on_decide_change=on_decide,
         on_turn_change=on_turn or _nothing,
     )

@@ -62,20 +62,27 @@ const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Sc
 
 export const rightToLeft = (text) => RIGHT_TO_LEFT.test(LETTER.exec(text)?.[0] ?? "");
 
-// Lines of one text between two edges, from the one at which it begins.
-function writeLines(ctx, lines, left, right, y, leading = 0, whole = lines.join(" ")) {
+// What stands before a title: the number that the step has, or the sign of one to come.
+export const numberOf = ({ step, content: { number } }) => (number ? number.replace(/\d$/, "$&.") : `${step + 1}.`);
+
+// Lines of one text between two edges, from the one at which it begins; `struck` ones are struck out.
+function writeLines(ctx, lines, left, right, y, leading = 0, whole = lines.join(" "), struck = false) {
   const turned = rightToLeft(whole);
   ctx.direction = turned ? "rtl" : "ltr";
   ctx.textAlign = turned ? "right" : "left";
-  lines.forEach((text, i) => ctx.fillText(text, turned ? right : left, y + i * leading));
+  lines.forEach((text, i) => {
+    const width = ctx.measureText(text).width;
+    ctx.fillText(text, turned ? right : left, y + i * leading);
+    if (struck) ctx.fillRect(turned ? right - width : left, y + i * leading, width, 1.2);
+  });
   ctx.direction = "ltr";
   ctx.textAlign = "left";
 }
 
 // A title begins behind its number, its further lines below that.
-function writeTitle(ctx, [first = "", ...more], start, left, right, y, leading, whole) {
-  writeLines(ctx, [first], start, right, y, 0, whole);
-  writeLines(ctx, more, left, right, y + leading, leading, whole);
+function writeTitle(ctx, [first = "", ...more], start, left, right, y, leading, { title, change }) {
+  writeLines(ctx, [first], start, right, y, 0, title, change === "removed");
+  writeLines(ctx, more, left, right, y + leading, leading, title, change === "removed");
 }
 
 // What stands below a title: the output as far as there is one, else what is asked.
@@ -128,7 +135,7 @@ function drawPlate(ctx, card, theme, { accented, reader, dimmed, scale }) {
   const change = theme.change[card.content.change];
   ctx.lineWidth = accented || reader || change ? Math.max(2, 1.8 / scale) : Math.max(1, 0.8 / scale);
   ctx.strokeStyle = accented ? theme.primary : change ?? (reader ? theme.outgoing : theme.border);
-  if (card.content.change === "removed") ctx.setLineDash([6 / scale, 4 / scale]);
+  if (card.content.change === "added") ctx.setLineDash([6 / scale, 4 / scale]);
   ctx.stroke();
   ctx.setLineDash([]);
 }
@@ -172,12 +179,12 @@ function drawFull(ctx, card, look) {
   const foot = drawFoot(ctx, content, theme, Math.max(11.5, READABLE / scale), x - 2, right, top + height - 17);
   ctx.fillStyle = theme.text;
   ctx.font = `600 ${heading}px ${theme.font}`;
-  const number = `${card.step + 1}.`, start = x + ctx.measureText(`${number} `).width;
+  const number = numberOf(card), start = x + ctx.measureText(`${number} `).width;
   const leading = size * 1.34, room = (used) => Math.floor((foot - top - 29 - (used - 1) * heading * 1.2) / leading);
   const words = content.remark || content.inside || wordsOf(content);
   const title = wrapText(ctx, content.title, right - 22 - x, words && room(2) < 1 ? 1 : 2, start - x);
   ctx.fillText(number, x, top + 20);
-  writeTitle(ctx, title, start, x, right - 22, top + 20, heading * 1.2, content.title);
+  writeTitle(ctx, title, start, x, right - 22, top + 20, heading * 1.2, content);
   const first = top + 20 + (title.length - 1) * heading * 1.2 + size * 1.65;
   drawWords(ctx, card, look, size, x, right, first, leading, room(title.length));
 }
@@ -337,7 +344,7 @@ function drawBrief(ctx, card, look) {
   const lines = Math.max(1, Math.floor((height - 6) / leading)), head = height > width * 0.6 ? 1 : 0;
   const words = wordsOf(content) || content.remark;
   ctx.font = `600 ${size}px ${theme.font}`;
-  const number = `${card.step + 1}.`;
+  const number = numberOf(card);
   const start = head ? x : x + ctx.measureText(`${number} `).width, whole = head ? right : right - icon - 8;
   // A title of one line leaves room for the mark of who does the step, one that has to be cut also for the name, or
   // for the figure that is looked at.
@@ -354,7 +361,7 @@ function drawBrief(ctx, card, look) {
   ctx.fillText(number, x, first);
   const titled = Math.max(0, ...title.map((text) => ctx.measureText(text).width));
   const edge = lines === 1 ? start + titled : end;
-  writeTitle(ctx, title, start, x, edge, line(head), leading, content.title);
+  writeTitle(ctx, title, start, x, edge, line(head), leading, content);
   if (lines === 1) return drawRest(ctx, card, look, size, edge + size * 0.45, whole);
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
   const spare = count - head - title.length, below = line(head + title.length);
@@ -431,7 +438,7 @@ function drawNumber(ctx, card, { theme, scale }) {
   ctx.font = `600 ${Math.min((READABLE + 1) / scale, card.height * 0.85)}px ${theme.font}`;
   ctx.fillStyle = theme.text;
   ctx.textAlign = "center";
-  ctx.fillText(String(card.step + 1), card.x, card.y);
+  ctx.fillText(card.content.number || String(card.step + 1), card.x, card.y);
 }
 
 // A run waits before the step; where it does not, a ring at which it may be made to.

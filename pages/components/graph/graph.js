@@ -11,6 +11,7 @@ import { Legend } from "./legend.js";
 import { Minimap } from "./minimap.js";
 import { Outline } from "./outline.js";
 import { Pointer } from "./pointer.js";
+import { Proposal } from "./proposal.js";
 import { controls, drawEdges, edgeAt, lengthOf, pointAt } from "./routes.js";
 import { readTheme } from "./theme.js";
 import { View } from "./view.js";
@@ -48,6 +49,7 @@ class WorkflowGraph {
     this.flow = new Flow(root.querySelector(".flow"), this.view);
     this.legend = new Legend(root.querySelector(".legend"), () => this.changed());
     this.heat = new HeatSwitch(root.querySelector(".heat"), () => this.update(this.component, this.picture), signal);
+    this.proposal = new Proposal(this, signal);
     this.outline = new Outline(this.stage, root.querySelector(".outline"));
     this.outline.list.addEventListener("click", ({ target }) => {
       const at = [...this.outline.list.children].indexOf(target.closest('[role="option"]'));
@@ -66,17 +68,18 @@ class WorkflowGraph {
   update(component, picture) {
     const { data } = this.component = component, { direction, kind } = data.pictures[picture];
     this.picture = picture;
+    const news = this.content !== data, moved = data.selection_revision !== this.revision;
     this.stats.updates++;
     this.locked = data.locked || !data.editable;
     this.view.enlarge(data.large);
     this.legend.update(data.workers);
     this.heat.update(data.heats);
+    const others = this.proposal.update(data.proposal);
     this.down = direction === "down";
     this.root.querySelector(".note").hidden = direction === data.direction;
     this.readTheme();
     this.view.resized();
     this.readCards(data, picture, kind);
-    const news = this.content !== data, moved = data.selection_revision !== this.revision;
     this.content = data;
     this.revision = data.selection_revision;
     if (!data.selection_known && this.selected !== null) {
@@ -86,7 +89,8 @@ class WorkflowGraph {
     } else if (moved) {
       this.selected = data.selected;
       this.selectedEdge = null;
-    }
+    // The cards of a proposed change are others, in another order.
+    } else if (others && this.selected !== null) this.select(null);
     this.dropVanished();
     this.flow.update(this.cards, this.edges, this.theme, { live: data.locked || this.wasLocked, down: this.down });
     this.minimap.update(this.cards, this.theme);
@@ -179,12 +183,13 @@ class WorkflowGraph {
     this.changed();
   }
 
-  get idle() { return !this.link && !this.selectedEdge && this.selected === null; }
+  get idle() { return !this.link && !this.selectedEdge && this.selected === null && this.proposal.whole; }
 
   escape() {
     if (this.link) this.endLink();
     else if (this.selectedEdge) { this.selectedEdge = null; this.changed(); }
-    else this.select(null);
+    else if (this.selected !== null) this.select(null);
+    else this.proposal.tickAll();
   }
 
   // Enter moves the focus to the selected step's fields, wherever they are on the page.
@@ -358,7 +363,7 @@ class WorkflowGraph {
     return {
       theme: this.theme, scale: this.view.scale, selected: step === this.selected,
       opened: step === this.component.data.opened,
-      target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused) || !this.legend.shows(step),
+      target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused) || !this.legend.shows(step) || this.proposal.leaves(step),
       reader: this.edges.some(({ id, from, to }) => to === step && (from === this.lit || id === this.hoverEdge || id === this.selectedEdge)),
     };
   }
@@ -399,7 +404,8 @@ class WorkflowGraph {
     tool("turn").setAttribute("aria-label", tool("turn").title);
     tool("remove").hidden = this.selected === null || this.selectedEdge !== null || this.cards.length === 1;
     // A tool that goes takes no focus with it.
-    if (focused?.matches("[data-tool]") && !focused.checkVisibility()) this.stage.focus({ preventScroll: true });
+    if (focused?.matches("button") && !focused.checkVisibility()) this.stage.focus({ preventScroll: true });
+    this.proposal.show();
     this.outline.show(this.cards, this.edges, this.selected, (step) => this.legend.shows(step));
     this.view.paint();
   }

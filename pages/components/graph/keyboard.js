@@ -21,6 +21,7 @@ function keyAction(graph, key) {
   switch (key) {
     case "Home": return go(0);
     case "End": return go(cards.length - 1);
+    case " ": return graph.proposal.has(selected) ? () => graph.proposal.toggle(selected) : null;
     case "Enter": return selected === null ? null : () => graph.open();
     case "o": case "O": return () => graph.toggleInside(selected);
     case "b": case "B": return selected === null ? null : () => graph.toggleGate(selected);

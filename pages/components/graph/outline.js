@@ -2,6 +2,7 @@
 // stands in place of the canvas, each option is seen as well, in fewer words.
 
 import { element, markOption, workerMark } from "../streamlit_patches/shared.js";
+import { numberOf } from "./card.js";
 import { CHANGE_WORDS, STATUS_WORDS } from "./icons.js";
 
 let outlines = 0;
@@ -18,7 +19,7 @@ export class Outline {
     while (this.list.children.length > cards.length) this.list.lastChild.remove();
     const seen = this.list.closest("[data-list]") !== null;
     cards.forEach((card) => {
-      const name = nameOf(card, cards.length, edges);
+      const name = nameOf(card, cards, edges);
       if (!this.list.children[card.step]) this.list.append(element("div", { id: this.prefix + card.step, role: "option" }));
       const option = this.list.children[card.step], parts = seen ? [element("span", "said", name), ...lines(card)] : [name];
       const text = parts.map((part) => part.textContent ?? part).join("");
@@ -31,21 +32,28 @@ export class Outline {
   }
 }
 
-function nameOf({ step, content }, count, edges) {
-  const reads = edges.filter((edge) => edge.to === step).sort((a, b) => a.from - b.from)
-    .map(({ from, heat }) => (heat ? `${from + 1} (${heat.text})` : from + 1));
-  const access = reads.length ? `reads step${reads.length > 1 ? "s" : ""} ${reads.join(", ")}` : "reads no step";
+// A step as others name it; one to come has no number.
+const named = ({ step, content: { number, title } }) => (number === "+" ? `“${title}”` : number || String(step + 1));
+
+function nameOf(card, cards, edges) {
+  const { step, content } = card, own = edges.filter((edge) => edge.to === step).sort((a, b) => a.from - b.from);
+  const source = ({ from, heat }) => named(cards[from]) + (heat ? ` (${heat.text})` : "");
+  const steps = (list) => `step${list.length > 1 ? "s" : ""} ${list.map(source).join(", ")}`;
+  const [reads, lost] = [own.filter(({ change }) => change !== "removed"), own.filter(({ change }) => change === "removed")];
+  const no = lost.length ? `no longer reads ${steps(lost)}` : "reads no step";
+  const access = content.change === "removed" ? "" : [reads.length && `reads ${steps(reads)}`, (lost.length || !reads.length) && no].filter(Boolean).join(", ");
   const excerpt = content.excerpt && !content.streams && `“${content.excerpt}”`;
   const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, content.gate && "with a gate before it", STATUS_WORDS[content.status], content.note, ...content.figures, content.remark, content.inside, excerpt, access];
-  return `Step ${step + 1} of ${count}: ${parts.filter(Boolean).join(", ")}`;
+  const which = content.number === "+" ? "Step to come" : content.number ? `Step ${content.number}` : `Step ${step + 1} of ${cards.length}`;
+  return `${which}: ${parts.filter(Boolean).join(", ")}`;
 }
 
 // Number and title with what came of it, and below them who did it and how the output begins.
-function lines({ step, content }) {
-  const { title, note, status, worker, mark, excerpt, body } = content;
+function lines(card) {
+  const { title, note, status, worker, mark, excerpt, body, change } = card.content;
   const line = (name, ...parts) => element("span", { class: name, "aria-hidden": "true" }, ...parts);
   return [
-    line("head", element("b", {}, `${step + 1}. `, element("bdi", {}, title)), element("span", {}, note || STATUS_WORDS[status])),
+    line("head", element("b", {}, `${numberOf(card)} `, element("bdi", {}, title)), element("span", {}, CHANGE_WORDS[change] ?? (note || STATUS_WORDS[status]))),
     line("more", workerMark(mark), ` ${[worker, excerpt || body].filter(Boolean).join(" · ")}`),
   ];
 }

@@ -1,6 +1,7 @@
 // Edges: their strokes along the routes that layout.py computed, which of them is under the pointer, and what
 // flows along them. A route is given by its corners, which are rounded here.
 
+import { drawChange } from "./icons.js";
 import { mix } from "./theme.js";
 
 const CORNER = 9;
@@ -89,10 +90,12 @@ const heatLook = ({ heat }, theme) => heat
 
 // How an edge looks, from the step that is lit: what it reads is accented, who reads it dashed. An edge
 // along which an output flows is lit, whatever is selected.
-function edgeLook(edge, { lit, selectedEdge, hoverEdge, legend, heat }, theme) {
+function edgeLook(edge, { lit, selectedEdge, hoverEdge, legend, heat, proposal }, theme) {
   if (edge.id === selectedEdge) return { rank: 4, width: 3.2, color: theme.primary, dash: [] };
   if (edge.id === hoverEdge) return { rank: 3, width: 2.6, color: mix(theme.primary, theme.ground, 0.8), dash: [] };
-  if (edge.change) return { rank: 2, width: 2.2, color: theme.change[edge.change], dash: edge.change === "removed" ? [5, 4] : [] };
+  const left = proposal?.leaves(edge.to);
+  if (edge.change && !left) return { rank: 2, width: 2.2, color: theme.change[edge.change], dash: edge.change === "added" ? [5, 4] : [], sign: edge.change };
+  if (edge.change === "added") return { rank: 0, width: 1.4, color: theme.faint, dash: [5, 4] };
   if (edge.flows) return { rank: 3, width: 2.4, color: theme.status.running, dash: [] };
   if (!legend.shows(edge.from) && !legend.shows(edge.to)) return { rank: 0, width: 1.4, color: theme.faint, dash: [] };
   if (heat?.ofEdges) return heatLook(edge, theme);
@@ -124,7 +127,7 @@ export function drawEdges(ctx, edges, state, theme, down, scale) {
   // At small zoom a stroke would become thinner than a pixel.
   const grow = Math.max(1, 0.75 / scale);
   const looks = edges.map((edge) => ({ edge, ...edgeLook(edge, state, theme) }));
-  for (const { edge, width, color, dash, hue } of looks.sort((a, b) => a.rank - b.rank)) {
+  for (const { edge, width, color, dash, hue, sign } of looks.sort((a, b) => a.rank - b.rank)) {
     const arrow = Math.max(Math.min(10, 5.5 + width), 1.8 * width) * Math.min(grow, 1.6);
     ctx.strokeStyle = ctx.fillStyle = color;
     ctx.lineWidth = width * grow;
@@ -133,5 +136,6 @@ export function drawEdges(ctx, edges, state, theme, down, scale) {
     ctx.setLineDash([]);
     if (hue) strokeEnd(ctx, edge, edges.filter(({ route }) => String(route.at(-1)) === String(edge.route.at(-1))), width * grow + 1, down, arrow);
     fillArrow(ctx, edge.route.at(-1), down, arrow);
+    if (sign) drawChange(ctx, sign, ...pointAt(edge.route, lengthOf(edge.route) / 2), 6 * grow, theme);
   }
 }

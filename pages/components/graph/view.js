@@ -37,15 +37,18 @@ export class View {
     const steps = new Set(cards.map((card) => card.step));
     this.nodes.remove(this.nodes.getIds().filter((id) => !steps.has(id)));
     this.nodes.update(cards.map(({ step, x, y }) => ({ id: step, x, y, shape: "custom", ctxRenderer: this.drawCard })));
-    if (!this.touched && (fresh || !this.covers(box))) this.fit();
+    if (this.touched) return;
+    if (fresh) this.fit();
+    else this.follow();
   }
 
-  // Whether all of a box is seen, no less than half as large as it could be: then nothing has to move.
-  covers({ left, top, right, bottom }) {
-    const { clientWidth: width, clientHeight: height } = this.canvas, { scale } = this;
-    const { x, y } = this.network.getViewPosition(), [across, along] = [width / 2, height / 2].map((half) => (half - MARGIN / 2) / scale);
-    const fits = left >= x - across && right <= x + across && top >= y - along && bottom <= y + along;
-    return fits && scale * 2 >= Math.min(this.mostFitted, width / (right - left), height / (bottom - top));
+  // Moves only as far as needed for all to be seen, no less than half as large as it could be.
+  follow() {
+    const { clientWidth: width, clientHeight: height } = this.canvas, { scale } = this, { left, top, right, bottom } = this.box;
+    const [across, along] = [right - left, bottom - top];
+    const fits = across * scale <= width - MARGIN && along * scale <= height - MARGIN;
+    if (fits && scale * 2 >= Math.min(this.mostFitted, width / across, height / along)) this.reveal({ left, top, width: across, height: along });
+    else this.fit();
   }
 
   // All cards and edges, with a margin.
@@ -81,7 +84,8 @@ export class View {
       // Where something beside it comes or goes, nothing has to move.
       const little = Math.abs(dx) < LITTLE && Math.abs(dy) < LITTLE;
       if (little) this.network.moveTo({ ...before, animation: false });
-      if (!little || !this.covers(this.box)) this.fit();
+      if (little) this.follow();
+      else this.fit();
     }
     this.paint();
   }
@@ -94,7 +98,7 @@ export class View {
     this.network.moveTo({ scale, position, animation: false });
   }
 
-  // Moves only as far as needed for a card to be wholly visible.
+  // Moves only as far as needed for a card, or all of them, to be wholly visible.
   reveal(card) {
     const middle = this.network.getViewPosition();
     const halfWidth = (this.canvas.clientWidth / 2 - 12) / this.scale, halfHeight = (this.canvas.clientHeight / 2 - 12) / this.scale;

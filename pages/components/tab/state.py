@@ -64,6 +64,8 @@ class TabState(EditMemory):
     """The session opened last, for pages whose address is not that session's."""
     rewrites = Remembered[bool]("rewrites", False)
     """Whether the open session's question is being changed, to be asked in its place."""
+    changes_plan = Remembered[bool]("changes-plan", False)
+    """Whether what is typed is a change of the open session's plan, not a question."""
     runs_plans = Remembered[bool | None]("runs-plans", None)
     """Whether what is asked is planned and run, or None before that was chosen."""
     settings = Remembered[Settings]("next-settings", Settings())
@@ -157,7 +159,7 @@ class TabState(EditMemory):
         self.remembered = session
         self.select(None)
         self.leave_replay()
-        self.rewrites = False
+        self.rewrites = self.changes_plan = False
         self.search_match = None
         for name in ("download", "export_asked"):
             st.session_state.pop(name, None)

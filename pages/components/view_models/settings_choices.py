@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from conductor.orchestration.rounds import cheapest
 from conductor.text.formatting import quantity
@@ -75,18 +75,14 @@ def _with_workers(settings: Settings, names: Sequence[str], chosen: Sequence[str
     return settings.model_copy(update={"workers": None if every else tuple(chosen)})
 
 
-def _preset(settings: Settings, _: Sequence[str]) -> str:
+def _preset(settings: Settings) -> str:
     mode = mode_of(settings)
     return "Own preset" if mode is None else mode.capitalize()
 
 
-def _steps(settings: Settings, _: Sequence[str]) -> str:
+def _steps(settings: Settings) -> str:
     steps = "1 step" if settings.max_steps == 1 else f"Up to {settings.max_steps} steps"
     return steps if settings.rounds == 1 else f"{steps}, {quantity(settings.rounds, 'round')}"
-
-
-def _budget(settings: Settings, _: Sequence[str]) -> str:
-    return "No budget" if settings.budget.open else ", ".join(limits(settings.budget))
 
 
 def _pool(settings: Settings, names: Sequence[str]) -> str:
@@ -96,13 +92,10 @@ def _pool(settings: Settings, names: Sequence[str]) -> str:
     return quantity(len(names), "worker") + ("" if mine == tuple(names) else " in your order")
 
 
-CHIPS: Mapping[str, Callable[[Settings, Sequence[str]], str]] = {
-    "preset": _preset,
-    "steps": _steps,
-    "budget": _budget,
-    "pool": _pool,
-}
-"""What each chip shows of the settings; with the names of the pool's workers."""
+def summary(settings: Settings, names: Sequence[str]) -> str:
+    """The settings in one line; `names` are the pool's workers. Without a budget it names none."""
+    parts = (_preset(settings), _steps(settings), _pool(settings, names), *limits(settings.budget))
+    return " · ".join(parts)
 
 
 def economy(settings: Settings, cards: Sequence[WorkerCard]) -> str:

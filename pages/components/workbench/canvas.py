@@ -18,9 +18,11 @@ from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import card_contents
 from pages.components.view_models.workflow.drawing import drawing_of, partial_network
+from pages.components.view_models.workflow.ghost import Ghost
 from pages.components.view_models.workflow.heat import run_heat
 from pages.components.view_models.workflow.worker_legend import worker_legend
 from pages.components.workbench.editor import Editor
+from pages.components.workbench.planning.proposed_change import decide, drawn_change, proposal_data
 from pages.components.workbench.planning.so_far import plan_so_far
 from pages.components.workbench.step.nested_path import Inside, with_kept_inside
 from pages.components.workbench.trial_heat import trial_heat
@@ -30,26 +32,34 @@ _DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
 
 def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor | None = None) -> None:
-    """The workflow's graph, or the plan as far as it is written; selecting redraws the inspector only,
-    editing the whole page. `editor` makes the edits; None: one of the session's head.
+    """The workflow's graph, with a proposed change of it as a ghost, or the plan as far as it is written;
+    selecting redraws the inspector only, editing the whole page. `editor` makes the edits; None: one of the
+    session's head.
 
     An audience can edit nothing in it; presented, its letters are large.
     """
-    if _partial(bench, tab, view) or view.head is None:
+    if _partial(bench, tab, view):
+        return
+    if view.head is None:
+        with st.container(key="graph-waits"):
+            st.caption("The steps are drawn here as they are written.")
         return
     workflow = view.head.workflow
+    change = None if tab.watched or tab.presents else drawn_change(bench, view)
+    ghost = None if change is None or change.diff is None else Ghost(change.diff)
     key = f"graph-{view.session.id}"
     editor = editor or Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
     inside = Inside(view.session.id)
 
     def selected() -> None:
-        tab.selected = st.session_state[key].selected["step"]
+        at = st.session_state[key].selected["step"]
+        tab.selected = at if ghost is None else ghost.step_of(at)
         tab.search_match = None
         tab.redraw(tab.shows_selection)
 
     def edited() -> None:
         edit = trigger_value(key, "edit")
-        if edit and not view.locked and not tab.watched:
+        if edit and not view.locked and not tab.watched and ghost is None:
             editor.from_graph(edit)
         tab.ask_redraw()
 
@@ -63,8 +73,11 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
             tab.direction = turn
         tab.ask_redraw()
 
-    tab.drawing = drawing_of(workflow, session=view.session.id, direction=tab.direction, before=tab.drawing)
-    pictures = tab.drawing.pictures
+    def decided() -> None:
+        if change is not None:
+            decide(bench, tab, change, trigger_value(key, "decide"))
+        tab.ask_redraw()
+
     run, now = with_kept_inside(bench, view.state), time.time()
     contents = card_contents(
         workflow,
@@ -75,36 +88,47 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         pin_changed=view.pin_changed,
         notes={} if tab.presents else bench.notes.counts(view.session.id, workflow),
     )
+    legend = worker_legend(workflow, contents, run)
+    if ghost is not None:
+        workflow, legend, new = ghost.workflow, (), ghost.diff.new
+        contents = ghost.contents(
+            contents, card_contents(new, run=None, radius=None, cards=bench.pool.cards, now=now)
+        )
+    tab.drawing = drawing_of(workflow, session=view.session.id, direction=tab.direction, before=tab.drawing)
+    pictures = tab.drawing.pictures
     result = workflow_graph(
-        draw(workflow, contents, pictures),
+        draw(workflow, contents, pictures, changes={} if ghost is None else ghost.edge_changes),
         pictures,
         key=key,
         direction=tab.direction,
-        selected=tab.selected,
+        selected=tab.selected if ghost is None else ghost.row_of(tab.selected),
         selection_revision=tab.selection_revision,
         selection_known=tab.selection_known,
         locked=view.locked,
-        editable=not tab.watched,
+        editable=not tab.watched and ghost is None,
         large=tab.presents,
+        proposal=None if change is None or ghost is None else proposal_data(change, ghost),
         inspector="inspector",
-        legend=worker_legend(workflow, contents, run),
-        heats=(*run_heat(workflow, run, now=now), *trial_heat(bench, tab, view)),
+        legend=legend,
+        heats=() if ghost is not None else (*run_heat(workflow, run, now=now), *trial_heat(bench, tab, view)),
         opened=inside.way[0].step if inside.way else None,
         revision=view.head.id,
         on_select=selected,
         on_edit=edited,
         on_inside=opened,
+        on_decide=decided,
         on_turn=turned,
     )
     if not tab.selection_known:
-        tab.adopt_selection((result.selected or {}).get("step"))
+        at = (result.selected or {}).get("step")
+        tab.adopt_selection(at if ghost is None else ghost.step_of(at))
 
 
 def _partial(bench: Workbench, tab: TabState, view: SessionView) -> bool:
     """Draw the plan that is being written, from its first step on; the last drawing stays until its workflow
     is there.
     """
-    session, plan = view.session.id, plan_so_far(bench, view)
+    session, plan = view.session.id, plan_so_far(bench, view, view.planning)
     if plan.steps:
         tab.drawing = drawing_of(plan, session=session, direction=tab.direction, before=tab.drawing)
     drawing = tab.drawing

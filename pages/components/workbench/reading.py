@@ -22,6 +22,7 @@ from pages.components.workbench.following.live_refresh import CurrentView
 from pages.components.workbench.following.notification import notification
 from pages.components.workbench.outcome.answer import earlier_rounds, outcome
 from pages.components.workbench.planning.plan import attempts, no_plan, plan_panel, why_this_plan
+from pages.components.workbench.planning.proposed_change import why_this_change
 from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.question.turns import turns_view
 from pages.components.workbench.step.inspector import inspector, preview_steps
@@ -74,8 +75,10 @@ def _answer(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     """The answer, and how it came about: the rounds and the conversation before, why this plan."""
     view = current.of_page
     # What the Conductor was asked after the workflow shown, where that gave no other one.
+    is_proposed = False
     if not view.busy and not tab.watched:
         no_plan(bench, tab, view)
+        is_proposed = not tab.presents and why_this_change(bench, view)
     ran = view.state is not None and view.state.workflow is not None
     if ran:
         current.fragment("answer", partial(outcome, bench, tab))
@@ -84,7 +87,7 @@ def _answer(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     if tab.presents:
         return
     earlier_rounds(bench, tab, view.session.id)
-    if view.plan is not None and view.head is not None:
+    if view.plan is not None and view.head is not None and not is_proposed:
         (why_this_plan if ran else plan_panel)(view.plan, view.planned)
     loose_notes(bench, tab, view)
     turns_view(bench, tab, view)

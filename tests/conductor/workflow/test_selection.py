@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from conductor.errors import WorkflowError
 from conductor.values.messages import Sampling
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
-from conductor.workflow.selection import take_rows, with_own_settings
-from tests.support.runs.workflow_cases import PINNED
+from conductor.workflow.selection import needed_rows, take_rows, with_own_settings
+from tests.support.runs.workflow_cases import PINNED, edits, workflows
 
 READ = Step(instruction="Read the report and note every figure.", worker="alpha")
 SECOND = Step(instruction="Look up the census of both towns.", worker="gamma")
@@ -96,6 +100,40 @@ def test_a_read_that_would_go_forwards_is_refused() -> None:
         WorkflowError, match="which would come behind it; take the rows of moved steps together"
     ):
         take_rows(diff, moved)
+
+
+# -- what cannot be taken alone ---------------------------------------------------------------------------
+
+
+def test_a_row_names_the_rows_that_have_to_be_taken_with_it() -> None:
+    # Who writes reads the added step, and no longer the removed one.
+    assert needed_rows(DIFF) == (frozenset(), frozenset(), frozenset({0, 3}), frozenset({0}))
+
+
+def test_steps_that_are_moved_are_taken_together_with_those_that_read_them() -> None:
+    old = plan_of((READ, ()), (SECOND, (0,)), (CHECK, ()), (WRITE, ()))
+    diff = plan_diff(old, plan_of((SECOND, ()), (CHECK, ()), (READ, ()), (WRITE, ())))
+    (moved,) = [row for row, (_, at) in enumerate(diff.rows) if "moved" in diff.of_new[at or 0].changes]
+    (reader,) = [row for row, (at, _) in enumerate(diff.rows) if at == 1]
+    assert needed_rows(diff)[moved] == {reader}
+
+
+@given(old=workflows(), changes=edits(max_size=6), other=workflows(), rows=st.sets(st.integers(0, 13)))
+def test_rows_with_all_that_they_need_make_a_workflow(old, changes, other, rows) -> None:
+    new = old
+    for edit in changes:
+        with suppress(WorkflowError):  # an edit that another one has made impossible
+            new = edit.applied(new)
+    for diff in (plan_diff(old, new), plan_diff(old, other)):
+        needs = needed_rows(diff)
+        chosen_rows = {row for row in rows if row < len(diff.rows)}
+        chosen_rows |= {other_row for row in chosen_rows for other_row in needs[row]}
+        leaves_none = all(
+            new_at is None if row in chosen_rows else old_at is None
+            for row, (old_at, new_at) in enumerate(diff.rows)
+        )
+        assume(not leaves_none)
+        take_rows(diff, chosen_rows)
 
 
 # -- what a plan does not state -------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def _finding(editor: Editor, view: SessionView, finding: Finding, *, key: str, l
                 disabled=locked,
             )
         if finding.rule == "too-many-steps":
-            action("Change the limit", None, open_settings, "steps", key="check-limit")
+            action("Change the limit", None, open_settings, key="check-limit")
     if not finding.fixes:
         st.caption("No other worker is known that could do it; choose a worker or change the instruction.")
 

@@ -84,7 +84,7 @@ def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
     """Draw it, or what is waited for; with a button to `stop` where the page has no other."""
     alternatives = bench.activities.live_alternatives(view.session.id)
     if alternatives is not None:
-        _alternatives(alternatives, planner=bench.conductor.card.name)
+        _alternatives(bench, view, alternatives)
         if stop:
             _stop(bench, view, "Stop asking; the plans that have ended are kept")
     elif view.planning is not None:
@@ -123,7 +123,7 @@ def _plan(bench: Workbench, view: SessionView, state: RunState, *, stop: bool) -
                     live=True,
                     height=160,
                 )
-        plan = plan_so_far(bench, view)
+        plan = plan_so_far(bench, view, state)
         rendered_text(
             plan.reasoning or (_amount(plan) if plan.steps else _silence(state)),
             key="planning-text",
@@ -161,21 +161,35 @@ def _waiting(view: SessionView) -> None:
         st.caption(":material/hourglass_top: Waiting for the Conductor to look at the answer.")
 
 
-def _alternatives(live: LiveAlternatives, *, planner: str) -> None:
+def _alternatives(bench: Workbench, view: SessionView, live: LiveAlternatives) -> None:
     """Plans that are being written at once: how many have ended, and what each does."""
     states = live.states
     total = len(states)
     if live.is_change:
         with st.container(border=True, key="asking", gap="xsmall"):
             st.markdown(":material/progress_activity: **Changing the plan as asked**")
-            st.caption(plain(f"{planner}: {_under_way(states[0])}"))
+            st.caption(plain(f"{bench.conductor.card.name}: {_under_way(states[0])}"))
+            if reasoning := plan_so_far(bench, view, states[0]).reasoning:
+                rendered_text(
+                    reasoning,
+                    key="asking-text",
+                    label="Reasoning as it is written",
+                    framed=False,
+                    copy=False,
+                    live=True,
+                    height=260,
+                )
         return
     with st.container(border=True, key="asking", gap="xsmall"):
         st.progress(live.ended / total, text=f"Alternatives: {live.ended} of {total} plans have ended")
         for number, (state, plan) in enumerate(zip(states, live.plans, strict=True), start=1):
             doing = _ended(state) if plan.done.is_set() else _under_way(state)
             st.caption(plain(f"Alternative {number}: {doing}"))
-        st.caption(plain(f"{planner} is asked {total} times at once; Stop keeps the finished plans."))
+        st.caption(
+            plain(
+                f"{bench.conductor.card.name} is asked {total} times at once; Stop keeps the finished plans."
+            )
+        )
 
 
 def _under_way(state: RunState) -> str:

@@ -179,7 +179,7 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
             icon=STATE_ICONS["over_budget"],
         )
         if acts:
-            action("Raise the limit", "tune", open_settings, "budget", key="raise-limit")
+            action("Raise the limit", "tune", open_settings, key="raise-limit")
     if state.covers is not None:
         names = ", ".join(str(step + 1) for step in state.covers)
         st.caption(f"{when}This run covered step {names} only; the others were left as they are.")

@@ -1,17 +1,18 @@
-"""The plan of a session as far as its Conductor has written it."""
+"""A plan for a session as far as its Conductor has written it."""
 
 from __future__ import annotations
 
 from conductor.errors import PoolError
 from conductor.orchestration.rounds import offered
 from conductor.planner.parsing.partial_plan import PartialPlan, read_partial_plan
+from conductor.runs.state import RunState
 from pages.components.view_models.session import SessionView
 from studio.workbench import Workbench
 
 
-def plan_so_far(bench: Workbench, view: SessionView) -> PartialPlan:
-    """Without a step while nothing is planned."""
-    text = "" if view.planning is None else view.planning.planning_text
+def plan_so_far(bench: Workbench, view: SessionView, state: RunState | None) -> PartialPlan:
+    """Without a step while nothing is planned; `state` is that of the planning."""
+    text = "" if state is None else state.planning_text
     try:
         workers = [card.name for card in offered(bench.pool, view.settings)]
     except PoolError:

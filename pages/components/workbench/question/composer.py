@@ -1,27 +1,35 @@
-"""The composer: where a question is written, and how it is asked.
+"""The composer: where a question is written, or a change of the plan, and how it is asked.
 
 A question becomes a new session. Where the open session has an answer, it continues that conversation, unless
-the session's own question is being changed. Knows the workbench and the tab; a question's errors stand above
-the box.
+the session's own question is being changed. A change is asked of the Conductor and comes back as a proposal.
+Knows the workbench and the tab; errors stand above the box.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import streamlit as st
 
-from conductor.errors import ConductorError
+from conductor.errors import ConductorError, QueryError
 from conductor.files.file_text import MAX_FILE
 from conductor.values.presets import Settings
 from pages.components.tab.page_part import committing, shows
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
-from pages.components.workbench.question.draft import BOX, kept_question, question_asked, question_refused
-from pages.components.workbench.question.settings import settings_chips, settings_of
+from pages.components.workbench.question.draft import (
+    BOX,
+    MEANING,
+    kept_question,
+    question_asked,
+    question_refused,
+)
+from pages.components.workbench.question.settings import settings_menu, settings_of
 from storage import Session
+from studio.sessions.notes import author
 from studio.workbench import Workbench
 from studio.workbench.attaching import IMAGE_ENDINGS, Upload, attached
 
@@ -35,6 +43,9 @@ _TEXTS = (
 """How the names of files end that are offered to be attached; each is read by its content."""
 
 _WAY = "runs-plans-choice"
+
+ASK, CHANGE = "Ask", "Change this plan"
+"""What is typed can be meant as, in the order of the choice."""
 
 _WAYS = {"Plan": False, "Plan and run": True}
 """Whether what is asked is run, by the names of the choice."""
@@ -51,27 +62,37 @@ def composer(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
         uploads = [] if sent is None else [(file.name, file.getvalue()) for file in sent.files]
         # The choice as the browser shows it: one message may bring both, in any order.
         run = _WAYS.get(st.session_state.get(_WAY, ""), bool(tab.runs_plans))
-        if ask(bench, tab, query, view=view, run=run, uploads=uploads):
+        if (
+            _changeable(view, tab)
+            and st.session_state.get(MEANING, CHANGE if tab.changes_plan else ASK) == CHANGE
+        ):
+            is_sent = _ask_for_change(bench, tab, view, query, uploads)
+        else:
+            is_sent = ask(bench, tab, query, view=view, run=run, uploads=uploads)
+        if is_sent:
             question_asked(place)
         else:
             question_refused()
         tab.ask_redraw()
 
-    st.chat_input(
-        _placeholder(tab, view),
-        key=BOX,
-        accept_file="multiple",
-        file_type=[*_TEXTS, *IMAGE_ENDINGS],
-        max_upload_size=MAX_FILE // 1_000_000,
-        on_submit=submit,
-    )
-    with row("composer-chips", gap="xsmall"):
-        _way(tab)
-        settings_chips(bench, tab)
-        if view is not None and view.head is not None:
-            _rewrite(tab, view)
+    with st.container(key="question-box", gap=None):
+        st.chat_input(
+            _placeholder(tab, view),
+            key=BOX,
+            accept_file="multiple",
+            file_type=[*_TEXTS, *IMAGE_ENDINGS],
+            max_upload_size=MAX_FILE // 1_000_000,
+            on_submit=submit,
+        )
+        with row("composer-row", gap="xsmall"):
+            if _changeable(view, tab):
+                _meaning(tab)
+            _way(tab)
+            settings_menu(bench, tab, view)
+            if view is not None and view.head is not None:
+                _rewrite(tab, view)
     with st.container(key="kept-question"):
-        kept_question(tab, place, text)
+        kept_question(tab, place, text, workers=bench.pool.names)
 
 
 def _draft(tab: TabState, view: SessionView | None) -> tuple[str, str]:
@@ -96,11 +117,50 @@ def _answered(view: SessionView) -> bool:
 
 
 def _placeholder(tab: TabState, view: SessionView | None) -> str:
+    if tab.changes_plan and _changeable(view, tab):
+        return "Change this plan: use two readers, no verifier"
     if view is None:
         return "Ask something that takes more than one step"
     if _continues(tab, view):
         return "Ask a follow-up question"
     return "Change the question, or ask another one"
+
+
+def _changeable(view: SessionView | None, tab: TabState) -> TypeGuard[SessionView]:
+    """Whether there is a plan that what is typed may change."""
+    return view is not None and view.head is not None and not tab.rewrites
+
+
+def _meaning(tab: TabState) -> None:
+    shows(tab, MEANING, CHANGE if tab.changes_plan else ASK)
+
+    def chosen(name: str | None) -> None:
+        if name is not None:
+            tab.changes_plan = name == CHANGE
+
+    st.segmented_control(
+        "What this is",
+        [ASK, CHANGE],
+        key=MEANING,
+        required=True,
+        label_visibility="collapsed",
+        on_change=committing(tab, MEANING, chosen),
+    )
+
+
+def _ask_for_change(
+    bench: Workbench, tab: TabState, view: SessionView, wish: str, uploads: Sequence[Upload]
+) -> bool:
+    """Ask the Conductor to change the plan; whether it was asked: errors stand above the box."""
+    try:
+        if uploads:
+            raise QueryError("A change of the plan takes no files; remove them, or choose Ask.")
+        bench.changing.begin(view.session.id, wish, author=author())
+    except ConductorError as error:
+        tab.notify("error", str(error), place="query")
+        return False
+    tab.changes_plan = False
+    return True
 
 
 def _way(tab: TabState) -> None:

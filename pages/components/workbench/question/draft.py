@@ -1,4 +1,5 @@
 """What is typed into the question's box: kept by the browser until it is asked, for each session by itself.
+It also proposes whether a question or a change of the plan is meant.
 
 Streamlit sends the text only when it is asked, and empties the box then. So the browser keeps it: while other
 sessions and pages are looked at, over a reload and a restart of the server, and where it is refused. Whether
@@ -7,6 +8,7 @@ what is asked is run at once is kept there for all tabs. Knows the tab, no sessi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import uuid4
 
 import streamlit as st
@@ -18,7 +20,10 @@ BOX = "query"
 """The key of the box."""
 
 _KEY = "question"
-_SUBMISSION, _REFUSED = "question-asked", "question-refused"
+_SUBMISSION, _REFUSED, _WISH = "question-asked", "question-refused", "question-given"
+
+MEANING = "question-meaning"
+"""The key of the choice of what is typed: first a question, then a change of the plan."""
 
 _component = component("conductor_question", __file__, js="draft.js", isolated=False)
 
@@ -33,8 +38,15 @@ def question_refused() -> None:
     st.session_state[_REFUSED] = uuid4().hex
 
 
-def kept_question(tab: TabState, place: str, text: str) -> None:
-    """Have the box show what was typed at `place`, at first `text`."""
+def put_wish(tab: TabState, session: str, wish: str) -> None:
+    """Put a change that is wished for into the box of the open session; a person still reads it and asks."""
+    st.session_state[_WISH] = {"place": session, "text": wish, "id": uuid4().hex}
+    tab.rewrites, tab.changes_plan = False, True
+    tab.ask_redraw()
+
+
+def kept_question(tab: TabState, place: str, text: str, *, workers: Sequence[str] = ()) -> None:
+    """Have the box show what was typed at `place`, at first `text`; `workers` are the pool's."""
 
     def load() -> None:
         if tab.runs_plans is None:
@@ -50,6 +62,9 @@ def kept_question(tab: TabState, place: str, text: str) -> None:
             "asked": st.session_state.get(_SUBMISSION),
             "refused": st.session_state.get(_REFUSED),
             "runs": tab.runs_plans,
+            "given": st.session_state.get(_WISH),
+            "meaning": f".st-key-{MEANING} button",
+            "workers": list(workers),
         },
         height=1,
         on_runs_change=load,

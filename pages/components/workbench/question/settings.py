@@ -1,4 +1,5 @@
-"""Settings below the question: preset, limits, the budget, and which workers in which order.
+"""Settings below the question, in one menu: preset, limits, the budget, which workers in which order, and who
+else may plan.
 
 They belong to the open session, else to the next one. Knows the workbench and the tab.
 """
@@ -19,13 +20,13 @@ from pages.components.keyboard.focus import FocusFallbacks
 from pages.components.tab.page_part import committing, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models import settings_choices
+from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
+from pages.components.workbench.question.plan_as import plan_as
 from studio.workbench import Workbench
 
-Chip = Literal["preset", "steps", "budget", "pool"]
-
-_CHIPS: dict[Chip, str] = {"preset": "tune", "steps": "steps", "budget": "savings", "pool": "groups"}
-"""The icon of each."""
+MENU = "settings"
+"""The key of the menu, which holds whether it is open."""
 
 _ROWS_SHOWN = 7
 """More workers than this scroll."""
@@ -50,11 +51,11 @@ def settings_of(bench: Workbench, tab: TabState) -> Settings:
 
 def settings_focus_fallbacks(names: Sequence[str]) -> FocusFallbacks:
     """Where the focus goes in the settings: a worker's arrow keeps it as the row moves, and at the end
-    hands it to the other one; a chip keeps it as its label changes.
+    hands it to the other one; the menu keeps it as its label changes.
     """
     ways = [(move_key(name, "up"), move_key(name, "down")) for name in names]
     arrows = {key: (other,) for way in ways for key, other in (way, way[::-1])}
-    return {**arrows, **{chip_key(chip): () for chip in _CHIPS}}
+    return {**arrows, MENU: ()}
 
 
 def move_key(worker: str, way: str) -> str:
@@ -62,38 +63,32 @@ def move_key(worker: str, way: str) -> str:
     return f"worker-move-{way}-{sha256(worker.encode()).hexdigest()[:12]}"
 
 
-def chip_key(chip: Chip) -> str:
-    """The key of a chip, which holds whether it is open."""
-    return f"settings-{chip}"
+def open_settings() -> None:
+    """Have the menu open on the next run of the page."""
+    st.session_state[MENU] = True
 
 
-def open_settings(chip: Chip) -> None:
-    """Have this chip open on the next run of the page."""
-    for other in _CHIPS:
-        st.session_state[chip_key(other)] = other == chip
-
-
-def settings_chips(bench: Workbench, tab: TabState) -> None:
-    """Draw them: each shows what is chosen, and opens to change it."""
+def settings_menu(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
+    """Draw it: it shows what is chosen, and opens to change it, or to plan `view`'s question otherwise."""
     panel = _Panel(bench, tab)
-    draws = {"preset": panel.preset, "steps": panel.steps, "budget": panel.budget, "pool": panel.workers}
-    for chip, icon in _CHIPS.items():
-        key = chip_key(chip)
-        label = plain(settings_choices.CHIPS[chip](panel.chosen, panel.names))
-        # Streamlit closes a popover whose label changes, so that of an open one stays.
-        if not st.session_state.get(key) or f"{key}-label" not in st.session_state:
-            st.session_state[f"{key}-label"] = label
-        label = st.session_state[f"{key}-label"]
-        box = st.popover(label, icon=f":material/{icon}:", type="tertiary", key=key, on_change="rerun")
-        if box.open:
-            with box, st.container(key=f"settings-rows-{chip}", gap=None):
-                draws[chip]()
-                st.caption(panel.belongs)
-                tab.show_notice("settings")
+    label = plain(settings_choices.summary(panel.chosen, panel.names))
+    # Streamlit closes a popover whose label changes, so that of an open one stays.
+    if not st.session_state.get(MENU) or f"{MENU}-label" not in st.session_state:
+        st.session_state[f"{MENU}-label"] = label
+    label = st.session_state[f"{MENU}-label"]
+    box = st.popover(label, icon=":material/tune:", type="tertiary", key=MENU, on_change="rerun")
+    if box.open:
+        with box, st.container(key="settings-rows", gap=None):
+            for draw in (panel.preset, panel.steps, panel.workers, panel.budget):
+                draw()
+            st.caption(panel.belongs)
+            if view is not None and view.head is not None:
+                plan_as(bench, view)
+            tab.show_notice("settings")
 
 
 class _Panel:
-    """What the chips open to; each change is stored at once."""
+    """What the menu opens to; each change is stored at once."""
 
     def __init__(self, bench: Workbench, tab: TabState) -> None:
         self.bench, self.tab = bench, tab

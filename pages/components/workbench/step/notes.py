@@ -15,7 +15,7 @@ from pages.components.view_models.run_text import clock
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander
 from pages.components.widgets.notable import Marked, Notable, SearchMatch, Written
-from pages.components.workbench.planning.asked_changes import hand_over
+from pages.components.workbench.question.draft import put_wish
 from pages.components.workbench.step.request import Sent
 from storage.records import NoteRecord
 from studio.sessions.notes import NotePlace, author
@@ -170,9 +170,9 @@ def note_view(
                 action(
                     "Ask for it",
                     None,
-                    lambda: hand_over(tab, note.session, _wish(note, step)),
+                    lambda: put_wish(tab, note.session, _wish(note, step)),
                     key=f"note-ask-{where}-{note.id}",
-                    help="Put it into the line that asks the Conductor for changes",
+                    help="Put it into the box as a change of the plan, to be asked for",
                     type="tertiary",
                 )
                 action(

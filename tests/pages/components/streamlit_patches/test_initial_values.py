@@ -104,7 +104,7 @@ def test_a_value_that_comes_again_after_streamlit_forgot_it_is_no_choice(tab):
 
 def test_the_settings_come_with_their_values(app, redrawn):
     page = app("workbench")
-    page.session_state["settings-pool"] = True
+    page.session_state["settings"] = True
     redrawn(page.run)
     boxes = {box.key: (box.proto.set_value, box.value) for box in page.checkbox if box.key.startswith("use-")}
     assert boxes

@@ -8,12 +8,12 @@ from conductor.values.budget import Budget
 from conductor.values.presets import MODES, Settings
 from conductor.workers.protocol import Price, WorkerCard
 from pages.components.view_models.settings_choices import (
-    CHIPS,
     MODE_LINES,
     economy,
     mode_of,
     moved,
     roster,
+    summary,
     with_mode,
     with_use,
 )
@@ -86,26 +86,23 @@ def test_unused_workers_keep_their_place_while_the_order_is_the_pools(chosen, ro
 
 
 @pytest.mark.parametrize(
-    ("settings", "texts"),
+    ("chosen", "line"),
     [
-        (Settings(), ["Standard", "Up to 5 steps", "No budget", "4 workers"]),
-        (MODES["mini"], ["Mini", "1 step", "No budget", "4 workers"]),
-        (MODES["ultra"], ["Ultra", "Up to 5 steps, 3 rounds", "No budget", "4 workers"]),
-        (
-            Settings(max_steps=3, rounds=2),
-            ["Own preset", "Up to 3 steps, 2 rounds", "No budget", "4 workers"],
-        ),
-        (workers("a", "b", "c"), ["Standard", "Up to 5 steps", "No budget", "3 of 4 workers"]),
-        (workers("d", "c", "b", "a"), ["Standard", "Up to 5 steps", "No budget", "4 workers in your order"]),
+        (Settings(), "Standard · Up to 5 steps · 4 workers"),
+        (MODES["mini"], "Mini · 1 step · 4 workers"),
+        (MODES["ultra"], "Ultra · Up to 5 steps, 3 rounds · 4 workers"),
+        (Settings(max_steps=3, rounds=2), "Own preset · Up to 3 steps, 2 rounds · 4 workers"),
+        (workers("a", "b", "c"), "Standard · Up to 5 steps · 3 of 4 workers"),
+        (workers("d", "c", "b", "a"), "Standard · Up to 5 steps · 4 workers in your order"),
         (
             Settings(budget=Budget(tokens=5000, cost=0.0005, seconds=2.5, calls=1)),
-            ["Standard", "Up to 5 steps", "5,000 tokens, $0.0005, 2.5 s, 1 call", "4 workers"],
+            "Standard · Up to 5 steps · 4 workers · 5,000 tokens · $0.0005 · 2.5 s · 1 call",
         ),
-        (Settings(budget=Budget(cost=0.1)), ["Standard", "Up to 5 steps", "$0.10", "4 workers"]),
+        (Settings(budget=Budget(cost=0.1)), "Standard · Up to 5 steps · 4 workers · $0.10"),
     ],
 )
-def test_each_chip_shows_what_is_chosen(settings, texts):
-    assert [chip(settings, NAMES) for chip in CHIPS.values()] == texts
+def test_what_is_chosen_is_one_line(chosen, line):
+    assert summary(chosen, NAMES) == line
 
 
 def card(name: str, price: float | None, *, nested: bool = False) -> WorkerCard:

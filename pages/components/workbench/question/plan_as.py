@@ -17,6 +17,7 @@ from studio.workbench import Workbench
 
 def plan_as(bench: Workbench, view: SessionView) -> None:
     """Draw the choice of a method, and of its worker or of what it has learnt where it needs one."""
+    st.markdown("Plan it by a published method", help="Its workflow takes the place of the one shown")
     session, learnt = view.session.id, list(bench.pool.fitted)
     methods = [name for name, entry in BASELINES.items() if entry.method is not None or learnt]
     with row("plan-as"):
@@ -51,9 +52,9 @@ def plan_as(bench: Workbench, view: SessionView) -> None:
             "schema",
             lambda: bench.planning.begin_as(session, _name(method, choice)),
             key="plan-as-begin",
-            help="The method's workflow takes the place of the one shown; Undo brings that back",
+            help="Undo brings back what is shown now",
             disabled=view.locked,
-            place="candidates",
+            place="settings",
         )
         st.caption(entry.about, width="content")
 

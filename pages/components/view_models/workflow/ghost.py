@@ -1,0 +1,144 @@
+"""A proposed change as a ghost in the graph: both workflows as one drawing, and the parts that can be taken.
+Pure.
+
+Knows a diff and the cards of both sides; knows neither who proposed the change nor the browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from conductor.drawing.network import CardContent, EdgeChange, title_of
+from conductor.text.word_diff import compare_texts
+from conductor.workflow.diff import PlanDiff
+from conductor.workflow.model import Workflow
+from conductor.workflow.selection import needed_rows
+from pages.components.view_models.workflow.plan_text import card_change, row_name, row_text, sentences
+
+NOT_NUMBERED = "+"
+"""What stands in the place of the number of a step to come."""
+
+_WORDS = 1_200
+"""Characters of an instruction's difference that the graph shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A row of the diff that can be taken or left: how its step changes (as `CardContent.change`), the step's
+    name, the kinds of change in words, a sentence for each, and the words of an instruction that are the
+    "same", "removed" or "added". `needs` are the rows that cannot be left where this one is taken.
+    """
+
+    row: int
+    change: str
+    name: str
+    label: str
+    lines: tuple[str, ...]
+    words: tuple[tuple[str, str], ...]
+    needs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Ghost:
+    """The drawing of `diff`: a card for each of its rows, in their order."""
+
+    diff: PlanDiff
+
+    @cached_property
+    def _edges(self) -> dict[tuple[int, int], EdgeChange | None]:
+        """The accesses of both workflows as rows (read, reader), and how each changes; an old one of a moved
+        step that would run backwards cannot be drawn, and its part states it in words.
+        """
+        old = set(_accesses(self.diff.old, {of_old: row for row, (of_old, _) in enumerate(self.diff.rows)}))
+        new = set(_accesses(self.diff.new, {of_new: row for row, (_, of_new) in enumerate(self.diff.rows)}))
+        changes: dict[tuple[int, int], EdgeChange | None] = {}
+        for read, reader in sorted(old | new):
+            if read < reader:
+                edge = (read, reader)
+                changes[edge] = None if edge in old & new else "added" if edge in new else "removed"
+        return changes
+
+    @property
+    def edge_changes(self) -> dict[tuple[int, int], EdgeChange]:
+        """The accesses that come or go, by (read, reader) in rows."""
+        return {edge: change for edge, change in self._edges.items() if change is not None}
+
+    @cached_property
+    def workflow(self) -> Workflow:
+        """One workflow with the steps of all rows and the accesses of both sides, to be drawn only."""
+        steps = []
+        for row, (old, new) in enumerate(self.diff.rows):
+            step = self.diff.new.steps[new] if new is not None else self.diff.old.steps[old or 0]
+            access = tuple(read for read, reader in self._edges if reader == row)
+            lineage = step.lineage if old is None else self.diff.old.lineage[old]
+            steps.append(step.model_copy(update={"access": access, "lineage": lineage}))
+        return Workflow.of(steps)
+
+    def contents(self, old: Sequence[CardContent], new: Sequence[CardContent]) -> tuple[CardContent, ...]:
+        """The cards, from those of both workflows: what stays is as it was, what changes as it would be.
+
+        A step has the number that people know; one to come has none yet.
+        """
+        return tuple(replace(content, inside="", gives="") for content in self._contents(old, new))
+
+    def _contents(self, old: Sequence[CardContent], new: Sequence[CardContent]) -> Iterator[CardContent]:
+        for before, after in self.diff.rows:
+            if after is None:
+                assert before is not None, "a row has a step"
+                yield replace(old[before], change="removed", number=str(before + 1))
+            elif before is None:
+                yield replace(new[after], change="added", number=NOT_NUMBERED)
+            elif change := card_change(self.diff, after, "right"):
+                badges = (*row_text(self.diff, (before, after)), *new[after].badges)
+                yield replace(new[after], change=change, number=str(before + 1), badges=badges)
+            else:
+                yield replace(old[before], number=str(before + 1))
+
+    def row_of(self, step: int | None) -> int | None:
+        """The row of a step of the old workflow."""
+        rows = (row for row, (old, _) in enumerate(self.diff.rows) if old == step)
+        return None if step is None else next(rows, None)
+
+    def step_of(self, row: int | None) -> int | None:
+        """The step of the old workflow in a row; None for a step to come."""
+        return self.diff.rows[row][0] if row is not None and 0 <= row < len(self.diff.rows) else None
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What can be taken, in the order of the rows."""
+        return tuple(
+            self._part(row, old, new)
+            for row, (old, new) in enumerate(self.diff.rows)
+            if old is None or new is None or not self.diff.of_new[new].same
+        )
+
+    def _part(self, row: int, old: int | None, new: int | None) -> Part:
+        diff, words = self.diff, tuple[tuple[str, str], ...]()
+        needs = tuple(sorted(needed_rows(diff)[row]))
+        if old is not None and new is not None:
+            pair = diff.of_new[new]
+            lines = tuple(sentences(diff, pair))
+            if "instruction" in pair.changes:
+                words = _words(diff.old.steps[old].instruction, diff.new.steps[new].instruction)
+            change, name = card_change(diff, new, "right"), row_name(diff, (old, old))
+        else:
+            workflow, step = (diff.new, new) if new is not None else (diff.old, old)
+            assert step is not None, "a row has a step"
+            change = "removed" if new is None else "added"
+            name = (
+                title_of(workflow.steps[step].instruction)[0] if old is None else row_name(diff, (old, new))
+            )
+            lines = (f"{workflow.steps[step].worker}: {workflow.steps[step].instruction[:_WORDS]}",)
+        return Part(row, change, name, ", ".join(row_text(diff, (old, new))), lines, words, needs)
+
+
+def _accesses(workflow: Workflow, row_of: dict[int | None, int]) -> Iterator[tuple[int, int]]:
+    for step, reads in enumerate(workflow.steps):
+        yield from ((row_of[read], row_of[step]) for read in reads.access)
+
+
+def _words(old: str, new: str) -> tuple[tuple[str, str], ...]:
+    pieces = compare_texts(old[:_WORDS], new[:_WORDS]).pieces
+    return tuple((piece.kind, piece.text) for piece in pieces)

@@ -1,0 +1,103 @@
+"""A proposed change as one drawing: each step of both workflows once, what comes and goes is marked."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+
+from conductor.drawing.network import CardContent
+from conductor.errors import WorkflowError
+from conductor.workflow.diff import plan_diff
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.workflow.ghost import NOT_NUMBERED, Ghost
+from tests.support.runs.workflow_cases import edits, workflow_of, workflows
+
+READ = Step(instruction="Read the report and note every figure.", worker="alpha")
+SECOND = Step(instruction="Look up the census of both towns.", worker="gamma")
+CHECK = Step(instruction="Verify the arithmetic once more.", worker="beta")
+WRITE = Step(instruction="Write one closing sentence.", worker="alpha")
+
+
+def plan_of(*steps: tuple[Step, tuple[int, ...]]) -> Workflow:
+    return Workflow.of(step.model_copy(update={"access": access}) for step, access in steps)
+
+
+def cards(workflow: Workflow) -> list[CardContent]:
+    return [
+        CardContent(title=step.instruction, body="", worker=step.worker, inside="a")
+        for step in workflow.steps
+    ]
+
+
+TWO_READERS = Ghost(
+    plan_diff(
+        plan_of((READ, ()), (CHECK, (0,)), (WRITE, (0, 1))),
+        plan_of((SECOND, ()), (READ, ()), (WRITE.model_copy(update={"worker": "beta"}), (0, 1))),
+    )
+)
+
+
+def test_the_cards_are_numbered_as_people_know_them_and_marked_with_what_changes():
+    contents = TWO_READERS.contents(cards(TWO_READERS.diff.old), cards(TWO_READERS.diff.new))
+    assert [(card.number, card.change, card.badges) for card in contents] == [
+        (NOT_NUMBERED, "added", ()),
+        ("1", "", ()),
+        ("2", "removed", ()),
+        ("3", "edited", ("worker", "access")),
+    ]
+    assert not any(card.inside for card in contents), "what is inside a step cannot be opened in a ghost"
+
+
+def test_the_edges_that_come_and_go_are_marked_and_those_that_stay_are_not():
+    assert TWO_READERS.edge_changes == {(0, 3): "added", (1, 2): "removed", (2, 3): "removed"}
+    assert [step.access for step in TWO_READERS.workflow.steps] == [(), (), (1,), (0, 1, 2)]
+
+
+def test_the_parts_name_what_differs_and_what_they_need():
+    assert [(part.row, part.change, part.name, part.label, part.needs) for part in TWO_READERS.parts] == [
+        (0, "added", "Look up the census of both", "added", ()),
+        (2, "removed", "2. Verify the arithmetic once", "removed", (0, 3)),
+        (3, "edited", "3. Write one closing sentence", "worker, access", (0,)),
+    ]
+    assert TWO_READERS.parts[2].lines[0] == "Worker: alpha → beta."
+
+
+def test_the_words_of_an_instruction_show_what_goes_and_comes():
+    diff = plan_diff(
+        plan_of((WRITE, ())),
+        plan_of((WRITE.model_copy(update={"instruction": "Write two closing sentences."}), ())),
+    )
+    (part,) = Ghost(diff).parts
+    assert ("removed", "one ") in part.words
+    assert ("added", "two ") in part.words
+
+
+@pytest.mark.parametrize(
+    ("row", "step"), [(None, None), (0, None), (1, 0), (2, 1), (3, 2), (4, None), (-1, None)]
+)
+def test_a_card_is_the_step_that_it_was(row, step):
+    assert TWO_READERS.step_of(row) == step
+    assert step is None or TWO_READERS.row_of(step) == row
+
+
+@given(old=workflows(), changes=edits(max_size=5), other=workflows())
+def test_every_step_and_access_of_both_sides_is_drawn_once(old, changes, other):
+    new = old
+    for edit in changes:
+        with suppress(WorkflowError):  # an edit that another one has made impossible
+            new = edit.applied(new)
+    for diff in (plan_diff(old, new), plan_diff(old, other)):
+        ghost = Ghost(diff)
+        assert len(ghost.workflow) == len(diff.rows)
+        row_of = {after: row for row, (_, after) in enumerate(diff.rows)}
+        edges = {(read, row) for row, step in enumerate(ghost.workflow.steps) for read in step.access}
+        staying = {edge for edge in edges if ghost.edge_changes.get(edge) != "removed"}
+        to_be = {(row_of[read], row_of[at]) for at, step in enumerate(diff.new.steps) for read in step.access}
+        assert staying == to_be
+
+
+def test_the_same_workflow_has_no_part():
+    workflow = workflow_of((), (0,))
+    assert Ghost(plan_diff(workflow, workflow)).parts == ()
