@@ -147,23 +147,8 @@ def test_the_last_box_that_is_closed_counts_however_they_stand_in_each_other(pie
 @pytest.mark.parametrize(
     "piece",
     [
-        "\\boxed{",
-        "\\boxed{}",
-        "{",
-        "}",
-        "Answer: ",
-        "answer is ",
-        "**",
-        "\n",
-        "answer *",
-        "<answer> ",
-        "example ",
-        "[answer]",
-        "<|a|>",
-        "\\boxed ",
-        "> ",
-        "`a",
-        " ",
+        *("\\boxed{", "\\boxed{}", "{", "}", "Answer: ", "answer is ", "**", "\n", "answer *", "<answer> "),
+        *("example ", "[answer]", "<|a|>", "\\boxed ", "> ", "`a", " "),
     ],
 )
 def test_work_grows_with_the_length_of_a_hostile_response_up_to_what_is_read(piece: str) -> None:
