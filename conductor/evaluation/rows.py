@@ -139,6 +139,14 @@ def _rows_within(path: Path, value: Any) -> Sequence[object]:
         raise DataError(
             f"{path.name} is an object of objects; write an array of rows (pandas: orient='records')."
         )
+    if (
+        len(value) > 1
+        and all(isinstance(each, list) for each in value.values())
+        and value.keys().isdisjoint(_CONTAINERS)
+    ):
+        raise DataError(
+            f"{path.name} is an object of lists; write an array of rows (pandas: orient='records')."
+        )
     lists = [rows for name in _CONTAINERS if isinstance(rows := value.get(name), list) and rows]
     if len(lists) != 1 or "input" in value or not all(isinstance(row, Mapping) for row in lists[0]):
         return [value]
@@ -181,7 +189,8 @@ def _csv_rows(
         else:
             separator, before = separator or _separator(path, first), 0
             file.seek(0)
-        rows = csv.reader(file, delimiter=separator, strict=True)
+        spaced = first.count(separator) == first.count(f"{separator} ")
+        rows = csv.reader(file, delimiter=separator, strict=True, skipinitialspace=spaced)
         try:
             head: Sequence[str] = ()
             for cells in rows:
@@ -212,10 +221,11 @@ def _separator(path: Path, first: str) -> str:
 
 
 def _head(path: Path, cells: Sequence[str]) -> Sequence[str]:
-    twice = [name for name in cells if name and cells.count(name) > 1]
+    names = [cell.strip() for cell in cells]
+    twice = [name for name in names if name and names.count(name) > 1]
     if twice:
         raise DataError(f"{path.name} has two columns {twice[0]!r}; name each column once.")
-    return cells
+    return names
 
 
 def _row(head: Sequence[str], cells: Sequence[str], max_line: int) -> object:

@@ -13,25 +13,54 @@ from conductor.text.thoughts import answer_in_full
 # Each takes the rest of its line as it is: what must be trimmed there would be tried at every character.
 _WORDS = (
     "answer|solution|antwort|lösung|réponse|respuesta|risposta|resposta|odpowiedź|cevap|ответ|відповідь|jawaban|"
-    "jibu|trả lời|đáp án|คำตอบ|उत्तर|উত্তর|సమాధానం|答案|答え|解答|回答|正解|정답|답변|답|الإجابة|الجواب|תשובה"
+    "jibu|trả lời|đáp án|คำตอบ|उत्तर|উত্তর|సమాధానం|答案|答え|解答|回答|正解|정답|답변|답|الإجابة|الجواب|תשובה|"
+    "svar|vastaus|antwoord|odpověď|odgovor|răspuns|válasz|απάντηση|پاسخ"
 )
 """An answer's label: the languages of MGSM and of simple-evals, and a few more."""
+_BEST = "final|correct|right|best|endgültige|richtige|最終的な|最终|最終|正确|故"
+_AFTER = r"(?:[ _](?:finale?|correct[ae]|corretta|correta))?"
 ANSWER_LINE = re.compile(
     r"^[^\w\n]*(?:\d{1,3}[.)][^\w\n]*)?(?:text(?:bf)?\{)?(?:the |my )?"
-    rf"(?:final |correct |right |best |最终|最終|正确|故)?(?:{_WORDS}|choice|选|選)"
-    r"[^\w\n<>!≤≥≠≈]*?[:：=—|](?:\*{1,3}|\s*\*{2,3}(?=\s))?[}\s]*([^}\s].*)",
+    rf"(?:(?:{_BEST})[ _]?)?(?:{_WORDS}|choice|选|選){_AFTER}"
+    r"[^\w\n<>!≤≥≠≈]*?(?:[-=]>|[:：=—–|→⇒]|\s-\s)(?:\*{1,3}|\s*\*{2,3}(?=\s))?[}\s]*([^}\s].*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_VERBS = r"is|ist|lautet|est|es|è|é|ni|adalah|là"
 ANSWER_SENTENCE = re.compile(
-    rf"(?:\b(?:{_WORDS}|result|correct option) (?:is|ist|lautet|est|es|è|é|ni|adalah|là):?\s+"
-    r"|(?:答案|答え|回答|正解)(?:是|为|為|は|选项为|选|選)[:：]?\s*|คำตอบคือ\s*|정답은\s*|(?:^|[，,。])(?:故|应|所以)?[选選]\s*)"
+    rf"(?:\b(?:{_WORDS}|result|correct option){_AFTER}(?: to (?:the|this|your) \w{{1,20}})? (?:{_VERBS}):?\s+"
+    r"(?:(?:therefore|thus|then|hence|simply|clearly|indeed),?\s+)?"
+    rf"|\bthe (?:(?:{_BEST}) )?answer (?:would|should|must) be\s+"
+    r"|(?:答案|答え|回答|正解)(?:是|为|為|は|选项为|选|選)[:：]?\s*|คำตอบคือ\s*|정?답은\s*"
+    r"|(?:^|[，,。])(?:故|应|所以)?[选選]\s*)"
     r"(\S.*)",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAGGED = re.compile(r"<(?:final_)?answer>([^<]*)</(?:final_)?answer>", re.IGNORECASE)
+_WEAK = re.compile(
+    r"(?:[→⇒➜➡👉✅∴\ufe0f\s]|=>|>>>){0,9}"
+    r"(?:[^\w\n]{0,9}?(?:(?:final )?result|output|conclusion|(?:end)?ergebnis|résultat|resultado|risultato"
+    r"|结果|結果|결과|ans)\b"
+    r"[^\w\n<>]{0,4}?[:：=](?:\*{1,3}|\s)*|ans\.\s|#{4}\s*)?",
+    re.IGNORECASE,
+)
+"""What is no part of an answer at the beginning of the last line; further up it may be a step's."""
+_TAGGED = re.compile(
+    r"<((?:final_?)?(?:answer|ans|result|solution|output|final))>([^<]*)</\1>|\[(answer)\](.{0,500}?)\[/answer\]",
+    re.IGNORECASE,
+)
 _FENCED = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_BEHIND = re.compile(r"(?:です)?。.*|(?:\.|\$) *I hope .*")
-_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_EXAMPLE = re.compile(
+    r"^[^\n]{0,200}?(?:\bexamples?\b|\be\.g\.|\bfor instance\b|\bformat\b|例)[^\n]{0,200}\n\s*"
+    r"(?:^[ \t]*>[^\n]*(?:\n|\Z))+",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A quotation that is an example by the line before it."""
+_MENTIONED = re.compile(r"`[^`\n]*`[ \t]*(?=\w)|\"[^\"\n]*\"[ \t]*(?=\w)|“[^”\n]*”[ \t]*(?=\w)")
+"""The beginning of a line that only speaks of what it quotes."""
+_ENDS = re.compile(r"(?:(?:<[|｜][\w▁]{1,30}[|｜]>|</s>|<end_of_turn>)\s{0,9}){1,3}\Z")
+"""Tokens that end a text, where a server hands them on."""
+_BEHIND = re.compile(r"(?:です|입니다)?。.*|(?:です|입니다)\.?\Z|(?:\.|\$) *I hope .*")
+_BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{")
+_BOXED_WORD = re.compile(r"\\boxed +([^\s{}$\\]+)")
 _BRACE = re.compile(r"[{}]")
 _OPENED = re.compile(r"[^\w\n]*?(\*{1,3})(?=\w)")
 _EMPHASIZED = re.compile(r"(\*{1,3})([^*]+)\1\Z")
@@ -62,7 +91,9 @@ def final_answer(response: str) -> str:
     sentence with "the answer is", and this before the last line that is not empty. Thoughts hold no answer,
     and a fence only where nothing else does. Only the last `ENDING` characters of a response are read.
     """
-    response = answer_in_full(response[-ENDING:])
+    response = _ENDS.sub("", answer_in_full(response[-ENDING:]))
+    own = _EXAMPLE.sub("", response)
+    response = own if own.strip() else response
     # What stands in a fence is an example, unless nothing else is there.
     for text in (_FENCED.sub("", response), _FENCED.sub(r"\2", response)):
         last = text.rstrip().rpartition("\n")[2].strip()
@@ -71,16 +102,17 @@ def final_answer(response: str) -> str:
         if (boxed := _last_boxed(text)) is not None:
             return boxed.strip()
         if tagged := _TAGGED.findall(text):
-            return _bare(tagged[-1])
+            return _bare(tagged[-1][1] or tagged[-1][3])
         if (labelled := labelled_answer(text)) is not None:
             return labelled
-    return _bare(last.removeprefix("#### "))
+    return _bare(last[begins.end() :] if (begins := _WEAK.match(last)) else last)
 
 
 def labelled_answer(text: str) -> str | None:
     """The answer of the last "Answer:" line, else of the last sentence with "the answer is", else None."""
     for pattern in (ANSWER_LINE, ANSWER_SENTENCE):
-        if matches := list(pattern.finditer(text)):
+        matches = [match for match in pattern.finditer(text) if not _MENTIONED.match(match[0])]
+        if matches:
             match = matches[-1]
             within = ANSWER_SENTENCE.findall(match[1])
             opened = _OPENED.match(match[0])
@@ -98,7 +130,9 @@ def _last_boxed(response: str) -> str | None:
             opened.append(brace.end())
         elif opened and (begins := opened.pop()) in boxes and begins > last:
             last, ends = begins, brace.start()
-    return None if last < 0 else response[last:ends]
+    if last < 0:
+        return words[-1] if (words := _BOXED_WORD.findall(response)) else None
+    return response[last:ends]
 
 
 def _bare(line: str, opened: str = "**") -> str:

@@ -64,13 +64,15 @@ class _Mark:
 
 
 _HEAD = re.compile(
-    r"<\|(?:start|channel)\|>(?P<channel>.{0,200}?)<\|message\|>|<details(?P<box>[^>\n]{0,200})>",
+    r"<\|(?:start|channel)\|>(?P<channel>.{0,200}?)<\|message\|>"
+    r"|<details(?P<box>[^>\n]{0,200}>(?:\s{0,9}<summary>[^<]{0,80}</summary>)?)",
     re.IGNORECASE | re.DOTALL,
 )
-"""The head of a message in OpenAI's harmony format, and of a box as Open WebUI writes it."""
+"""The head of a message in OpenAI's harmony format, and of a box as Open WebUI and Dify write it."""
 _HEADS = ("<|start|>", "<|channel|>", "<details")
-_LONGEST_HEAD = 230
+_LONGEST_HEAD = 330
 _UNSPOKEN = re.compile(r"analysis|to=(?!user)", re.IGNORECASE)
+_BOXED = re.compile(r'type="reasoning"|<summary>\s*(?:thinking|thoughts?|reasoning)\b', re.IGNORECASE)
 _CALL = "to=functions."
 """The recipient of a call of a tool: it stays in the answer, for what reads calls."""
 _ENDS = ("<|end|>", "<|return|>", "<|call|>", "<|eom|>", "<|eot|>")
@@ -78,21 +80,34 @@ _HARMONY = _Mark((), (*_ENDS, *_HEADS[:2]))
 _BOX = _Mark((), ("</details>",))
 _TAGS = (
     "think", "thinking", "thought", "thoughts", "reason", "reasoning", "think_fast", "think_faster",
-    "seed:think", "mm:think", "hy:think", "longcat_think",
+    "seed:think", "mm:think", "hy:think", "longcat_think", "antthinking", "thought_process", "scratchpad",
+    "reflection", "inner_monologue",
 )  # fmt: skip
+_WORDS = ("think", "thinking", "thought", "reasoning", "reasoning_thinking")
 _PAIRS = (
-    ("[think]", "[/think]"), ("[unused16]", "[unused17]"),  # Magistral, openPangu
-    ("<|thinking|>", "<|/thinking|>"), ("<|think|>", "<|/think|>"),
-    ("◁think▷", "◁/think▷"), ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),  # Kimi-VL, K3
-    ("<|start_thinking|>", "<|end_thinking|>"), ("<|inner_prefix|>", "<|inner_suffix|>"),  # Command A
+    *((f"[{word}]", f"[/{word}]") for word in _WORDS[:2]),  # Magistral
+    *((f"<|{word}_start|>", f"<|{word}_end|>") for word in _WORDS),  # Llama, CWM
+    *((f"<|{word}:start|>", f"<|{word}:end|>") for word in _WORDS),  # Solar Open 2
+    *((f"<|begin_of_{word}|>", f"<|end_of_{word}|>") for word in _WORDS),  # Sky-T1, OpenThinker
+    ("[unused16]", "[unused17]"), ("<|thinking|>", "<|/thinking|>"),  # openPangu
+    ("◁think▷", "◁/think▷"), ("<|inner_prefix|>", "<|inner_suffix|>"),  # Kimi-VL, Apertus
     ("<|channel>thought", "<channel|>"), ("<|im_start|>think", "<|im_start|>answer"),  # Gemma 4, s1
     ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
-    ("<|begin_of_thought|>", "<|end_of_thought|>"),  # Sky-T1, OpenThinker
+    ("<start_working_out>", "<end_working_out>"),  # Unsloth's notebooks
 )  # fmt: skip
 _MARKS = (
     *(_Mark((f"<{tag}>",), (f"</{tag}>",), alone=True) for tag in _TAGS),
     *(_Mark((opens,), (closes,), alone=True) for opens, closes in _PAIRS),
+    # Of Kimi K3 and Command A thoughts end where an answer begins, too; Solar Open.
+    _Mark(("<|open|>think<|sep|>",), ("<|close|>think<|sep|>", "<|open|>response<|sep|>"), alone=True),
+    _Mark(
+        ("<|start_thinking|>", "<|begin_thinking|>"),
+        ("<|end_thinking|>", "<|start_response|>", "<|start_text|>"),
+        alone=True,
+    ),
+    _Mark(("<|think|>",), ("<|/think|>", "<|end|><|begin|>assistant<|content|>"), alone=True),
     _Mark((), ("assistantfinal", "assistantcommentary"), alone=True),  # harmony without its special tokens
+    _Mark(("/think\n",), ("<|im_end|>\n<|im_start|>assistant\n",), leads=True),  # HyperCLOVA X SEED
     _Mark(("<|content_thinking|>",), ("<|end_message|>",)),  # Inkling
     _Mark(("here are my reasoning steps:",), ("[begin final response]",), leads=True, alone=True),  # Apriel
     *(  # Granite 3.2
@@ -101,18 +116,20 @@ _MARKS = (
     ),
     _Mark(("thinking...\n",), ("...done thinking.",), leads=True),  # Ollama's terminal
     _Mark(("## thinking\n",), ("## final response\n",), leads=True),  # HuatuoGPT-o1
+    *(  # GLM-Z1, as Cherry Studio reads it
+        _Mark((f"###{blank}thinking\n",), (f"###{blank}response\n",), leads=True) for blank in ("", " ")
+    ),
 )
 _ANSWERS = (
-    "<|open|>response<|sep|>", "<|start_response|>", "<|start_text|>", "<|begin_of_solution|>",
-    "<|message_model|>", "<|content_text|>", "<|begin_of_box|>",
+    "<|begin_of_solution|>", "<|message_model|>", "<|content_text|>", "<|begin_of_box|>",
 )  # fmt: skip
 """Marks that open an answer, anywhere."""
-_TAGGED = ("<answer>", "<response>", "<output>", "<final_answer>")
+_TAGGED = ("<answer>", "<response>", "<output>", "<final_answer>", "<solution>", "<conclusion>")
 """Tags that open an answer directly behind thoughts; elsewhere they are what was asked for."""
 _LASTS = (
     *_ENDS, "<|close|>response<|sep|>", "<|close|>message<|sep|>", "<|end_response|>", "<|end_text|>",
     "<|end_of_solution|>", "[end final response]", "<|end_message|>", "<|content_model_end_sampling|>",
-    "<|plamo:tag|>", "<|end_of_box|>", "<|im_end|>",
+    "<|plamo:tag|>", "<|end_of_box|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<｜end▁of▁sentence｜>",
 )  # fmt: skip
 """Marks that end an answer, behind another mark."""
 
@@ -319,11 +336,10 @@ class ThoughtReader:
         before, mark = text[at:start], _OPENING.get(literal)
         if literal in _HEADS:
             head = _HEAD.match(text, start)
-            if head is None:
+            channel, is_box = head and head["channel"], head and _BOXED.search(head["box"] or "")
+            if channel is None and not is_box:
                 return None if not ends and len(text) - start < _LONGEST_HEAD else plain
-            channel, box = head["channel"], head["box"]
-            if channel is None and 'type="reasoning"' not in box:
-                return plain
+            assert head is not None, "one of its groups matched"
             if (call := text.find(_CALL, start, head.end())) >= 0:
                 return _Turn(start, call, None)
             mark = _BOX if channel is None else _HARMONY if _UNSPOKEN.search(channel) else None

@@ -14,11 +14,11 @@ from typing import Annotated, Any
 from conductor.errors import StorageError
 from conductor.text.formatting import quantity
 from conductor.values.charge import Charge
-from conductor.workers.endpoint.transport.route import environment_checks
 from conductor.workers.health.findings import Check, Health
 from conductor.workers.health.probe import AT_ONCE, Note, ProbeTarget, examine, targets
 from conductor.workers.pool.pool import configured_path, configured_pool
 from storage import SessionStore, default_url
+from studio.cli.environment import checks
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, flag
 from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, print_shown, table
@@ -58,7 +58,7 @@ def doctor(
     else:
         print_shown(f"{path or 'The built-in pool'}: {pool.label or quantity(len(pool.workers), 'worker')}\n")
         print_shown(table(_HEADINGS, [_row(target, health) for target, health in examined]), "")
-        for check, (well, sentence) in environment_checks().items():
+        for check, (well, sentence) in checks().items():
             print_shown(f"{check.capitalize()}{'' if well else ' (faulty)'}: {one_line(sentence)}")
         if pool.conductor is None:
             print_shown("\nNo [conductor] is named: the built-in planner writes the workflows, by rule.")
@@ -107,15 +107,14 @@ def _row(target: ProbeTarget, health: Health) -> tuple[str, ...]:
 def _shape(path: Path | None, examined: Sequence[Examined], *, ok: bool) -> dict[str, Any]:
     """`{"ok", "pool", "environment", "conductor", "workers"}`: `conductor` is null for the built-in planner.
 
-    `environment` has the checks of the variables for proxies and certificates.
+    `environment` has the checks of the variables for proxies, certificates, time zone and locale.
     """
     shapes = [(target.role, _target_shape(target, health)) for target, health in examined]
     return {
         "ok": ok,
         "pool": None if path is None else str(path),
         "environment": {
-            check: {"ok": well, "message": sentence}
-            for check, (well, sentence) in environment_checks().items()
+            check: {"ok": well, "message": sentence} for check, (well, sentence) in checks().items()
         },
         "conductor": next((shape for role, shape in shapes if role == "conductor"), None),
         "workers": [shape for role, shape in shapes if role == "worker"],

@@ -5,6 +5,7 @@ Knows JSON Schema as pydantic writes it; knows no tool. What cannot be read stay
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Mapping
@@ -16,7 +17,9 @@ from conductor.text.json_text import portable
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-_NOTHING = ("", "null", "None")
+_NOTHING = ("", "null", "none", "undefined")
+_FENCED = re.compile(r"\s*```\w{0,10}\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
+_MOST_PYTHON = 20_000
 
 
 def clean_line(line: str) -> str:
@@ -53,10 +56,11 @@ def _value(value: Any, schema: Mapping[str, Any], kinds: Mapping[str, Any]) -> A
     if None in types:
         return value
     if "string" not in types and isinstance(value, str):
-        if value in _NOTHING:
+        if value.strip().lower() in _NOTHING:
             return None
-        with suppress(ValueError):
-            value = json_value(value)
+        value = _read(value)
+    if "string" in types and value in ([], {}):
+        return None
     kind = _TYPES.get(type(value))
     if kind in (None, *types) or (kind == "integer" and "number" in types):
         pass
@@ -68,6 +72,17 @@ def _value(value: Any, schema: Mapping[str, Any], kinds: Mapping[str, Any]) -> A
     if kind == "array":
         return [_value(each, form.get("items", {}), kinds) for each in value]
     return _object(value, form, kinds) if kind == "object" else value
+
+
+def _read(text: str) -> Any:
+    """The value that a text is in JSON, or in Python with True and single quotes; else the text."""
+    inner = fenced[1] if (fenced := _FENCED.fullmatch(text)) else text
+    with suppress(ValueError):
+        return json_value(inner)
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        value = ast.literal_eval(inner.strip()[:_MOST_PYTHON])
+        return value if isinstance(value, list | dict | bool) else text
+    return text
 
 
 def _forms(schema: Mapping[str, Any], kinds: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -33,7 +33,7 @@ _NO_NAMES = _ABSENT | {"true", "false"}
 _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\s*")
 _LOOSE_WHOLE = re.compile(r"[\s\[(]*(-?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?[\s\])]*")
 _NUMBERED = re.compile(
-    r"[\s\[(]*(?:(?:model|agent|worker)\s+)?([0-9]{1,9})[\s\])]*[:.)(=-]\s*(.+?)[\s)]*", re.I
+    r"[\s\[(#]*(?:(?:model|agent|worker)[\s_#-]+)?([0-9]{1,9})(?:[\s\])]*[:.)(=-]\s*(.+?)[\s)]*)?", re.I
 )
 _LISTED = re.compile(r"\s*[\[(]([^\[\](){}]*)[\])]\s*")
 _NUMERIC = re.compile(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?", re.IGNORECASE)
@@ -192,7 +192,7 @@ class PlanBuilder:
             return None, f"{named}, which is any of the numbers {numbers}; write one"
         number = self._whole_number(literal)
         numbered = _NUMBERED.fullmatch(name) if name and self._rules.loose else None
-        if numbered and list(workers[int(numbered[1]) :][:1]) == [numbered[2]]:
+        if number is None and numbered and numbered[2] in (None, *workers[int(numbered[1]) :][:1]):
             number = int(numbered[1])
             self._repaired("worker-name", f"{short(literal)} was read as worker {number}", literal)
         if number is not None and 0 <= number < len(workers):

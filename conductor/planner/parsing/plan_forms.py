@@ -61,8 +61,11 @@ _MARK = r"""
 """A brace that may open an object, or a label; `list` is the bracket of the list after it, if any."""
 _OBJECT = r"\{ (?=\s*(?:[\"'“‘]|\w+\s*:))"
 MARK = _mark(_OBJECT, "[=:]")
-LOOSE_MARK = _mark(rf"{_OBJECT} | \[ (?=\s*\{{)", r"[=:|>] | (?=[\[`] | \r?\n\s*(?:`{1,3}\s*)?\[)")
-"""The same with a list of objects, and labels in a table, a tag or a heading."""
+_SIGNS = (
+    r":=|={2,3}|[=-]>|[→⇒]|:[ \t]*[a-z][\w\[\], .|]{0,40}= | [=:|>] | (?=[\[`] | \r?\n\s*(?:`{1,3}\s*)?\[)"
+)
+LOOSE_MARK = _mark(rf"{_OBJECT} | \[ (?=\s*\{{)", _SIGNS)
+"""The same with a list of objects, labels in a table, a tag or a heading, and Python's types of variables."""
 
 
 def name_of(mark: re.Match[str]) -> ListName:

@@ -37,10 +37,13 @@ _PLAIN = {
 }
 
 
-# A drive or a share with what follows it, and what only a path has there: "x:\\nThen" is none.
-_RUN = re.compile(r"(?:(?<![^\W_])[A-Za-z]:|(?<![^\s\"'(`=])\\\\[\w.$-]{1,80}(?=\\))(?:\\[\w.$%~-]+)+")
+# A drive, a share, a folder or a variable with what follows it; what only a path has: "x:\\nThen" is none.
+_RUN = re.compile(
+    r"(?:(?<![^\W_])[A-Za-z]:|(?<![^\s\"'(`=])(?:\\\\[\w.$-]{1,80}(?=\\)|\.{1,2}|~|%\w{1,40}%|\$env:\w{1,40}))"
+    r"(?:\\[\w.$%~-]+)+"
+)
 _FOLDER = re.compile(
-    r"\\(?![ntr]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
+    r"\A[%~$]|\\(?![ntr]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
     r"|\\(?:te?mp|tools?|tests?|repos?|reports?|results?|root|run|new|node|notes)(?![a-z])"
     r"|\.(?:txt|csv|jsonl?|py|md|exe|docx?|xlsx?|pdf|log|zip)\b"
 )
@@ -57,7 +60,12 @@ _FORMULA = re.compile(
     r"\$(?=\S)[^$]{1,400}(?<=\S)\$(?!\d)"
     r"|(?<!\\)\\(?:\((?:[^\\]|\\(?!\))){1,400}\\\)|\[(?:[^\\]|\\(?!\])){1,400}\\\])"
 )
-_COMMAND = rf"\\(?:[abfv0-7]|r(?=[a-z])|{_LONG}|(?<![^\s$(^_=+*/-]\\){_SHORT})"
+_COMMAND = (
+    rf"\\(?:[abfv0-7]|r(?=[a-z])|{_LONG}|(?<![^\s$(^_=+*/-]\\){_SHORT}|{_SHORT}(?=\\(?![ntr])[A-Za-z]|[_^{{]))"
+    r"|(?<=[`'])(?:\\[ntr]){1,3}(?=[`'])"  # of an escape that is spoken of, alone in quotes
+)
+_ROWS = re.compile(r"\\\\(?=[\s\d&-]|\\[a-z]|[A-Za-z](?![A-Za-z])|\Z)")
+"""The end of a matrix's row, where its commands have one backslash."""
 _OPEN_ESCAPE = re.compile(r"(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\[A-Za-z0-9]{0,12})?\Z")
 """At the end of an unfinished text, an escape or a command of LaTeX that the next letters may change."""
 _BACKSLASH = re.compile(rf"(?P<command>{_COMMAND})|{_ESCAPE.pattern}", re.DOTALL)
@@ -196,7 +204,9 @@ def literal_text(raw: str) -> str:
     """
     if "\\" not in raw:
         return raw
-    raw = _RUN.sub(lambda run: _doubled(run[0]) if _FOLDER.search(run[0], 2) else run[0], raw)
+    raw = _RUN.sub(lambda run: _doubled(run[0]) if _FOLDER.search(run[0]) else run[0], raw)
+    if re.search(r"(?<!\\)\\begin\{", raw):
+        raw = _ROWS.sub(lambda row: _doubled(row[0]), raw)
     raw = _FORMULA.sub(lambda formula: _IN_FORMULA.sub(r"\\\\", formula[0]), raw)
     return _BACKSLASH.sub(lambda escape: escape[0] if escape["command"] else _character(escape), raw)
 

@@ -6,6 +6,7 @@ tuples), vllm-project/vllm#54964 and livekit/agents#5409 (JSON in a JSON text).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,13 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _ASCII = _FULL_WIDTH | dict.fromkeys(_BLANKS, " ") | str.maketrans("()（）【】、−‐‑", "[][][],---")
 _ESCAPED = re.compile(r"\\[\[\]_]")
 _TWICE = re.compile(r"\\[\\\"/nrt]")
+_LINES = re.compile(r"\}[ \t]*\r?\n\s*\{")
+_BLOCK = re.compile(
+    r"^(?P<label>[ \t]*(?:model[ _-]?ids?|sub[ _-]?tasks?|access(?:[ _-]?lists?)?)[ \t]*:)[ \t]*\r?\n"
+    r"(?P<entries>(?:[ \t]*-[ \t]+\S.*(?:\n|\Z))+)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_JSON = re.compile(r"[\"'\[{]|-?\d+\Z")
 _LIST_IN_QUOTES = re.compile(r":\s*\"\s*[\[{]|[\]}]\s*\"(?=\s*[,}])")
 
 
@@ -26,20 +34,22 @@ _LIST_IN_QUOTES = re.compile(r":\s*\"\s*[\[{]|[\]}]\s*\"(?=\s*[,}])")
 class View:
     """One reading of a text: `marks` is `text` with ASCII punctuation, as long as it.
 
-    `loose`: shapes that are no published plan are read, too. `decoded` is what was decoded of the completion.
+    `loose`: shapes that are no published plan are read, too. `decoded` is what was decoded of the completion,
+    `how` in words.
     """
 
     text: str
     marks: str
     loose: bool = False
     decoded: Span | None = None
+    how: str = ""
 
     def placed(self, candidate: Candidate) -> Candidate:
         """A candidate of this text in the completion's offsets: what was decoded is one stretch of it."""
         if self.decoded is None:
             return candidate
         moved = [loose.model_copy(update={"span": self.decoded}) for loose in candidate.repairs]
-        once = repair("json-text", "JSON inside a quoted text was read as JSON", self.decoded)
+        once = repair("json-text", self.how, self.decoded)
         return candidate.model_copy(update={"span": self.decoded, "repairs": (once, *moved)})
 
 
@@ -55,12 +65,28 @@ def views(body: str) -> Iterator[View]:
         yield _loose(whole, (start, end))
     if inside != inner:
         yield _loose(f"{body[:start]}{inside}{body[end:]}", (start, end))
+    if _LINES.search(body, start, end):
+        joined = _LINES.sub("}, {", body[start:end])
+        how = "objects, one a line, were read as a list"
+        yield _loose(f"{body[:start]}[{joined}]{body[end:]}", (start, end), how)
+    if blocks := [*_BLOCK.finditer(body)]:
+        start, end = blocks[0].start(), blocks[-1].end()
+        listed = _BLOCK.sub(_listed, body[start:end])
+        how = "lists with one entry a line were read as lists in brackets"
+        yield _loose(f"{body[:start]}{listed}{body[end:]}", (start, end), how)
+
+
+def _listed(block: re.Match[str]) -> str:
+    """The entries of a block in brackets; what has no quotes and is none of JSON's values is a text."""
+    entries = (line.strip()[1:].strip() for line in block["entries"].splitlines())
+    texts = (entry if _JSON.match(entry) else json.dumps(entry, ensure_ascii=False) for entry in entries)
+    return f"{block['label']} [{', '.join(texts)}]\n"
 
 
 def _unquoted(mark: re.Match[str]) -> str:
     return mark[0].replace('"', " ")
 
 
-def _loose(text: str, stretch: Span | None) -> View:
+def _loose(text: str, stretch: Span | None, how: str = "JSON inside a quoted text was read as JSON") -> View:
     marks = _ESCAPED.sub(lambda mark: "__" if mark[0][1] == "_" else f" {mark[0][1]}", text)
-    return View(text, marks.translate(_ASCII), True, stretch)
+    return View(text, marks.translate(_ASCII), True, stretch, how)

@@ -32,12 +32,13 @@ _INSTEAD = {
 _NAMES = {
     # OpenAI, templates of vLLM and llama.cpp, Gemini.
     "system": r"\bsystem\b.{0,30}\b(?:role|message|prompt|instruction)|\brole\b.{0,60}\bsystem\b|"
-    r"developer instruction|\broles? must alternate|user and assistant roles|valid role",
+    r"developer instruction|\broles? (?:must|should)(?: be)? alternat|user and assistant roles|valid role",
     # OpenAI for an organization that is not verified, FastAPI, llama.cpp with tools.
     "stream": r"to stream this model|(?<!non-)\bstream(?:ing)?\b(?!.?options)\W+(?:\w+\W+){0,4}?"
     r"(?:not (?:be )?(?:support|permit|allow|avail|enabl|implement)|unsupported|unavailable|disabled)|"
     r"(?:not (?:be )?(?:support|permit|allow|avail|enabl)\w*|unsupported|cannot (?:be )?use\w*|"
-    r"unknown (?:name|field|param\w*|argument))[^.]{0,60}\bstream(?:ing)?\b(?!.?options)",
+    r"unknown (?:name|field|param\w*|argument))[^.]{0,60}\bstream(?:ing)?\b(?!.?options)|"
+    r"\bstream\b\W+(?:\w+\W+){0,2}?must be (?:set to )?false",
     "stream_options": r"stream[_ ]?options|include[_ ]?usage",
     **dict.fromkeys(_LIMITS, r"max[_ ]?(?:completion[_ ]?|output[_ ]?)?tokens"),
     "temperature": r"\btemperature\b",
@@ -45,7 +46,8 @@ _NAMES = {
     "frequency_penalty": r"frequency[_ ]?penalty|\bpenalty is not",  # the second: Gemini
     "presence_penalty": r"presence[_ ]?penalty|\bpenalty is not",
     "seed": r"\bseed\b",
-    "stop": r"(?<=['\"`.])stop\b|(?:parameter|argument|name|field)\W{1,3}stop\b|\bstop[_ ]?sequences?",
+    "stop": r"(?<=['\"`.])stop\b|(?:parameter|argument|name|field)\W{1,3}stop\b|\bstop[_ ]?sequences?|"
+    r": stop\W*$",
     # The second part: Ollama and Anthropic.
     "reasoning_effort": r"reasoning[_. ]?effort|(?:reasoning|think) value|support thinking|effort level",
     "parallel_tool_calls": r"parallel[_ ]?tool[_ ]?calls?",
@@ -57,7 +59,7 @@ _UNSUPPORTED = (
     r"(?:\bnot|n't|no longer) (?:\w+ ){0,2}?(?:support|permit|allow|avail|enabl|recogni|accept|compat)|"
     r"\bun(?:support|known|recogni|expect|avail)|\bextra|deprecated|forbidden"
 )
-_REFUSED = rf"{_UNSUPPORTED}|\binvalid\b|\bonly\b|cannot|to stream|alternate|valid role|at the beginning"
+_REFUSED = rf"{_UNSUPPORTED}|\binvalid\b|\bonly\b|cannot|to stream|alternat|valid role|at the beginning"
 _OF_VALUE = (
     r"less than|greater than|\bbetween\b|\btoo \w+|at (?:most|least)|(?:max|min)imum|exceed|\brange\b|"
     r"(?:supported|allowed) (?:values|levels)|must be (?:one of|an? |positive|strictly|non-|in\b|\")|"

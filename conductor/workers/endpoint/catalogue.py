@@ -14,11 +14,13 @@ from conductor.values.messages import Value
 from conductor.workers.endpoint.reply.error_forms import message_of
 from conductor.workers.keys.mask import Mask
 
-_LISTS = ("data", "models", "result", "body")
-"""Where a frame holds its list: OpenAI's, Ollama's and Gemini's, Cloudflare's, Together's behind a proxy."""
+_LISTS = ("data", "models", "result", "body", "items", "value")
+"""Where a frame holds its list: OpenAI's, Ollama's and Gemini's, Cloudflare's, Together's behind a proxy, and
+of other services of Microsoft.
+"""
 
-_NAMES = ("id", "model", "name", "key")
-"""Of an entry, the first that is set: OpenAI's, Ollama's, Gemini's, LM Studio's."""
+_NAMES = ("id", "model", "name", "key", "model_id", "model_name")
+"""Of an entry, the first that is set: OpenAI's, Ollama's, Gemini's, LM Studio's, watsonx', LiteLLM's."""
 
 _CONTEXTS = (
     "max_model_len", "context_length", "context_window", "loaded_context_length", "max_context_length",

@@ -287,9 +287,9 @@ class ChatClient:
         may be cut off does not.
         """
         if not reply.has_choice:
-            raise self._failures.malformed("it has no answer among its choices")
+            raise self._failures.malformed("it has no answer among its choices", reply.unread)
         if reply.cut:
-            raise self._failures.ended(reply.finish or "", reply.characters)
+            raise self._failures.ended(reply.finish or "", reply.characters, reply.unread)
         if not reply.empty:
             return
         if reply.called:

@@ -243,17 +243,19 @@ class Failures:
             outage=str(report.status or "server error") if is_outage(report.status, report) else None,
         )
 
-    def ended(self, reason: str, characters: int) -> EndpointFailure:
-        """The answer ended for a reason that is a fault, or without one ("" then): it may be cut."""
+    def ended(self, reason: str, characters: int, words: str = "") -> EndpointFailure:
+        """The answer ended for a reason that is a fault, or without one ("" then): it may be cut; `words` are
+        what came and is no part of an answer.
+        """
         how = "without a finish reason" if not reason else f"with the finish reason “{_shortened(reason)}”"
         when = f" after {_characters(characters)}" if characters else ""
         return EndpointFailure(
-            f"{self._at} ended its answer {how}{when}, so it may be cut off",
+            f"{self._at} ended its answer {how}{when}, so it may be cut off{_quoted(words)}",
             advice=_AGAIN,
             transient=True,
             cut_short=True,
             # Gemini's word for a call that its model wrote wrongly.
-            outage=None if reason.lower() == "malformed_function_call" else "broken off",
+            outage=None if "malformed_function_call" in reason.lower() else "broken off",
         )
 
     def wrong_type(self, content_type: str, words: str) -> EndpointFailure:
@@ -274,9 +276,10 @@ class Failures:
             outage=_UNREADABLE,
         )
 
-    def malformed(self, what: str) -> EndpointFailure:
+    def malformed(self, what: str, words: str = "") -> EndpointFailure:
+        """What came is no answer; `words` are those that came instead."""
         return EndpointFailure(
-            f"{self._at} sent something that is no chat completion ({what})",
+            f"{self._at} sent something that is no chat completion ({what}){_quoted(words)}",
             advice=f"{_AGAIN}, or check base_url in the pool file",
             outage=_UNREADABLE,
         )

@@ -23,8 +23,12 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _FRAMES = ("data", "result", "output", "response")
 """Keys under which some gateways put the completion: Zhipu, Cloudflare, DashScope."""
 
-_UNSAID = ("", "null", "none")
-"""Reasons that name none: of Ollama's and one-api's chunks."""
+_UNSAID = ("", "null", "none", "not_finished", "finish_reason_unspecified")
+"""Reasons that name none: of Ollama's, one-api's, watsonx' and Gemini's chunks."""
+
+_HEARTBEAT = re.compile(r"\s*\W?(?:ping|pong|keep-?alive|heart-?beat)\W?\s*", re.IGNORECASE)
+_BROKEN = re.compile(r"\s*(?:\{|\[(?!\w+\]))")
+"""How JSON begins that has an object or a list, unlike `[ERROR] words`."""
 
 
 class _Wire(BaseModel):
@@ -79,11 +83,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Chunk:
-    """One event of a stream, or a whole completion. `places` may hold numbers of tokens."""
+    """One event of a stream, or a whole completion. `places` may hold numbers of tokens; `unread` is what
+    has neither an answer nor an error.
+    """
 
     choice: Choice | None = None
     places: tuple[object, ...] = ()
     error: Any = None
+    unread: str = ""
 
 
 def read_chunk(data: str, *, named_error: bool = False) -> Chunk:
@@ -95,11 +102,14 @@ def read_chunk(data: str, *, named_error: bool = False) -> Chunk:
         body = _loaded(data)
     except ValueError:
         # Words in the place of a piece are the server's; JSON that is broken off has no words.
-        if data.lstrip()[:1] in ("{", "["):
+        if _BROKEN.match(data):
             raise
+        if _HEARTBEAT.fullmatch(data):
+            return Chunk()
         return Chunk(error=error_message(data.encode("utf-8", "replace")) or data)
     if isinstance(body, list):
-        body = next((one for one in body if isinstance(one, dict) and is_error(one, answers=False)), body)
+        objects = [one for one in body if isinstance(one, dict)]
+        body = next((one for one in objects if is_error(one, answers=False)), objects[0] if objects else body)
     if named_error or (isinstance(body, str) and body):
         return Chunk(error=body or data)
     if body is None:
@@ -112,16 +122,19 @@ def read_chunk(data: str, *, named_error: bool = False) -> Chunk:
         return Chunk(
             places=(outer, body),
             error=outer if is_error(outer, answers=outer is not body or bool(body.get("usage"))) else None,
+            unread=data if body else "",
         )
     delta, message = raw.get("delta"), raw.get("message")
-    inner = delta or message or {"content": raw.get("text")}
-    if is_error(outer, answers=True) or raw.get("error"):
-        return Chunk(error=raw if raw.get("error") else outer)
+    inner = delta or message or {"content": raw.get("text") or raw.get("content")}
+    parts = [raw, *(part for part in (delta, message) if isinstance(part, dict))]
+    if is_error(outer, answers=True) or any(part.get("error") for part in parts):
+        return Chunk(error=next((part for part in parts if part.get("error")), outer))
+    finishes = (_finish(part.get(name)) for part in parts for name in ("finish_reason", "finishReason"))
     choice = Choice(
         piece=_piece(inner),
         whole=not delta and bool(message),
         logprobs=raw.get("logprobs"),
-        finish=_finish(raw.get("finish_reason")),
+        finish=next((finish for finish in finishes if finish is not None), None),
     )
     return Chunk(choice=choice, places=(raw, delta, outer) if outer is body else (raw, delta, outer, body))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag
 
@@ -23,6 +23,7 @@ from studio.api.requests.request import (
     COMMON_REASONS,
     MAX_MESSAGES,
     MAX_PARTS,
+    THOUGHTS,
     ApiRequest,
     EchoPart,
     FormKind,
@@ -43,9 +44,9 @@ from studio.api.tool_names import ToolNames
 
 
 class TextPart(EchoPart):
-    """A piece of a message's text; other kinds of parts are refused."""
+    """A piece of a message's text, also as responses have it; other kinds of parts are refused."""
 
-    type: Literal["text"]
+    type: Literal["text", "input_text", "output_text"]
     text: str
 
 
@@ -78,9 +79,10 @@ class FilePart(EchoPart):
     file: FileContent
 
 
-_KINDS: dict[str, str] = {"image_url": "ImagePart", "file": "FilePart", "refusal": "Refusal"} | dict.fromkeys(
-    get_args(Thoughts.model_fields["type"].annotation), "Thoughts"
-)
+_KINDS: dict[str, str] = {
+    **{"image_url": "ImagePart", "file": "FilePart", "refusal": "Refusal"},
+    **dict.fromkeys(THOUGHTS, "Thoughts"),
+}
 
 
 def _one_of(*tags: str) -> Discriminator:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -90,7 +90,7 @@ class LeftOut(EchoPart):
 class Thoughts(LeftOut):
     """What a model thought before an answer: the names are Anthropic's, Mistral's and OpenAI's."""
 
-    type: Literal["thinking", "redacted_thinking", "reasoning", "reasoning_content"]
+    type: Literal["thinking", "redacted_thinking", "reasoning", "reasoning_content", "reasoning_text"]
 
     @property
     def text(self) -> str:
@@ -101,6 +101,9 @@ class Thoughts(LeftOut):
     def listed(self) -> str | None:
         """What of it a worker that is asked alone is not sent; None if it is sent all."""
         return None
+
+
+THOUGHTS: tuple[str, ...] = get_args(Thoughts.model_fields["type"].annotation)
 
 
 class Refusal(EchoPart):

@@ -26,6 +26,7 @@ from studio.api.requests.request import (
     MAX_LISTED,
     MAX_MESSAGES,
     MAX_PARTS,
+    THOUGHTS,
     ApiRequest,
     EchoPart,
     FormDescription,
@@ -55,7 +56,7 @@ SEALED = "reasoning.encrypted_content"
 class InputText(EchoPart):
     """A piece of a message's text."""
 
-    type: Literal["input_text", "output_text"]
+    type: Literal["input_text", "output_text", "text"]
     text: str
 
 
@@ -82,19 +83,20 @@ class InputFile(EchoPart):
 def _part_kind(part: object) -> str:
     kind = part.get("type") if isinstance(part, dict) else None
     kinds = {"input_image": "InputImage", "input_file": "InputFile", "refusal": "Refusal"}
-    return kinds.get(str(kind), "InputText")
+    return kinds.get(str(kind), "Thoughts" if kind in THOUGHTS else "InputText")
 
 
 InputPart = Annotated[
     Annotated[InputText, Tag("InputText")]
     | Annotated[InputImage, Tag("InputImage")]
     | Annotated[InputFile, Tag("InputFile")]
-    | Annotated[Refusal, Tag("Refusal")],
+    | Annotated[Refusal, Tag("Refusal")]
+    | Annotated[Thoughts, Tag("Thoughts")],
     Discriminator(_part_kind),
 ]
 
 
-def _piece(part: InputText | InputImage | InputFile | Refusal, place: str) -> tuple[str, Piece]:
+def _piece(part: InputText | InputImage | InputFile | Refusal | Thoughts, place: str) -> tuple[str, Piece]:
     match part:
         case InputImage():
             return f"{place}.image_url", ImageUrl(part.image_url, part.detail)

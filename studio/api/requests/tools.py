@@ -5,10 +5,11 @@ Knows OpenAI's shapes and which of them belong together; knows no worker.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from conductor.values.conversation import Turn
 from conductor.values.message_parts.opaque import is_opaque, opaque
@@ -22,11 +23,19 @@ _CallId = Annotated[str, Field(min_length=1, max_length=200)]
 _CalledName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
+def _arguments(written: object) -> object:
+    """The text of arguments that a client has read, as Ollama's and LangChain's, or left out."""
+    return json.dumps(written or {}, ensure_ascii=False) if isinstance(written, dict | None) else written
+
+
+_Arguments = Annotated[str, BeforeValidator(_arguments)]
+
+
 class CalledFunction(EchoPart):
     """What was called; arguments are the text that a worker wrote."""
 
     name: _CalledName
-    arguments: str
+    arguments: _Arguments
 
     def goes_on(self, name: str, value: object) -> bool:
         return bool(call_extra({name: value}))
@@ -107,7 +116,7 @@ class CallItem(_AnyCallItem):
     """A call of a function."""
 
     type: Literal["function_call"]
-    arguments: str
+    arguments: _Arguments
 
     def call(self, names: ToolNames) -> ToolCall:
         """As its worker made it."""

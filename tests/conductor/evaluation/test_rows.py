@@ -57,6 +57,16 @@ def written(folder: Path, name: str, content: bytes) -> Path:
         ("a.csv", "\n \ninput;target\nStädte?;Zürich\n \n".encode()),
         ("a.csv", "input,target\rStädte?,Zürich\r".encode()),  # Excel on an old Mac
         ("a.csv", ",input,target\n0,Städte?,Zürich\n".encode()),  # pandas' index
+        ("a.csv", "input, target\nStädte?, Zürich\n".encode()),
+        ("a.csv", '"input"; "target"\r\n"Städte?"; "Zürich"\r\n'.encode()),
+        ("a.csv", " input ,target \nStädte?,Zürich\n".encode()),
+        ("a.csv", "sep=|\ninput|target\nStädte?|Zürich".encode()),
+        ("a.tsv", "input\ttarget\r\nStädte?\tZürich\r\n".encode("utf-16")),  # Excel's Unicode text
+        ("a.CSV", '\ufeff"input","target"\r\n"Städte?","Zürich"'.encode()),
+        ("a.csv", gzip.compress("input,target\nStädte?,Zürich\n".encode(), mtime=0)),
+        ("a.json", f"{LINE}\n".encode("utf-16")),
+        ("a.json", json.dumps({"records": [ROW], "count": 1}).encode()),
+        ("a.jsonl", json.dumps(ROW, ensure_ascii=True).encode()),
     ],
 )
 def test_a_row_is_the_same_in_each_kind_of_file(tmp_path: Path, name: str, content: bytes) -> None:
@@ -106,6 +116,8 @@ def test_another_encoding_is_read_where_it_is_named_and_refused_by_its_line_else
             b'{"input": {"0": "x"}, "target": {"0": "y"}}',
             "object of objects; write an array of rows",
         ),
+        ("a.json", b'{"input": ["x"], "target": ["y"]}', "object of lists; write an array of rows"),
+        ("a.json", b'{"train": [{"input": "x"}], "test": []}', "object of lists; write an array of rows"),
         ("a.csv", b"PK\x03\x04\x14\0", "of Excel, Word or LibreOffice"),
         ("a.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old Excel"),
         ("a.jsonl", b"PAR1\x15\x04", "a Parquet file; name it .parquet"),

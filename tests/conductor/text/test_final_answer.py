@@ -46,6 +46,12 @@ from tests.support.cases.reading_work import growth, work
         ("Answer >= 5", "Answer >= 5"),
         ("Answer ≠ 5", "Answer ≠ 5"),
         ("The answer is not 5.", "not 5"),
+        ("A good answer would be London.", "A good answer would be London"),
+        ("The results are in.\nA: Lima", "A: Lima"),
+        ("a = 5", "a = 5"),
+        ("List[int]", "List[int]"),
+        ("> To be", "> To be"),
+        ("An example of this:\n> To be or not to be", "> To be or not to be"),
     ],
 )
 def test_the_answer_of_a_response_is_found(response: str, answer: str) -> None:
@@ -62,6 +68,43 @@ LAST_LINES = [
     *("Die Antwort lautet 42.", "La réponse est 42.", "Réponse : 42", "La respuesta es 42.", "Risposta: 42"),
     *("Resposta: 42", "Ответ — 42.", "Jibu ni 42.", "คำตอบคือ 42", "الإجابة: 42", "Jawaban: 42"),
     *("Answer: 42\n<think>Answer: 7", "Answer: 7</think>42", "[THINK]\\boxed{7}[/THINK]\nAnswer: 42"),
+    # Formats of MATH, CRUXEval, GSM8K, LiveBench and chat models; labels of more languages.
+    *(
+        "\\boxed 42",
+        "\\framebox{42}",
+        "[ANSWER]42[/ANSWER]",
+        "<result>42</result>",
+        "<ans>42</ans>",
+        "####42",
+    ),
+    *(
+        "<final>42</final>",
+        '{"final_answer": "42"}',
+        '{"result": 42}',
+        "Answer → 42",
+        "answer - 42",
+        "Answer => 42",
+    ),
+    *(
+        "Result: 42",
+        "**Result:** 42",
+        "Output: 42",
+        "Conclusion: 42",
+        "Ans: 42",
+        "Ans. 42",
+        "=> 42",
+        "👉 **42**",
+    ),
+    *("The answer is therefore 42.", "The final answer would be 42.", "The answer to the question is 42."),
+    *("La respuesta final es 42.", "La réponse finale est 42", "Endergebnis: 42", "Svar: 42", "Vastaus: 42"),
+    *("Antwoord: 42", "Odpověď: 42", "Válasz: 42", "답은 42입니다.", "最終的な答えは42です", "پاسخ: 42"),
+    *("Answer: 42<|im_end|>", "Answer: 42 </s>", "42<|eot_id|>", "Answer: 42<end_of_turn>\n"),
+    *(
+        "For example:\n> Answer: 7\n\n42",
+        "`Answer: 7` is the format.\n42",
+        '"Answer: 7" is the form.\nAnswer: 42',
+    ),
+    *("The format is:\n> Answer: 7\n\n> Answer: 42", "Result: 7\nAnswer: 42", "Result: 7\nSo:\n42"),
     *("So 42.\nThe answer is 42.", "> Answer: 7\n\nAnswer: 42", "Answer: 42\n\nI hope this helps!"),
 ]
 CHOICES = [
@@ -103,7 +146,10 @@ def test_the_last_box_that_is_closed_counts_however_they_stand_in_each_other(pie
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "piece",
-    ["\\boxed{", "\\boxed{}", "{", "}", "Answer: ", "answer is ", "**", "\n", "answer *", "<answer> "],
+    [
+        *("\\boxed{", "\\boxed{}", "{", "}", "Answer: ", "answer is ", "**", "\n", "answer *", "<answer> "),
+        *("example ", "[answer]", "<|a|>", "\\boxed ", "> ", "`a", " "),
+    ],
 )
 def test_work_grows_with_the_length_of_a_hostile_response_up_to_what_is_read(piece: str) -> None:
     def text(size: int) -> str:

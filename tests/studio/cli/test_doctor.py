@@ -116,24 +116,28 @@ def test_json_holds_every_finding(
     assert "sk-another" not in result.out
 
 
-def test_faulty_proxies_and_certificates_are_named_and_end_no_call_on_this_machine(
+def test_faulty_variables_are_named_and_end_no_call_on_this_machine(
     line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALPHA_API_KEY", KEY)
     monkeypatch.setenv("ALL_PROXY", "socks4://user:hidden@127.0.0.1:9")
     monkeypatch.setenv("SSL_CERT_FILE", str(folder / "gone.pem"))
+    monkeypatch.setenv("TZ", "Nowhere/City")
+    monkeypatch.setenv("LC_ALL", "xx_YY.UTF-8")
     far = '[[worker]]\nname = "far"\nbase_url = "https://far.example/v1"\nmodel = "m"\n'
     near, both = pool(folder, served, ALPHA), line("doctor", "--pool", pool(folder, served, ALPHA, far))
     assert both.code == 1
     proxy = "ALL_PROXY names no proxy that can be used (socks4://***@127.0.0.1:9)"
     assert f"\nProxy (faulty): {proxy}" in both.out
     assert "\nCertificates (faulty): SSL_CERT_FILE (" in both.out
+    assert "\nTime zone (faulty): TZ (Nowhere/City) names no time zone" in both.out
+    assert "\nLocale (faulty): LC_ALL (xx_YY.UTF-8) names no locale" in both.out
     assert f"\nfar: far.example cannot be reached: {proxy}" in both.out
     assert "hidden" not in both.out
     Path(near).write_text(ALPHA.replace("URL", served.base_url), encoding="utf-8")
     shape = json.loads(line("doctor", "--json", "--pool", near).out)
     assert shape["ok"]
-    assert [check["ok"] for check in shape["environment"].values()] == [False, False]
+    assert [check["ok"] for check in shape["environment"].values()] == [False] * 4
 
 
 def test_without_a_pool_file_the_built_in_workers_are_tried(line: Line) -> None:

@@ -62,6 +62,21 @@ SCHEMA = {
             {"questions": [{"target": ["1", "2"], "choices": ["1"]}]},
         ),
         ({"workflow": {"a": [None, "1"]}, "reason": "x"}, {"workflow": {"a": [None, "1"]}, "reason": "x"}),
+        # Python's writing, fences and JavaScript's nothing, as small models have them.
+        ({"limit": "None", "workers": "none", "budget": "undefined", "search": []}, {}),
+        ({"wide": "True", "budget": "{'calls': 3}"}, {"wide": True, "budget": {"calls": 3}}),
+        ({"workers": "['calc', \"it's\"]"}, {"workers": ["calc", "it's"]}),
+        ({"questions": '```json\n[{"target": 5}]\n```'}, {"questions": [{"target": 5}]}),
+        ({"questions": ['{"target": "5"}']}, {"questions": [{"target": "5"}]}),
+        ({"workflow": "{'steps': [None, True]}"}, {"workflow": {"steps": [None, True]}}),
+        ({"workflow": "```\n{}\n```", "limit": " 5 "}, {"workflow": {}, "limit": 5}),
+        ({"limit": "5_000", "wide": "yes"}, {"limit": "5_000", "wide": "yes"}),
+        (
+            {"limit": "__import__('os')", "workflow": "{" * 5_000},
+            {"limit": "__import__('os')", "workflow": "{" * 5_000},
+        ),
+        ({"search": "None", "query": "null"}, {"search": "None", "query": "null"}),
+        ({"workers": "a,b"}, {"workers": ["a,b"]}),
         ({"limit": "9" * 5_000, "workflow": "[" * 5_000}, {"limit": "9" * 5_000, "workflow": "[" * 5_000}),
     ],
 )

@@ -17,17 +17,25 @@ _MARKS = (
     *("[TOOL_CALLS]", "<|python_tag|>", "<function=", "<|START_ACTION|>", "<minimax:tool_call>"),
     *("<seed:tool_call>", "<|tool_call>", "<|tool_call|>", "<start_function_call>", "<function_calls>"),
     *("<｜DSML｜function_calls>", "<invoke name=", "<tool_calls>", "<TOOLCALL>", "<|action_start|>"),
-    *("to=functions.", "commentary to=functions."),
+    *("to=functions.", "commentary to=functions.", "<longcat_tool_call>", "<function_call>"),
+    *("<|tools_prefix|>", "<｜tool_calls_begin｜>", "<|function_call|>", "function call<|role_sep|>"),
+    *("<|python_start|>", "<|recipient|>", "<|open|>tools<|sep|>", "<|tool_call:start|>", "<mm:tool_call>"),
+    *("<|tool_call_begin|>", "<｜DSML｜tool_calls>", "<|plamo:begin_tool_requests:plamo|>", "✿FUNCTION✿:"),
+    *("-> tool/function_call", "Action: ```json", "```tool_code", "```tool_call"),
 )
 _MARK = re.compile("|".join(map(re.escape, _MARKS)))
 _MARK_PARTS = {mark[:end] for mark in _MARKS for end in range(1, len(mark))}
 _BETWEEN = re.compile(
-    r"(?:[\s,;]|</?(?:\w{1,20}:)?tool_calls?>|</?TOOLCALL>|<[|｜][^|｜<>]{1,40}[|｜]>|\[TOOL_CALLS\]|```\w{0,10}"
-    r"|functools(?=\[))*"
+    r"(?:[\s,;]|</?(?:\w{1,20}[:_])?(?:tool|function)_calls?>|</?TOOLCALL>|<[|｜][^|｜<>]{1,40}[|｜]>"
+    r"|\[TOOL_CALLS\]|```\w{0,10}|functools(?=\[)|function call(?=<\|)|-> tool/function_call"
+    r"|Action:(?=\s?```))*"
 )
 """What may stand around the JSON of calls."""
 
-_SEPARATORS = r"(?:<\|tool_call_argument_begin\|>|<｜tool▁sep｜>|(?:\[CALL_ID\]\w{0,64})?\[ARGS\])"
+_SEPARATORS = (
+    r"(?:<\|tool_call_argument_begin\|>|<｜tool▁sep｜>|(?:\[CALL_ID\]\w{0,64})?\[ARGS\]|<\|content\|>|✿ARGS✿:"
+    r"|<\|plamo:end_tool_name:plamo\|>\s{0,9}<\|plamo:begin_tool_arguments:plamo\|>)"
+)
 _BEFORE_BRACE = (
     r"(?:to=functions\.|\[TOOL_CALLS\]|<｜tool▁sep｜>|(?:<\|tool_call>|<start_function_call>)\s{0,9}call:)"
 )
@@ -36,11 +44,15 @@ _WORDS = re.compile(
     re.DOTALL,
 )
 """In the braces of a call: Gemma's two forms of a text, its keys, and JSON's texts."""
+_NAMESPACE = r"(?:｜DSML｜|\w{1,9}:)?"
 _PARAMETER = re.compile(
-    r"<(?:｜DSML｜)?parameter(?:=| name=)\"?([^\">\n]{1,64})\"?(?: string=\"\w{4,5}\")?>"
-    r"|<arg_key>([^<]{1,64})</arg_key>\s{0,9}<arg_value>"
+    rf'(?:<{_NAMESPACE}parameter(?:=| name=)"?|<arg_key>|<\|open\|>argument key="|<\|tool_arg:start\|>)'
+    r'([^"<>|\n]{1,64})'
+    r'(?:"?(?: \w{4,6}="\w{4,7}")?(?:>|<\|sep\|>)|</arg_key>\s{0,9}<arg_value>|<\|tool_arg:value\|>)'
 )
-_PARAMETER_END = re.compile(r"</(?:｜DSML｜)?parameter>|</arg_value>")
+_PARAMETER_END = re.compile(
+    rf"</{_NAMESPACE}parameter>|</arg_value>|<\|close\|>argument<\|sep\|>|<\|tool_arg:end\|>"
+)
 _BARE_KEYS = frozenset(
     ("name", "tool_name", "arguments", "parameters", "type", "id", "tool_call_id", "function")
 )
@@ -57,8 +69,9 @@ class CallTexts:
         listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
         self._names = names
         self._head = re.compile(
-            rf"<function=({listed})>|<(?:｜DSML｜)?invoke name=\"({listed})\">"
-            rf"|<tool_call>\s{{0,9}}({listed})\s{{0,9}}(?=<arg_key>|</tool)"
+            rf"<function=({listed})>|<{_NAMESPACE}invoke name=\"({listed})\">"
+            rf"|<tool_call>\s{{0,9}}({listed})\s{{0,9}}(?=<arg_key>|<tool_sep>|</tool)"
+            rf"|<\|open\|>call tool=\"({listed})\"[^<>|]{{0,40}}<\|sep\|>|<\|tool_call:start\|>({listed})\s"
             rf"|\b({listed})(?::\d{{1,4}})?\s{{0,9}}{_SEPARATORS}(?=\s*\{{)"
             rf"|{_BEFORE_BRACE}({listed})(?![\w.])[^{{}}]{{0,60}}(?=\{{)"
         )
@@ -111,8 +124,8 @@ class CallTexts:
                 continue
             _, *parts = _PARAMETER.split(body)
             values = {
-                (one or other).strip(): _value(_PARAMETER_END.split(rest, maxsplit=1)[0])
-                for one, other, rest in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+                key.strip(): _value(_PARAMETER_END.split(rest, maxsplit=1)[0])
+                for key, rest in zip(parts[::2], parts[1::2], strict=True)
             }
             yield name, values
 
@@ -120,12 +133,13 @@ class CallTexts:
         """The calls as JSON or as Python, and what follows them. Raises `ValueError` where one is no call."""
         calls: list[tuple[str, Any]] = []
         at = _skipped(text, 0)
-        while text[at : at + 1] in ("{", "["):
-            if text[at] == "[" and re.match(r"\[\s*\w+\(", text[at : at + 80]):
-                end = text.rindex("]") + 1
+        while python := re.match(r"(\[\s*)?\w+(?:\.call)?\(|[\[{]", text[at : at + 80]):
+            if python[0].endswith("(") and (python[1] or self._marked):
+                end = text.rindex("]" if python[1] else ")") + 1
                 calls += self._python(text[at:end])
             else:
                 value, end = json.JSONDecoder().raw_decode(text, at)
+                value = value.get("tool_calls", value) if isinstance(value, dict) else value
                 calls += [self._call(one) for one in (value if isinstance(value, list) else [value])]
             at = _skipped(text, end)
         return calls, text[at:]
@@ -135,20 +149,31 @@ class CallTexts:
             raise ValueError
         function = value.get("function", value)
         function = function if isinstance(function, dict) else {**value, "name": function}
-        name = function.get("name", function.get("tool_name"))
-        arguments = function.get("arguments", function.get("parameters"))
-        if name not in self._names or arguments is None:
+        if self._marked and len(function) == 1 and self._names.issuperset(function):
+            return next(iter(function.items()))  # Apertus
+        name = _first(function, "name", "tool_name", "tool")
+        arguments = _first(function, "arguments", "parameters", "args", "input")
+        if name not in self._names or (arguments is None and not self._marked):
             raise ValueError
-        return name, arguments
+        return name, arguments or {}
 
     def _python(self, text: str) -> Iterator[tuple[str, Any]]:
-        tree = ast.parse(text[:_MOST_PYTHON], mode="eval").body
-        for call in tree.elts if isinstance(tree, ast.List) else ():
-            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
-                raise ValueError
-            if call.func.id not in self._names:
-                raise ValueError
-            yield call.func.id, {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
+        for line in ast.parse(text[:_MOST_PYTHON]).body:
+            value = line.value if isinstance(line, ast.Expr) else None
+            for call in value.elts if isinstance(value, ast.List) else [value]:
+                if not isinstance(call, ast.Call) or call.args:
+                    raise ValueError
+                function = call.func
+                if isinstance(function, ast.Attribute) and function.attr == "call":  # Llama 3.1
+                    function = function.value
+                if not isinstance(function, ast.Name) or function.id not in self._names:
+                    raise ValueError
+                words = ((word.arg, word.value) for word in call.keywords if word.arg)
+                yield function.id, {name: ast.literal_eval(value) for name, value in words}
+
+
+def _first(function: dict[str, Any], *keys: str) -> Any:
+    return next((function[key] for key in keys if key in function), None)
 
 
 def _mark_part(text: str) -> int:

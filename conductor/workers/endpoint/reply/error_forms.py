@@ -13,12 +13,32 @@ from typing import Any
 from conductor.text.bounded_value import json_value
 
 _WORDS = (
-    *("error", "message", "detail", "errors", "msg", "Message"),
-    *("error_msg", "error_message", "error_description", "errorMessage", "reason"),
-    *("base_resp", "status_msg"),  # MiniMax
-    *("header", "output", "Response", "Error"),  # Xunfei, DashScope, Tencent
+    *(
+        "error",
+        "message",
+        "detail",
+        "errors",
+        "msg",
+        "errormsg",
+        "errormessage",
+        "errordescription",
+        "errmsg",
+    ),
+    *(
+        "err",
+        "errormessages",
+        "issues",
+        "reason",
+        "exception",
+        "fault",
+        "faultstring",
+    ),  # the last two: Apigee
+    *("baseresp", "statusmsg"),  # MiniMax
+    *("header", "output"),  # Xunfei, DashScope
 )
-"""Keys under which the words of an error stand, or an object that has them; the first with words counts."""
+"""Keys under which the words of an error stand, or an object that has them, without signs and in small
+letters; the first with words counts.
+"""
 
 _CODES = (
     *("code", "status", "status_code", "http_status_code", "error_code", "type", "error_type"),
@@ -35,6 +55,7 @@ _PASSING = re.compile(
     r"|^(1000|1001|1002|1013|1024|1033|1039)$"  # MiniMax: unknown, timeout, limits, its own faults
     r"|^(336100|3505)$"  # Baidu: busy; Mistral: capacity
 )
+_TITLE = re.compile(r"<(?:title|h1|message)\b[^<>]{0,200}>\s*([^<\s][^<]*)", re.IGNORECASE)
 _LASTING = re.compile(r"quota|billing|balance")
 """No later request helps against these."""
 
@@ -142,6 +163,8 @@ def _words(error: Any) -> str:
             return inner
         case {"message": {"text": str() as text}}:
             return text
+        case {"error": str(), "message": str() as message} if message:  # Spring: the first is the status
+            return _inner(message)
         case {"message": str() as message, "param": str() as parameter} if message and (
             parameter not in message and "error" not in error
         ):
@@ -154,8 +177,12 @@ def _words(error: Any) -> str:
 
 def _inside(error: Mapping[str, Any]) -> Iterator[Any]:
     """What may have the words of an error, the likeliest first."""
-    yield from (error[key] for key in _WORDS if key in error)
+    named = {_squeezed(str(key)): value for key, value in error.items()}
+    yield from (named[key] for key in _WORDS if key in named)
+    # AWS; Tencent, and OpenAI's events of responses; "title": RFC 9457.
     yield from (value for key, value in error.items() if str(key).endswith("Exception"))
+    yield from (value for key in ("response", "status") if isinstance(value := named.get(key), Mapping))
+    yield from (named[key] for key in ("title",) if "status" in named and key in named)
 
 
 def _codes(error: Any) -> Iterator[str | int]:
@@ -183,7 +210,6 @@ def _inner(text: str) -> str:
 
 
 def _title(page: str) -> str:
-    """The title of an HTML page, or ""."""
-    start = page.lower().find("<title")
-    inside = page[start:].partition(">")[2] if start >= 0 else ""
-    return inside.partition("<")[0].strip()
+    """The title or the heading of an HTML page, the message in an XML document, or ""."""
+    title = _TITLE.search(page)
+    return title[1].strip() if title else ""

@@ -27,12 +27,13 @@ class Reply:
     """What has arrived of one answer.
 
     `characters` counts its text and reasoning, `finish` is the server's reason for the end, `done` whether
-    the server has announced the end. `sent_characters` counts the characters that were yielded, `called` is
-    whether it has called tools, `declined` whether any of its text was in the protocol's field for refusals,
-    `has_choice` whether any answer came, however empty. `mask` hides the keys in text, reasoning and calls.
-    Calls are read where `tools` were offered, also from the text, and `logprobs`, with so many tokens at each
-    place, where they were asked for. `in_prompt`: the answer before began with thoughts that the prompt had
-    opened, as this one does if a mark ends them or no tokens are left.
+    the server has announced the end, `unread` the last event that was no part of an answer. `sent_characters`
+    counts the characters that were yielded, `called` is whether it has called tools, `declined` whether any
+    of its text was in the protocol's field for refusals, `has_choice` whether any answer came, however empty.
+    `mask` hides the keys in text, reasoning and calls. Calls are read where `tools` were offered, also from
+    the text, and `logprobs`, with so many tokens at each place, where they were asked for. `in_prompt`: the
+    answer before began with thoughts that the prompt had opened, as this one does if a mark ends them or no
+    tokens are left.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class Reply:
         self.finish: str | None = None
         self.has_choice = False
         self.tokens = TokensSoFar()
+        self.unread = ""
         self._unsaid = False
-        self._message = False
+        self._message = self._deltas = False
+        self._messages = ""
         self._answer = CleanText(mask)
         self._thought = CleanText(mask)
         self._reader = ThoughtReader(in_prompt=in_prompt)
@@ -110,39 +113,59 @@ class Reply:
         used = self.tokens.take(*chunk.places)
         choice = chunk.choice
         if choice is None:
+            self.unread = self.unread if used or not chunk.unread else self.mask(chunk.unread)
             return [], used
         self.has_choice = True
         self.finish = choice.finish or self.finish
         self._unsaid = self._unsaid or choice.finish == ""
-        # A message beside the deltas, or behind them, repeats them.
-        piece = None if choice.whole and self.characters else choice.piece
+        piece = choice.piece if not choice.whole or choice.piece is None else self._new(choice.piece)
         self._message = self._message or choice.whole
         items: list[Item] = []
+        before = self.characters
         items, progress = (items, False) if piece is None else self._piece(piece)
+        self._deltas = self._deltas or (not choice.whole and self.characters > before)
         if self._tokens is not None and piece is not None:
             self._tokens.take(choice.logprobs, answers=self._answers(piece, items))
             items = self._tokens.beside(items)
         return items, progress or used or bool(choice.finish)
 
+    def _new(self, message: Piece) -> Piece | None:
+        """What a message adds: one behind deltas repeats them, one behind others goes on or repeats them."""
+        if self._deltas:
+            return None
+        before, text = self._messages, message.text
+        repeats = bool(before) and text.startswith(before)
+        self._messages = text if repeats else before + text
+        return Piece(content=text[len(before) :]) if repeats else message
+
     def end(self) -> list[Item]:
         """The rest. Raises as `take`."""
         items = _thoughts([*self._field_reader.feed(self._thought.end()), *self._field_reader.end()])
         items += self._read([*self._reader.feed(self._answer.end()), *self._reader.end()])
-        text, written = self._call_texts.end(called=bool(self._calls))
-        items += [Delta(text=text)] if text else []
-        if self._calls is not None:
-            items += [*self._calls.take(written)[0], *self._calls.end()]
-        rest = self._noted(items)
+        rest = self._noted([*items, *self._with_calls("")])
+        thoughts = "".join(self._thoughts)
         if self._begins_in_thoughts and not self._reader.recalled and self._reason != "length":
             # No mark ended its thoughts, so it had none.
             self._begins_in_thoughts = False
-            text = "".join(self._thoughts)
             self._thoughts.clear()
-            rest += self._noted([Delta(text=text)] if text else [])
+            rest += self._noted(self._with_calls(thoughts))
+        elif self._calls is not None and self.empty:
+            # Qwen3.5 and Kimi K2 call a tool before they close their thoughts; alone none may begin them.
+            called = self._with_calls(f"…{thoughts}")
+            rest += self._noted([item for item in called if isinstance(item, CallDelta)])
         if self._tokens is None:
             return rest
         self._tokens.take(None, answers=self._reader.answering is not False)
         return self._tokens.beside(rest)
+
+    def _with_calls(self, text: str) -> list[Item]:
+        """The last text of the answer, and the calls that are written into it."""
+        text = self._call_texts.feed(text)
+        more, written = self._call_texts.end(called=bool(self._calls))
+        items: list[Item] = [Delta(text=text + more)] if text + more else []
+        if self._calls is not None:
+            items += [*self._calls.take(written)[0], *self._calls.end()]
+        return items
 
     @property
     def used(self) -> Usage | None:

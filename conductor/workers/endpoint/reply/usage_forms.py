@@ -13,13 +13,14 @@ from conductor.values.messages import Usage
 
 _PROMPT = (
     *("prompt_tokens", "promptTokenCount", "prompt_eval_count", "inputTokenCount", "input_tokens"),
-    *("promptTokens", "inputTokens"),
+    *("promptTokens", "inputTokens", "input_token_count", "num_prompt_tokens"),
 )
 _COMPLETION = (
     *("completion_tokens", "candidatesTokenCount", "eval_count", "outputTokenCount", "output_tokens"),
-    *("predicted_n", "completionTokens", "outputTokens"),
+    *("predicted_n", "completionTokens", "outputTokens", "output_token_count", "num_completion_tokens"),
+    *("generation_tokens", "generated_tokens", "generated_token_count"),  # mlx, TGI, watsonx
 )
-_TOTAL = ("total_tokens", "totalTokenCount", "totalTokens")
+_TOTAL = ("total_tokens", "totalTokenCount", "totalTokens", "total_token_count")
 _CACHE_READ = ("cache_read_input_tokens", "cacheReadInputTokens", "cacheReadInputTokenCount")
 _CACHE_WRITE = ("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWriteInputTokenCount")
 """Anthropic and Bedrock, whose prompt is counted without them."""
@@ -49,9 +50,14 @@ _ROUBLES = "cost_rub"
 
 _TOKENS = frozenset((*_PROMPT, *_COMPLETION, *_TOTAL, *_CACHED, "prompt_n"))
 _FRAMES = dict.fromkeys(
-    ("usage", "usageMetadata", "x_groq", "meta", "tokens", "timings", "amazon-bedrock-invocationMetrics")
+    (
+        *("usage", "usageMetadata", "x_groq", "meta", "tokens", "timings", "details", "metrics"),
+        "amazon-bedrock-invocationMetrics",
+    )
 ).keys()
-"""Objects that hold the numbers, or another such object: OpenAI, Gemini, Groq, Cohere, llama.cpp."""
+"""Objects that hold the numbers, or another such object: OpenAI, Gemini, Groq, Cohere, llama.cpp, TGI,
+Replicate.
+"""
 
 _MOST_TOKENS, _MOST_DOLLARS = 10**15, 10**6
 """Of one call; more cannot be true."""
@@ -190,8 +196,8 @@ def _sum(first: int | None, *more: int | None) -> int | None:
 
 def _count(number: Any) -> int | None:
     """A whole number from 0 on, also as a text or with a decimal point; None for anything else."""
-    if isinstance(number, str) and re.fullmatch(r"\d{1,15}", number):
-        return int(number)
+    if isinstance(number, str) and re.fullmatch(r"[0-9]{1,15}(\.0{1,9})?", number):
+        number = float(number)
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     whole = isinstance(number, int) and not isinstance(number, bool)

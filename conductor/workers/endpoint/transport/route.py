@@ -30,7 +30,7 @@ _SETTING = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*)://)?(?:(.*)@)?(.*)", re.DOT
 """Scheme, account and the rest: a password may hold any character."""
 
 _AUTHORITY = re.compile(
-    r"((?:\[[0-9A-Fa-f:.%]+\]|[^\s\[\]:;\"'/?#]+)(?::([0-9]{1,5}))?)(?:[/?#].*)?", re.DOTALL
+    r"((?!https?//)(?:\[[0-9A-Fa-f:.%]+\]|[^\s\[\]:;\"'/?#${}\\]+)(?::([0-9]{1,5}))?)(?:[/?#].*)?", re.DOTALL
 )
 _HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")
 """The name that OpenSSL looks for in a folder of certificates."""
@@ -144,7 +144,7 @@ def _proxy(variable: str, setting: str) -> httpx.Proxy:
 
 
 def _exceptions(settings: dict[str, str]) -> list[str]:
-    return [entry for entry in re.split(r"[\s,;\"']+", settings.get("no", "")) if entry]
+    return [entry for entry in re.split(r"[\s,;|\"']+", settings.get("no", "")) if entry]
 
 
 def _names(entry: str, url: httpx.URL) -> bool:
@@ -153,7 +153,7 @@ def _names(entry: str, url: httpx.URL) -> bool:
     Its forms: `*`, a host or a domain with or without `.` or `*.` before it, `127.*`, an address with or
     without brackets, a network such as 10.0.0.0/8, Windows' `<local>`; before it a scheme, after it a port.
     """
-    scheme, separator, host = entry.lower().rpartition("://")
+    scheme, separator, host = entry.lower().removesuffix("/").removesuffix(":*").rpartition("://")
     if separator and scheme not in ("all", url.scheme):
         return False
     if parts := re.fullmatch(r"\[(.+)\](?::(\d{1,5}))?|([^:]+):(\d{1,5})", host):

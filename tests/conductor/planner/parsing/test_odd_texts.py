@@ -47,6 +47,17 @@ def read(text: str, form: Form = "lists") -> PlanReport:
                 ("CC", r"Open E:\Folder\Angels sword\a.md and C:\Users\x."),
                 ("own", r"Read \\server\share\temp."),
                 ("own", r"Match \bword\b and \d+\s*."),
+                ("own", r"Read .\notes\today.md and ..\tools\run.exe."),
+                ("own", r"Look in %APPDATA%\npm, $env:TEMP\new and ~\notes."),
+                ("own", r"Read \\nas01\backup\new."),
+                ("own", r"Split it at '\n', `\t` or '\r\n'."),
+                ("LR", r"Let \mathbb{R}^n\to\mathbb{R} and x\ne_1."),
+                ("LR", r"Take \begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}."),
+                ("LR", r"Solve \begin{cases}x\\y\end{cases} and \begin{align}a\\\beta\end{align}."),
+                ("WN", r"Give \underbrace{x}, \vdots, \varepsilon, \aleph, \approx, \binom{n}{k}."),
+                ("LR", r"Write \tfrac12, \tilde x, \triangle, \rvert, \Rightarrow, \ngeq."),
+                ("own", r"Escape a \& b, 50\%, \#1, \_x, \$5 and \{ y \}."),
+                ("own", r"\usepackage{amsmath} and \footnote{x}."),
             ]
         ),
         (
@@ -57,6 +68,11 @@ def read(text: str, form: Form = "lists") -> PlanReport:
         ("LR", r"Compute \\frac{1}{2}, \\theta.", r"Compute \frac{1}{2}, \theta."),
         ("own", r"Read \\\\server\\share\\new.", r"Read \\server\share\new."),
         ("own", r"In C:\\dir\nnext", "In C:\\dir\nnext"),
+        ("own", r"Read C:\\data\\new.csv\nThen go", "Read C:\\data\\new.csv\nThen go"),
+        ("own", r"Wait ...\nThen ..\nNext", "Wait ...\nThen ..\nNext"),
+        ("own", r"He said 'a\nb'", "He said 'a\nb'"),
+        ("own", r"a\tto\nb\nd\ne\nf", "a\tto\nb\nd\ne\nf"),
+        ("LR", r"\\begin{cases}1 \\\\ 2\\end{cases}", r"\begin{cases}1 \\ 2\end{cases}"),
         ("LR", r"List:\nexists in the table\tauthor", "List:\nexists in the table\tauthor"),
         ("own", r"Steps:\nnot all\nto do\ntext\r\nx", "Steps:\nnot all\nto do\ntext\r\nx"),
         ("own", r"Solve for x:\nThen y:\tvalue", "Solve for x:\nThen y:\tvalue"),
@@ -121,6 +137,19 @@ TWO = [
     ("LM", f'{{"plan": [{STEP}, {SECOND}]}}'),
     ("LK", r'"{\"model_id\": [0, 1], \"subtasks\": [\"A.\", \"B.\"], \"access_list\": [[], [0]]}"'),
     ("JR", r'{\n\"model_id\": [0, 1],\n\"subtasks\": [\"A.\", \"B.\"], \"access_list\": [[], [0]]}'),
+    *(("own", lists().replace("=", sign)) for sign in ("->", "→")),
+    ("own", "model_id: list[int] = [0, 1]\nsubtasks: List[str] = ['A.', 'B.']\n"
+     "access_list: list[list[int] | str] = [[], [0]]"),
+    ("own", 'model_id:\n  - 0\n  - 1\nsubtasks:\n  - A.\n  - "B."\naccess_list:\n  - []\n  - [0]'),
+    ("own", "model_ids:\r\n- 0\r\n- 1\r\nsubtasks:\r\n- 'A.'\r\n- B.\r\naccess:\r\n- []\r\n- [0]\r\nDone."),
+    ("JR", f"{STEP}\n{SECOND}"),
+    ("JR", f"```json\n{STEP}\n\n{SECOND}\n```"),
+    ("RX", lists('["model_0", "model_1"]')),
+    ("RX", lists('["Worker 0", "Agent #1"]')),
+    ("RX", lists('["#0", "#1"]')),
+    ("own", "const " + lists().replace("\n", ";\nconst ").replace("model_id", "modelId") + ";"),
+    ("own", "ｍｏｄｅｌ＿ｉｄ＝［０，１］\nｓｕｂｔａｓｋｓ＝［“A.”，“B.”］\n"
+     "ａｃｃｅｓｓ＿ｌｉｓｔ＝［［］，［０］］"),
     ("VL", r'{"model_id": "[0, 1]", "subtasks": "[\"A.\", \"B.\"]", "access_list": "[[], [0]]"}'),
 ]  # fmt: skip
 
@@ -136,6 +165,14 @@ def test_other_marks_and_shapes_are_read_and_named(source: str, text: str) -> No
     assert {loose.kind for loose in report.repairs} <= set(get_args(RepairKind))
     assert report.repairs or any(blank in text for blank in "\u00a0\u202f\u3000\u200b\ufeff\u2060")
     assert not parse(text, workers=POOL, strict=True).ok or any(x in text for x in "\u00a0\u202f\u3000")
+
+
+@pytest.mark.parametrize("text", [lists().replace("=", sign) for sign in (":=", "==", "=>")])
+def test_a_sign_that_only_begins_or_ends_as_the_published_one_is_read_and_named(text: str) -> None:
+    report = read(text)
+    assert report.workflow is not None, report.problems
+    assert [step.worker for step in report.workflow.steps] == ["alpha", "beta"]
+    assert "other-marks" in {loose.kind for loose in report.repairs}
 
 
 def test_marks_inside_a_text_and_a_plan_that_is_whole_stay_as_they_are() -> None:

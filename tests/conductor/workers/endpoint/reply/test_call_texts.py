@@ -65,6 +65,56 @@ FORMS: list[tuple[str, str]] = [
         "</minimax:tool_call>",
     ),
     ("Seed", "<seed:tool_call><function=f><parameter=a>1</parameter></function></seed:tool_call>"),
+    # vLLM's parsers of calls, by the forms that their docstrings have.
+    ("LongCat", f"<longcat_tool_call>{JSON}</longcat_tool_call>"),
+    ("Granite 20B", f"<function_call> {JSON}"),
+    ("Olmo 3", "<function_calls>\nf(a=1)\n</function_calls>"),
+    ("Llama 3.2", "<|python_tag|>f(a=1)"),
+    ("Llama 3.1, built-in tools", "<|python_tag|>f.call(a=1)"),
+    ("Llama 4, tokens", "<|python_start|>[f(a=1)]<|python_end|>"),
+    ("Apertus", '<|tools_prefix|>[{"f": {"a": 1}}]<|tools_suffix|>'),
+    (
+        "Step 3",
+        "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>"
+        '<steptml:invoke name="f"><steptml:parameter name="a">1</steptml:parameter></steptml:invoke>'
+        "<｜tool_call_end｜><｜tool_calls_end｜>",
+    ),
+    ("GigaChat 3", f"function call<|role_sep|>\n{JSON}"),
+    ("GigaChat 3.5", f"<|function_call|>{JSON}"),
+    (
+        "Hunyuan V3",
+        "<tool_calls><tool_call>f<tool_sep><arg_key>a</arg_key>\n<arg_value>1</arg_value></tool_call>",
+    ),
+    (
+        "Kimi K3",
+        '<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|>'
+        '<|open|>argument key="a" type="number"<|sep|>1'
+        "<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+    ),
+    ("Kimi K2 without a section", '<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}'),
+    (
+        "Solar Open 2",
+        "<|tool_call:start|>f\n<|tool_arg:start|>a<|tool_arg:value|>1<|tool_arg:end|>\n<|tool_call:end|>",
+    ),
+    (
+        "PLaMo 3",
+        "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>f"
+        '<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>{"a": 1}'
+        "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>",
+    ),
+    (
+        "DeepSeek V4",
+        '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">1'
+        "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+    ),
+    ("HyperCLOVA X SEED", f"-> tool/function_call\n[{JSON}]"),
+    # Model cards: Command R, Qwen-Agent, Gemma 3, Functionary; own: keys that small models write.
+    ("Command R", 'Action: ```json\n[{"tool_name": "f", "parameters": {"a": 1}}]\n```'),
+    ("Qwen-Agent", '✿FUNCTION✿: f\n✿ARGS✿: {"a": 1}\n✿RESULT✿'),
+    ("Gemma 3", "```tool_code\nf(a=1)\n```"),
+    ("Functionary", '<|recipient|>f\n<|content|>{"a": 1}'),
+    ("small models, a fence", f"```tool_call\n{JSON}\n```"),
+    ("small models, keys", '<tool_call>{"tool": "f", "args": {"a": 1}}</tool_call>'),
 ]
 
 HARMONY = (
@@ -121,6 +171,16 @@ def test_a_preamble_of_gpt_oss_is_text_and_its_calls_follow() -> None:
         assert _read(_answers(pieces)) == ("I look.", [*ONE, ("g", {"a": 1})])
 
 
+def test_lines_of_python_are_calls_each_and_a_call_may_have_no_arguments() -> None:
+    assert _read(["<function_calls>\nf(a=1)\ng(b=[2, '3'])\n</function_calls>"]) == (
+        "",
+        [*ONE, ("g", {"b": [2, "3"]})],
+    )
+    assert _read(['<tool_call>{"name": "f"}</tool_call>']) == ("", [("f", {})])
+    wire = '{"tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}'
+    assert _read([wire]) == _read([*wire]) == ("", [("f", "{}")])
+
+
 @pytest.mark.parametrize("quote", ['<|"|>', "<escape>"])
 def test_every_kind_of_value_of_gemma_is_read(quote: str) -> None:
     words = f'a "b", {{c: \\d}}\n{quote[:2]}e'
@@ -150,6 +210,14 @@ def test_words_before_a_mark_stay_text_and_several_calls_are_read() -> None:
         "[1, 2, 3]",
         '<tool_call>{"name": "f", "argum',
         "[f(a=b)]",
+        "f(a=1)",
+        "```python\nf(a=1)\n```",
+        "```tool_code\nprint(f(a=1))\n```",
+        "<|python_tag|>import os\nf(a=1)",
+        "<tool_call>" + "f(" * 5_000,
+        '{"f": {"a": 1}}',
+        '{"tool_calls": []}',
+        "Action: think; then -> tool",
         "[f(" + "(" * 5_000,
         "<tool_call>" + "[" * 100_000,
         "<|tool_call>call:f{a:b c}",

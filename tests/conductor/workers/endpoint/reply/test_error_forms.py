@@ -37,6 +37,16 @@ STREAMED: list[tuple[str, bytes]] = [
     ("Gemini", event([{"error": {"code": 503, "message": WORDS, "status": "UNAVAILABLE"}}])),
     ("MiniMax", event({"choices": [], **MINIMAX})),
     ("Bedrock", event({"internalServerException": {"message": WORDS}})),
+    ("gateways, in the delta", event({"choices": [{"delta": {"error": {"message": WORDS}}}]})),
+    ("OpenAI's Responses", event({"type": "response.failed", "response": {"error": {"message": WORDS}}})),
+    ("Apigee", event({"fault": {"faultstring": WORDS, "detail": {"errorcode": "policies.a"}}})),
+    ("RFC 9457", event({"type": "about:blank", "title": WORDS, "status": 503})),
+    ("RFC 9457, detail", event({"title": "Busy", "status": 503, "detail": WORDS})),
+    ("Spring", _named(json.dumps({"exception": WORDS}), "event: exception\ndata: ")),
+    ("FastChat", event({"text": "", "error_code": 50002, "errorMsg": WORDS})),
+    ("TGI, old", event({"error": WORDS, "error_type": "overloaded"})),
+    ("LM Studio, an event", _named(json.dumps({"error": {"message": WORDS}}), "event: failure\ndata: ")),
+    ("Node", event({"err": WORDS})),
 ]
 
 
@@ -76,6 +86,17 @@ BODIES: list[tuple[str, Any, str]] = [
     ("without words", {"error": {"message": "", "type": "server_error", "code": "x"}}, "“x server_error”"),
     ("Gemini", [{"error": {"code": 400, "message": "Unknown name"}}], "“Unknown name”"),
     ("a text", "overloaded", "“overloaded”"),
+    ("AWS, lambda", {"errorType": "Timeout", "errorMessage": "Task timed out"}, "“Task timed out”"),
+    ("WeChat, Baidu", {"errCode": 5, "errMsg": "quota"}, "“quota”"),
+    ("Azure ML", {"status": {"code": 500, "message": "Scoring failed"}}, "“Scoring failed”"),
+    ("Spring", {"status": 400, "error": "Bad Request", "message": "No such model"}, "“No such model”"),
+    ("Envoy", {"code": 503, "message": "no healthy upstream"}, "“no healthy upstream”"),
+    ("LangServe", {"error_messages": ["Bad", "Worse"]}, "“Bad”"),
+    ("a choice's message", {"choices": [{"message": {"error": {"message": "Filtered"}}}]}, "“Filtered”"),
+    ("other keys", {"info": "Licence expired"}, '“{"info": "Licence expired"}”'),
+    ("Gemini's own", {"promptFeedback": {"blockReason": "SAFETY"}}, "SAFETY"),
+    ("Anthropic's own", {"type": "message", "content": [{"type": "text", "text": "42"}]}, '"42"'),
+    ("Responses' own", {"object": "response", "output": [{"type": "message"}]}, '"object": "response"'),
     ("no choices", {}, "it has no answer among its choices"),
     ("no choices", {"choices": [], "prompt_filter_results": [{}]}, "it has no answer among its choices"),
     ("a health check", {"status": "ok"}, "it has no answer among its choices"),
@@ -103,6 +124,9 @@ async def test_a_body_that_is_an_error_fails_with_its_words(
         ("upstream connect error\n", "“upstream connect error”"),
         ("<html><head><TITLE>Log in</TITLE></head>", "instead of an event stream: “Log in”"),
         ("<html>", "instead of an event stream;"),
+        ("<html><body><h1 class='a'>502 Bad Gateway</h1></body>", "stream: “502 Bad Gateway”"),
+        ("<?xml version='1.0'?><Error><Code>a</Code><Message>Denied</Message></Error>", "stream: “Denied”"),
+        ("[ERROR] no GPU left", "“[ERROR] no GPU left”"),
     ],
 )
 async def test_words_that_are_no_json_reach_the_person(body: str, words: str, content_type: str) -> None:
@@ -152,4 +176,5 @@ def test_an_error_may_pass_where_its_code_says_so(
 
 def test_words_are_read_in_linear_time() -> None:
     assert error_message(b"<title" * 10_000) == ""
+    assert error_message(b"<h1>" * 20_000) == ""
     assert error_message(json.dumps({"error": "{" * 60_000}).encode()) == "{" * 60_000

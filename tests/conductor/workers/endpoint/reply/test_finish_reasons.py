@@ -21,7 +21,11 @@ from tests.support.endpoints.raw_endpoint import DONE, chunk, event, raw_endpoin
         ("length", "context_length_exceeded model_context_window_exceeded FINISH_REASON_MAX_TOKENS"),
         # OpenAI, Bedrock, Zhipu, Gemini, Anthropic, Cohere
         ("refused", "content_filter content-filter content_filtered guardrail_intervened sensitive SAFETY"),
-        ("refused", "PROHIBITED_CONTENT BLOCKLIST RECITATION refusal ERROR_TOXIC"),
+        ("refused", "PROHIBITED_CONTENT BLOCKLIST RECITATION refusal ERROR_TOXIC MODEL_ARMOR LANGUAGE"),
+        # Gemini's protocol of OpenAI; Bedrock, Gemini, Cohere, Moonshot
+        ("refused", "content_filter:SAFETY content_filter:RECITATION content_filter:OTHER"),
+        ("failed", "function_call_filter:MALFORMED_FUNCTION_CALL malformed_model_output malformed_tool_use"),
+        ("failed", "UNEXPECTED_TOOL_CALL USER_CANCEL engine_overloaded FINISH_REASON_MALFORMED_RESPONSE"),
         # Zhipu, DeepSeek, OpenRouter, Cohere, vLLM, SGLang, TensorRT-LLM
         ("failed", "network_error insufficient_system_resource error ERROR abort aborted cancelled timeout"),
         # LMDeploy, vLLM, Anthropic, gateways
@@ -50,6 +54,20 @@ def _last(reason: object) -> bytes:
         ("Ollama, old", TEXT + _last("") + DONE, "stop: None tokens"),
         ("one-api", TEXT + _last("null") + DONE, "stop: None tokens"),
         ("Ollama, old, cut", TEXT + _last(""), "broke the connection after 10 characters"),
+        ("Gemini", TEXT + _last("content_filter: SAFETY") + DONE, "refused: None tokens"),
+        ("watsonx", TEXT + _last("not_finished") + _last("eos_token") + DONE, "stop: None tokens"),
+        (
+            "gateways, in the delta",
+            TEXT + event({"choices": [{"delta": {"finish_reason": "stop"}}]}) + DONE,
+            "stop",
+        ),
+        (
+            "gateways of Gemini",
+            TEXT + event({"choices": [{"delta": {}, "finishReason": "STOP"}]}) + DONE,
+            "stop",
+        ),
+        ("a heartbeat", TEXT + b"data: ping\n\ndata: [keepalive]\n\n" + _last("stop"), "stop: None tokens"),
+        ("a notice, cut", TEXT + event({"queue": "drained"}) + DONE, 'cut off: “{"queue": "drained"}”'),
         ("TensorRT-LLM, cut", TEXT + DONE, "ended its answer without a finish reason after 10 characters"),
         (
             "Zhipu",

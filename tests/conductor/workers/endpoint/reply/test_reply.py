@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conductor.values.message_parts.tools import Tool, ToolOffer
 from conductor.values.messages import Delta, Thought
 from conductor.workers.endpoint.reply.reply import Reply
 from conductor.workers.endpoint.wire import read_chunk
@@ -77,6 +78,24 @@ def test_parts_of_text_are_the_answer(content: Any) -> None:
     assert _read({"content": content})[0].completion(None).text == "42"
 
 
+@pytest.mark.parametrize(
+    ("server", "chunks", "answer"),
+    [
+        ("each has all so far", [{"message": "a"}, {"message": "a b"}, {"message": "a b c"}], "a b c"),
+        ("each has the next", [{"message": "a"}, {"message": " b"}, {"message": " c"}], "a b c"),
+        ("the last repeats", [{"delta": "a"}, {"delta": " b"}, {"message": "a b"}], "a b"),
+        ("the first is empty", [{"message": ""}, {"delta": "a"}, {"message": "a"}], "a"),
+        ("one is sent twice", [{"message": "a b"}, {"message": "a b"}], "a b"),
+    ],
+)
+def test_messages_in_a_stream_are_one_answer(server: str, chunks: list[dict[str, str]], answer: str) -> None:
+    reply = Reply(NO_KEYS)
+    for (name, content), *_ in (list(chunk.items()) for chunk in chunks):
+        reply.take(read_chunk(json.dumps({"choices": [{name: {"content": content, "role": "assistant"}}]})))
+    reply.end()
+    assert reply.completion(None).text == answer, server
+
+
 def test_what_was_sent_as_the_answer_is_recalled_by_a_mark_that_closes_thoughts() -> None:
     reply, items = _read({"content": "perhaps "}, {"content": "41</think>"}, {"content": "42"})
     assert items == [Delta("perhaps "), Delta("41"), Thought("", recalls=10), Delta("42")]
@@ -100,3 +119,46 @@ def test_an_endpoint_whose_prompt_opens_thoughts_sends_none_as_an_answer(
     assert (reply.completion(None).text, reply.in_prompt) == (answer, in_prompt)
     assert not any(isinstance(item, Thought) and item.recalls for item in items)
     assert "".join(item.text for item in items if isinstance(item, Delta)) == answer
+
+
+CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+OFFER = ToolOffer(tools=(Tool.of("f"),))
+
+
+@pytest.mark.parametrize(
+    ("source", "deltas", "options"),
+    [
+        ("Qwen3.5", [{"content": f"<think>hm\n{CALL}"}], {}),  # SGLang's detector of reasoning
+        ("vLLM with a parser of thoughts", [{"reasoning_content": "hm\n"}, {"reasoning_content": CALL}], {}),
+        ("an earlier answer began in thoughts", [{"content": f"hm\n{CALL}"}], {"in_prompt": True}),
+        (
+            "Kimi K2",
+            [
+                {"content": "<think>hm<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"},
+                {"content": '<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>'},
+            ],
+            {},
+        ),
+    ],
+)
+def test_a_call_before_the_thoughts_are_closed_is_one(
+    source: str, deltas: list[dict[str, Any]], options: dict[str, bool]
+) -> None:
+    reply, _ = _read(*deltas, tools=OFFER, **options)
+    completion = reply.completion(None)
+    assert [(call.name, call.arguments) for call in completion.tool_calls] == [("f", '{"a": 1}')], source
+    assert completion.finish_reason == "tool_calls"
+    assert not completion.text.strip() or options
+
+
+@pytest.mark.parametrize(
+    "thought", ['{"name": "f", "arguments": {"a": 1}}', f"{CALL[:30]}", "The <tool_call> is text."]
+)
+def test_thoughts_about_a_call_are_none(thought: str) -> None:
+    completion = _read({"reasoning": thought}, tools=OFFER)[0].completion(None)
+    assert (completion.tool_calls, completion.text, completion.reasoning) == ((), "", thought)
+
+
+def test_an_answer_behind_thoughts_about_a_call_is_no_call() -> None:
+    completion = _read({"reasoning": CALL}, {"content": "42"}, tools=OFFER)[0].completion(None)
+    assert (completion.tool_calls, completion.text) == ((), "42")

@@ -146,6 +146,20 @@ FORMS: list[tuple[str, object, Tokens]] = [
         (6, 9, None),
     ),
     ("PHP", [], (None, None, None)),
+    ("mlx", {"prompt_tokens": 5, "generation_tokens": 7, "peak_memory": 1.5}, (5, 7, None)),
+    ("Replicate", {"input_token_count": 5, "output_token_count": 7}, (5, 7, None)),
+    (
+        "Vertex, snake",
+        {"input_token_count": 5, "output_token_count": 7, "total_token_count": 15},
+        (5, 10, None),
+    ),
+    ("watsonx", {"input_token_count": 5, "generated_token_count": 7}, (5, 7, None)),
+    ("gateways", {"num_prompt_tokens": 5, "num_completion_tokens": 7}, (5, 7, None)),
+    ("texts of floats", {"prompt_tokens": "5.0", "completion_tokens": "7.00"}, (5, 7, None)),
+    ("texts of parts", {"prompt_tokens": "5.5", "completion_tokens": "1,234"}, (None, None, None)),
+    ("SambaNova", {**GOOD, "total_tokens_per_sec": 9.1, "time_to_first_token": 0.1}, (5, 7, None)),
+    ("SGLang", {**GOOD, "reasoning_tokens": 4, "prompt_tokens_details": {"cached_tokens": 2}}, (5, 7, 2)),
+    ("objects", {"prompt_tokens": {"total": 5}, "completion_tokens": 7}, (None, 7, None)),
     ("bools and NaN", {"prompt_tokens": True, "completion_tokens": float("nan")}, (None, None, None)),
     ("more than can be", {"prompt_tokens": 10**15, "completion_tokens": float("inf")}, (None, None, None)),
     ("null", None, (None, None, None)),
@@ -158,6 +172,13 @@ def test_tokens_are_read_under_every_name(server: str, usage: object, tokens: To
     so_far.take({"usage": usage})
     read = so_far.usage(wrote=True)
     assert (read.prompt_tokens, read.completion_tokens, read.cached_tokens) == tokens, server
+
+
+@pytest.mark.parametrize("frame", ["usage", "details", "metrics", "meta", "tokens", "timings"])
+def test_tokens_are_read_in_every_frame(frame: str) -> None:
+    so_far = TokensSoFar()
+    so_far.take({frame: {"prompt_tokens": 5, "generated_tokens": 7}})
+    assert so_far.usage(wrote=True).completion_tokens == 7
 
 
 STOP: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": "stop"}

@@ -38,6 +38,10 @@ PROXIES = {
     "HTTPS_PROXY=http://user:pa ss@127.0.0.1:9/": "http://127.0.0.1:9 user pa ss",
     "HTTPS_PROXY=http://user:p@ss#1/2@127.0.0.1:9/": "http://127.0.0.1:9 user p@ss#1/2",
     "HTTPS_PROXY=user:pass@127.0.0.1:9": "http://127.0.0.1:9 user pass",
+    "HTTPS_PROXY=http://DOMAIN\\user:pass@127.0.0.1:9": "http://127.0.0.1:9 DOMAIN\\user pass",
+    "HTTPS_PROXY=http://us%20er:p%3Ass@127.0.0.1:9": "http://127.0.0.1:9 us er p:ss",
+    "HTTPS_PROXY=http://127.0.0.1:09/path?x=1#y": "http://127.0.0.1:9",
+    "HTTPS_PROXY=HTTP://127.0.0.1:9": "http://127.0.0.1:9",
     "HTTP_PROXY=http://127.0.0.1:9": None,  # for http alone
     "HTTPS_PROXY=": None,
     'HTTPS_PROXY=""': None,
@@ -72,6 +76,18 @@ FAULTY = (
     "HTTPS_PROXY=user:secret@host:x",
     "ALL_PROXY=user:secret://x@host:99999",
     "ALL_PROXY=gopher://user:secret@x@host:1",
+    "HTTPS_PROXY=http//proxy:8080",
+    "HTTPS_PROXY=http:\\\\proxy:8080",
+    "HTTPS_PROXY=http:/proxy:8080",
+    "HTTPS_PROXY=PROXY proxy:8080",  # a PAC file's answer
+    "HTTPS_PROXY=pac+http://proxy/p.pac",  # GNOME
+    "HTTPS_PROXY=http://a:1,http://b:2",
+    "HTTPS_PROXY=\u201chttp://proxy:1\u201d",  # copied from a document
+    "HTTPS_PROXY=http://proxy:8080;",
+    "HTTPS_PROXY=$HTTP_PROXY",  # of a file whose variables nothing replaced
+    "HTTPS_PROXY=http://user:secret@${PROXY_HOST}:8080",
+    "HTTPS_PROXY=http://proxy\n:8080",
+    "ALL_PROXY=socks4a://127.0.0.1:1080",
 )
 
 
@@ -107,6 +123,12 @@ DIRECTLY = {
     "a.test:443 b.test:8443": ("a.test b.test:8443", "a.test:8443 b.test"),
     "https://a.test,http://b.test": ("a.test", "b.test"),  # httpx
     "A.Test.": ("a.test", "b.test"),
+    "a.test|*.b.test": ("a.test x.b.test", "c.test"),  # Java's http.nonProxyHosts
+    "http://b.test/,a.test/": ("a.test", "b.test c.test"),
+    "a.test:*": ("a.test a.test:8443", "b.test"),
+    "192.168.0.0/255.255.0.0": ("192.168.7.7", "192.169.0.1"),
+    "::ffff:10.0.0.1,10.0.0.1/99": ("[::ffff:10.0.0.1]", "10.0.0.1"),
+    "müller.test,host.docker.internal": ("müller.test host.docker.internal", "muller.test"),
     "[::1,[x]:99999999999999999999,%,:": ("", "a.test"),
 }
 
