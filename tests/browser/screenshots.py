@@ -267,7 +267,7 @@ def page_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callab
     page = camera.page
     first, second = sessions.runs
     yield "welcome", lambda: camera.open("/")
-    yield "welcome-end", page.locator(".st-key-offer-1 button").last.scroll_into_view_if_needed
+    yield "welcome-end", page.locator(".st-key-own-models").scroll_into_view_if_needed
     yield "gallery", lambda: (page.get_by_role("button", name="Research report").click(), camera.settle())
     yield "shortcuts", lambda: (camera.open("/"), page.keyboard.press("?"))
     yield "compare", lambda: camera.open(f"/compare?left={first}&right={second}")

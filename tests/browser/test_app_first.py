@@ -1,9 +1,10 @@
 """The first minute without a key: what is found comes into the pool, a key is pasted, a workflow is opened
-and run, and a recorded run plays.
+and run, and the recorded run of the start page plays, is edited in its graph, or is opened whole.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 
@@ -47,6 +48,7 @@ def app(
 
 def test_from_nothing_to_an_answer_of_several_models(app, visit, ollama, openai):
     page = visit(app)
+    page.get_by_text(re.compile("found: Ollama")).click()
     expect(page.get_by_text("on this machine, served by Ollama")).to_be_visible()
     assert [entry.path for entry in ollama.log.entries] == ["/v1/models"]
     use_them = page.get_by_role("button", name="Use them")
@@ -87,9 +89,27 @@ def test_from_nothing_to_an_answer_of_several_models(app, visit, ollama, openai)
     assert page.url.endswith(f"?session={summary.id}")
 
 
-def test_a_recorded_run_plays_without_a_model(app, visit):
+def test_the_recording_stands_still_where_less_motion_is_wanted_and_is_edited_in_its_graph(
+    app, visit, browser
+):
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    desk = WorkbenchPage(visit(app, inside=context))
+    stage = desk.keyed("stage")
+    expect(stage.get_by_role("table")).to_be_visible()
+    expect(stage.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    for card in desk.graph.cards.all():
+        expect(card).to_contain_text("finished")
+    desk.graph.click(1)
+    expect(desk.region("2. List the positions that people")).to_be_visible()
+    desk.graph.click_edge("0-3")
+    desk.page.keyboard.press("Delete")
+    expect(desk.page.get_by_text(re.compile("2 of 5 steps will run, 3 pinned"))).to_be_visible()
+    context.close()
+
+
+def test_the_recording_is_opened_whole_and_plays_in_the_workbench(app, visit):
     page = visit(app)
-    page.get_by_role("button", name="A report of three readers").click()
+    page.get_by_role("button", name="Open", exact=True).click()
     desk = WorkbenchPage(page)
     expect(desk.keyed("welcome")).to_have_count(0)
     desk.drawer("Timeline")

@@ -73,8 +73,8 @@ def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     page, failed = desk.page, failures(desk.page)
 
     # 1. The start page: what this is, and what can be tried without a key.
-    expect(page.get_by_role("heading", name="Ask, and see the plan before it runs")).to_be_visible()
-    expect(page.get_by_text("Without a model of your own: simulated, no model is called.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Conductor Studio")).to_be_visible()
+    expect(page.get_by_text("Answers come from: simulated, no model is called")).to_be_visible()
     expect(page.locator('[class*="st-key-gallery-"]').get_by_role("button")).to_have_count(8)
 
     # 2. A question from the examples: the plan and its reasons, before anything runs.
@@ -145,7 +145,7 @@ def test_a_demo_of_three_minutes(demo_app, visit, endpoint, complaints):
     page, failed = desk.page, failures(desk.page)
 
     # A recorded run plays, without a model.
-    page.get_by_role("button", name="A report of three readers").click()
+    page.get_by_role("button", name="Open", exact=True).click()
     expect(desk.keyed("welcome")).to_have_count(0)
     desk.drawer("Timeline")
     page.get_by_role("slider", name="Moment of the run").press("Home")

@@ -5,9 +5,10 @@ change, rerun, compare, stop, wait, fail; on two servers.
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from conductor.runs.state import fold
 from conductor.workflow.model import Step
@@ -38,6 +39,45 @@ HOSTILE = (
     '<img src="/query.png" onerror="alert(3)"> **not bold** [click](javascript:alert(4)) $x$ '
     "<script>1</script>"
 )
+
+
+def press_in_sight(page: Page, name: str) -> None:
+    """Press the button of that name where it is, without scrolling."""
+    box = page.get_by_role("button", name=name, exact=True).bounding_box()
+    size = page.viewport_size
+    assert box is not None
+    assert size is not None
+    assert 0 <= box["x"] <= size["width"] - box["width"]
+    assert 0 <= box["y"] <= size["height"] - box["height"]
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+def test_a_newcomer_sees_a_plan_an_edit_and_a_partial_rerun_within_a_minute(visit, built_in_app, browser):
+    with built_in_app.store() as store:
+        before = len(store.sessions.listed())
+    began = time.monotonic()
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="no-preference")
+    desk = WorkbenchPage(visit(built_in_app, inside=context))
+    page, cards = desk.page, desk.graph.cards
+    expect(cards).to_have_count(5)
+    expect(cards.nth(0)).to_contain_text("running")
+    expect(cards.nth(0)).to_contain_text("finished")
+    expect(desk.keyed("stage-read").get_by_role("table")).to_be_visible()
+    with built_in_app.store() as store:
+        assert len(store.sessions.listed()) == before, "nothing is stored before a change"
+    press_in_sight(page, "Remove an edge")
+    expect(cards.nth(4)).to_contain_text("will run")
+    expect(page.get_by_text(re.compile("1 of 5 steps will run, 4 pinned"))).to_be_visible()
+    press_in_sight(page, "Rerun")
+    desk.finished()
+    expect(page.get_by_text("1 step ran · 4 pinned")).to_be_visible()
+    assert time.monotonic() - began < 60
+    assert built_in_app.calls(desk.session) == [[0, 1, 2, 3, 4], [4]]
+    page.go_back()
+    expect(desk.keyed("stage")).to_be_visible()
+    desk.button("Ask your own").click()
+    expect(desk.query).to_be_focused()
+    context.close()
 
 
 def test_an_example_is_planned_and_explained_before_anything_runs(visit, built_in_app):

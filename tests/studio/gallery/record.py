@@ -59,11 +59,11 @@ RECOMMENDATION = """\
 **Try it on two lines for a year, and count.** Free buses bring more riders; nobody can say how many. In a \
 small town the timetable decides more than the fare.
 
-| Way | Costs the town | Riders |
+| Way | Cost | Riders |
 | --- | --- | --- |
 | Free for all | most | more, soon |
 | Better buses first | most at first | more, slowly |
-| Free on two lines | little | known after a year |
+| On two lines | little | known in a year |
 
 The fares are lost **each year**, so count before the council decides: riders by line and hour, and what the \
 fares bring after the cost of collecting them."""

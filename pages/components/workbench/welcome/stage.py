@@ -125,7 +125,7 @@ def stage(bench: Workbench, tab: TabState, current: Stage) -> None:
     with st.container(key="stage", gap=None):
         with st.container(key="stage-head", horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{plain(view.session.query)}**", width="stretch")
-            st.badge("Recorded", icon=":material/history:", color="gray", help=plain(current.recorded.label))
+            st.badge(plain(f"Recorded: {current.recorded.label}"), icon=":material/history:", color="gray")
             playing = view.replay is not None and view.replay.playing
             action(
                 "Pause" if playing else "Play",
@@ -205,6 +205,4 @@ def _read(tab: TabState, view: SessionView) -> None:
         running = sum(step.status == "running" for step in state.steps)
         streaming(view, height={1: 300, 2: 150}.get(running, 84), noted=False)
     else:
-        rendered_text(
-            state.answer or "", key="stage-answer", label="Answer", notes=["recorded"], framed=False
-        )
+        rendered_text(state.answer or "", key="stage-answer", label="Answer", framed=False)
