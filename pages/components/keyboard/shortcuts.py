@@ -134,30 +134,29 @@ _component = component(
 
 def shortcuts() -> None:
     """Listen for them on this page."""
-    with st.container(key="keyboard"):
-        _component(
-            key="shortcuts",
-            data={
-                "pressed": [
-                    {
-                        "key": _KEYS.get(one.keys, one.keys.rpartition("+")[2].lower()),
-                        "ctrl": "Ctrl+" in one.keys,
-                        "shift": "Shift+" in one.keys,
-                        "button": f".st-key-{one.presses}",
-                        "within": None if one.within is None else f".st-key-{one.within}",
-                    }
-                    for group in SHORTCUTS.values()
-                    for one in group
-                    if one.presses is not None
-                ],
-                "sheet": SHEET.keys,
-                "groups": [
-                    {"name": name, "rows": [[one.keys.split(" "), one.does] for one in group]}
-                    for name, group in SHORTCUTS.items()
-                ],
-            },
-            height=1,
-        )
+    _component(
+        key="shortcuts",
+        data={
+            "pressed": [
+                {
+                    "key": _KEYS.get(one.keys, one.keys.rpartition("+")[2].lower()),
+                    "ctrl": "Ctrl+" in one.keys,
+                    "shift": "Shift+" in one.keys,
+                    "button": f".st-key-{one.presses}",
+                    "within": None if one.within is None else f".st-key-{one.within}",
+                }
+                for group in SHORTCUTS.values()
+                for one in group
+                if one.presses is not None
+            ],
+            "sheet": SHEET.keys,
+            "groups": [
+                {"name": name, "rows": [[one.keys.split(" "), one.does] for one in group]}
+                for name, group in SHORTCUTS.items()
+            ],
+        },
+        height=1,
+    )
 
 
 def shortcuts_button() -> None:

@@ -14,6 +14,7 @@ from conductor.text.formatting import quantity
 from conductor.values.output import Output
 from conductor.workflow.lint import RULES, Finding, Fix, Severity, check
 from conductor.workflow.model import Workflow
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import step_name
@@ -21,6 +22,8 @@ from pages.components.widgets.controls import action
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.question.settings import open_settings
 from studio.workbench import Workbench
+
+focus_fallback("check", "panel")
 
 _Outputs = tuple[tuple[int, Output], ...]
 

@@ -7,12 +7,15 @@ from functools import partial
 
 import streamlit as st
 
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.pool.offers import first_models
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
 from pages.components.workbench.question.composer import ask, composer
 from pages.components.workbench.welcome.gallery import gallery
 from studio.workbench import Workbench
+
+focus_fallback("welcome", "stop", "run", "query")
 
 EXAMPLES: tuple[tuple[str, str, str], ...] = (
     ("calculate", "What is 17 * 23?", "One exact step"),
