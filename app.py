@@ -27,7 +27,7 @@ from conductor.errors import ConductorError, ServeError
 from conductor.limited.own_process import hide
 from conductor.workers.endpoint.transport.connections import load_transport
 from pages.components.keyboard.focus import keep_focus
-from pages.components.keyboard.shortcuts import shortcuts, shortcuts_button
+from pages.components.keyboard.shortcuts import shortcuts, shortcuts_buttons
 from pages.components.routes.api import api_route, response_runs, routes_beside
 from pages.components.routes.changes import changes
 from pages.components.streamlit_patches.connection import connection
@@ -102,7 +102,7 @@ def main() -> None:
             from pages.components.workbench.find import find_anywhere  # noqa: PLC0415 - after the first page
 
             find_anywhere(tab)
-        shortcuts_button()
+        shortcuts_buttons()
         log_out()
 
 

@@ -41,7 +41,7 @@ from studio.workbench import Workbench
 
 SIZES = {"laptop": (1440, 900), "screen": (1920, 1080), "tablet": (1024, 768), "phone": (420, 900)}
 THEMES = ("light", "dark")
-DRAWER = ("Timeline", "Access", "Check", "Trials", "Plans", "History", "Code")
+DRAWER = ("Timeline", "Check", "Trials", "Plans", "History")
 LONG = (Path(__file__).with_name("long_answer.md")).read_text(encoding="utf-8")
 
 WORKERS = {

@@ -21,7 +21,7 @@ from waiting import until
 from storage.database.database import several_may_write
 
 ROOT = Path(__file__).parents[3]
-SHIPPED = ("conductor", "storage", "studio", "pages", "app.py", ".streamlit/config.toml")
+SHIPPED = ("conductor", "storage", "studio", "pages", "docs/*.md", "app.py", ".streamlit/config.toml")
 PAGES = {
     "/compare": "Compare",
     "/sessions": "Sessions",

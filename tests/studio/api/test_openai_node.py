@@ -15,7 +15,7 @@ from api_server import ServedApi, serving_api
 
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from pages.components.workbench.drawer.code_snippets import snippets
+from pages.components.workbench.bar.code_snippets import snippets
 
 HERE = Path(__file__).parents[2] / "node"
 INSTALL = f"npm ci --prefix {HERE.relative_to(Path(__file__).parents[3])}"

@@ -63,10 +63,10 @@ def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
                 width="content",
                 wrap=False,
             ):
+                evaluate(bench, view)
                 _undo_and_redo(bench, tab, view)
                 current.fragment("run", partial(run_buttons, bench, tab))
-                evaluate(bench, view)
-                share(bench, tab, view)
+                current.fragment("share", partial(share, bench, tab))
                 _present(tab)
 
 
