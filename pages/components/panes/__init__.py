@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+import streamlit as st
+
 from pages.components.streamlit_patches.component import component
 
 STYLES = Path(__file__).with_name("panes.css")
@@ -24,6 +26,7 @@ _tabs = component(
     js="tabs.js",
     isolated=False,
 )
+_scroll = component("conductor_scroll_to", __file__, js="scroll_to.js", isolated=False)
 _handle = component(
     "conductor_pane_handle",
     __file__,
@@ -53,6 +56,12 @@ def reading_tabs(
         "part": part,
     }
     _tabs(key="reading-tabs", data=data)
+
+
+def scroll_to(key: str) -> None:
+    """Bring the container with this key to the top of what scrolls it, the first time that this is drawn."""
+    with st.container(key="machinery-scroll"):
+        _scroll(key=f"scroll-to-{key}", data={"id": key}, height=1)
 
 
 def pane_handle(pane: Literal["read", "drawer"], *, label: str) -> None:

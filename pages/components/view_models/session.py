@@ -234,12 +234,7 @@ def state_text(view: SessionView, *, now: float) -> str:
     """Of a session with a workflow; `now` is in Unix seconds."""
     if view.head is None:
         return ""
-    parts: list[str] = [view.head.workflow.topology]
-    if view.head.origin != "conductor":
-        came = "from the API" if view.session.origin == "api" else "imported"
-        parts.append("edited" if view.head.origin == "human" else came)
-    if view.state is not None and view.as_run and view.state.round > 1:
-        parts.append(f"round {view.state.round}")
+    parts: list[str] = []
     if view.live and view.state is not None:
         parts += ["running", progress_text(view.state, now=now)]
     elif view.planning is not None:
@@ -249,6 +244,13 @@ def state_text(view: SessionView, *, now: float) -> str:
         parts += used_of(view.state, view.plan).known_words
     elif view.outlook is not None:
         parts.append(view.outlook.sentence.removesuffix("."))
+    # Last, as the end is what a narrow bar leaves out.
+    if view.state is not None and view.as_run and view.state.round > 1:
+        parts.append(f"round {view.state.round}")
+    parts.append(view.head.workflow.topology)
+    if view.head.origin != "conductor":
+        came = "from the API" if view.session.origin == "api" else "imported"
+        parts.append("edited" if view.head.origin == "human" else came)
     return " · ".join(parts)
 
 

@@ -35,10 +35,11 @@ def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
         action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
         return
     with st.container(horizontal=True, gap="xsmall", key="run-buttons", width="content", wrap=False):
-        _run_split(bench, tab, view)
+        # Before the other button, which stays where it was.
         if view.waits:
             tip = "Do not continue this run; what it finished is kept"
             action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
+        _run_split(bench, tab, view)
 
 
 def _run_split(bench: Workbench, tab: TabState, view: SessionView) -> None:

@@ -16,6 +16,7 @@ from conductor.errors import ConductorError
 from conductor.text.calendar_time import local_time
 from conductor.text.formatting import quantity
 from conductor.workflow.model import Workflow
+from pages.components.panes import scroll_to
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import Results, SessionView
@@ -43,6 +44,8 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.head is None:
         return
     tab.show_notice("trials")
+    if view.run is None:
+        st.caption("Nothing has run yet. A trial is compared with a run of the workflow; run it first.")
     _new(bench, tab, view, view.head)
     data_trials(bench, tab, view)
     records = bench.store.experiments.of_session(view.session.id)
@@ -186,6 +189,8 @@ def _live(bench: Workbench, tab: TabState, view: SessionView, record: Experiment
 def _newest(bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord) -> None:
     results = Results.load(bench, record)
     with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
+        if results.live:
+            scroll_to(f"experiment-{record.id}")
         with row():
             st.markdown(f":material/{_ICONS[record.experiment.kind]}: **{plain(title(record))}**")
             st.space("stretch")
