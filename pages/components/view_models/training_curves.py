@@ -89,7 +89,7 @@ def accuracies(results: Results, colours: Colours) -> Chart:
         },
         "data": {"values": rows},
         "width": "container",
-        "height": {"step": 24},
+        "height": 26 * len(rows),
         "encoding": {"y": y, "tooltip": tooltip},
         "layer": [
             {
