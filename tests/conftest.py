@@ -20,13 +20,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from caller import forget
 from hypothesis import HealthCheck, settings
-from property_cases import PROFILES
 from pytest_timeout import Settings
 from xdist.scheduler import LoadFileScheduling
 
 from studio.gc_tuning import THRESHOLDS
+from tests.support.cases.property_cases import PROFILES
+from tests.support.processes.caller import forget
 
 MEMORY, ROOM = Path("/dev/shm"), 4_000_000_000
 """A folder of Linux whose files are in memory, and the bytes that are to be free there."""

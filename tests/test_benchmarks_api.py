@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 from benchmarks.api_load import Effort, as_text, contenders, measured
 from benchmarks.streams import stream
+from tests.support.endpoints.raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 
 @pytest.mark.slow

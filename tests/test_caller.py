@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from caller import forget
 
 from conductor.workers.keys.services import HOSTED
+from tests.support.processes.caller import forget
 
 
 @pytest.mark.parametrize(

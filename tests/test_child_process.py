@@ -11,9 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from child_process import child, lives
-from own_sources import sources
-from waiting import until
+
+from tests.support.cases.own_sources import sources
+from tests.support.processes.child_process import child, lives
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ FAMILY = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & echo $!; wait"]
 
 KILLED = """
 import subprocess, sys, time
-from child_process import start
+from tests.support.processes.child_process import start
 family = start(sys.argv[1:], stdout=subprocess.PIPE)
 print(family.pid, family.stdout.readline(), flush=True)
 time.sleep(600)

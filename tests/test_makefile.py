@@ -23,8 +23,9 @@ from itertools import cycle
 from pathlib import Path
 
 import pytest
-from child_process import child
-from waiting import until
+
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import until
 
 ROOT = Path(__file__).parents[1]
 NEEDED = "cat cksum env find grep make mv rm sed sh sort".split()

@@ -15,7 +15,8 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
-from reading_work import patience
+
+from tests.support.cases.reading_work import patience
 
 PACKAGES = ("conductor", "studio", "pages.components", "storage.database", "storage.search", "storage.store")
 """Without what runs where it is imported: pages, and the migrations."""

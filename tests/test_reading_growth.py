@@ -8,7 +8,6 @@ from contextlib import suppress
 from unittest.mock import Mock
 
 import pytest
-from reading_work import patience
 
 from conductor.errors import ConductorError
 from conductor.evaluation.items import Item
@@ -48,6 +47,7 @@ from conductor.workflow.model import Step, Workflow
 from storage.search.terms import snippet, terms_of
 from studio.api.requests.chat_request import ChatRequest
 from studio.sessions.words import SessionText, find_words
+from tests.support.cases.reading_work import patience
 
 CHOICES = ("red", "blue", "green things", "None of the above")
 ITEM = Item(id="1", input="What?", target=("42",))

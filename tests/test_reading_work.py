@@ -8,7 +8,8 @@ from collections.abc import Callable
 from types import ModuleType
 
 import pytest
-from reading_work import growth, patience
+
+from tests.support.cases.reading_work import growth, patience
 
 READER = ModuleType("reader.words")
 READER.WORD = re.compile("a")  # type: ignore[attr-defined]

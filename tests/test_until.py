@@ -8,8 +8,9 @@ import re
 from itertools import count
 
 import pytest
-from own_sources import sources
-from waiting import until, until_async
+
+from tests.support.cases.own_sources import sources
+from tests.support.runs.waiting import until, until_async
 
 
 def test_it_returns_what_became_true():

@@ -11,13 +11,22 @@ from dataclasses import dataclass, field
 from pprint import pformat
 from typing import Any, Literal
 
-from conductor_cases import BROKEN, KEEP, plan_text
 from hypothesis import strategies as st
-from reporting_upstream import ANSWERS, FAILURES, NUMBER, PLAN, REFUSALS, STALLS, UpstreamScript, marked
-from workflow_cases import PINNED
 
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.accounting.reporting_upstream import (
+    ANSWERS,
+    FAILURES,
+    NUMBER,
+    PLAN,
+    REFUSALS,
+    STALLS,
+    UpstreamScript,
+    marked,
+)
+from tests.support.runs.conductor_cases import BROKEN, KEEP, plan_text
+from tests.support.runs.workflow_cases import PINNED
 
 MODELS = ("a", "b", "c", "d", "e")
 NEST = "nest"

@@ -16,16 +16,9 @@ from io import BytesIO
 from typing import Any, cast
 
 import httpx
-from accounting_cases import NEST, Act, Case
-from api_server import ObservedAuthenticator
-from fake_openai import Served
-from first_run import begin, bench_over, session_of
 from prometheus_client.parser import text_string_to_metric_families
-from reporting_upstream import PLAN, ReportingUpstream, Sent
-from served_app import serving
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from waiting import until
 
 from conductor.errors import ConductorError
 from conductor.runs.scope import FORCE, RunScope
@@ -36,6 +29,13 @@ from studio.api.app import api
 from studio.session_file import import_sessions, write_sessions
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
+from tests.accounting.accounting_cases import NEST, Act, Case
+from tests.accounting.first_run import begin, bench_over, session_of
+from tests.accounting.reporting_upstream import PLAN, ReportingUpstream, Sent
+from tests.support.endpoints.fake_openai import Served
+from tests.support.processes.api_server import ObservedAuthenticator
+from tests.support.processes.served_app import serving
+from tests.support.runs.waiting import until
 
 
 @dataclass(frozen=True)

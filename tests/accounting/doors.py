@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from accounting_cases import NEST
-from books import Answered, Books, Played
-from reporting_upstream import ANSWERS, PLAN, Piece, Sent
-from truth import Amount, tokens_of, truth_of
-
 from conductor.values.messages import Usage
 from conductor.values.total import NOTHING, Total
+from tests.accounting.accounting_cases import NEST
+from tests.accounting.books import Answered, Books, Played
+from tests.accounting.reporting_upstream import ANSWERS, PLAN, Piece, Sent
+from tests.accounting.truth import Amount, tokens_of, truth_of
 
 
 class Figure(NamedTuple):

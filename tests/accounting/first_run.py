@@ -9,10 +9,6 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
-from accounting_cases import MODELS, NEST, Case
-from reporting_upstream import PLANNER
-from truth import PRICES
-
 from conductor.errors import ConductorError
 from conductor.orchestration.runtime import runtime_of
 from conductor.values.budget import Budget
@@ -21,6 +17,9 @@ from conductor.workers.pool.pool import parse_pool
 from storage import SessionStore
 from studio.telemetry.observer import Observer
 from studio.workbench import Workbench
+from tests.accounting.accounting_cases import MODELS, NEST, Case
+from tests.accounting.reporting_upstream import PLANNER
+from tests.accounting.truth import PRICES
 from tests.faults.victim import Say
 
 _RETRIES = 2

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from accounting_cases import NEST
-from books import Books, Played
-from doors import Door, Fault, faults
-from reporting_upstream import Sent
-from truth import PRICES
-
 from conductor.workflow.model import Step
+from tests.accounting.accounting_cases import NEST
+from tests.accounting.books import Books, Played
+from tests.accounting.doors import Door, Fault, faults
+from tests.accounting.reporting_upstream import Sent
+from tests.accounting.truth import PRICES
 
 
 def _is_vague(fault: Fault) -> bool:

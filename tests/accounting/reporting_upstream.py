@@ -16,8 +16,17 @@ from random import Random
 from threading import Lock
 from typing import Any, NamedTuple
 
-from fake_openai.faults import DONE, Act, BreakOff, Head, Script, Wait, encoded, refused
-from fake_openai.log import Entry, Log
+from tests.support.endpoints.fake_openai.faults import (
+    DONE,
+    Act,
+    BreakOff,
+    Head,
+    Script,
+    Wait,
+    encoded,
+    refused,
+)
+from tests.support.endpoints.fake_openai.log import Entry, Log
 
 PLANNER = "planner"
 """The model that plans."""

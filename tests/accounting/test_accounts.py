@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from accounting_cases import Door, cases_by
-from books import Books, opened
-from doors import DOORS
-from fake_openai import serving
 from hypothesis import Phase, given
 from hypothesis import strategies as st
-from known_faults import check
-from property_cases import cases
-from reporting_upstream import ReportingUpstream
 
 from conductor.workers.endpoint.transport import timing
+from tests.accounting.accounting_cases import Door, cases_by
+from tests.accounting.books import Books, opened
+from tests.accounting.doors import DOORS
+from tests.accounting.known_faults import check
+from tests.accounting.reporting_upstream import ReportingUpstream
+from tests.support.cases.property_cases import cases
+from tests.support.endpoints.fake_openai import serving
 
 
 @pytest.fixture(scope="module")

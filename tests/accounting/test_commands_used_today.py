@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from accounting_cases import DEFAULTS
-from conductor_cases import plan_text
-from doors import Figure, faults_of, of_total
-from fake_openai import serving
-from first_run import pool_file
-from reporting_upstream import ReportingUpstream, UpstreamScript, marked
 
 from storage import SessionStore
 from studio.cli.line import main
+from tests.accounting.accounting_cases import DEFAULTS
+from tests.accounting.doors import Figure, faults_of, of_total
+from tests.accounting.first_run import pool_file
+from tests.accounting.reporting_upstream import ReportingUpstream, UpstreamScript, marked
+from tests.support.endpoints.fake_openai import serving
+from tests.support.runs.conductor_cases import plan_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -10,20 +10,20 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from accounting_cases import Case, cases_by
-from books import Played, opened
-from doors import STORED
-from fake_openai import Served, serving
-from first_run import work
 from hypothesis import Phase, given
 from hypothesis import strategies as st
-from known_faults import check
-from property_cases import cases
-from reporting_upstream import ReportingUpstream
-from waiting import until
 
 from conductor.errors import ConductorError
+from tests.accounting.accounting_cases import Case, cases_by
+from tests.accounting.books import Played, opened
+from tests.accounting.doors import STORED
+from tests.accounting.first_run import work
+from tests.accounting.known_faults import check
+from tests.accounting.reporting_upstream import ReportingUpstream
 from tests.faults.victim import killed
+from tests.support.cases.property_cases import cases
+from tests.support.endpoints.fake_openai import Served, serving
+from tests.support.runs.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

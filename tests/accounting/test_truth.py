@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reporting_upstream import Piece, Sent
-from truth import Amount, Range, truth_of
+
+from tests.accounting.reporting_upstream import Piece, Sent
+from tests.accounting.truth import Amount, Range, truth_of
 
 CLOSED, OPEN = Range(10, 10, False, False), Range(10, 10, True, False)
 BROKEN_OFF, UNSURE = Range(10, 10, False, True), Range(8, 10, False, False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Any, Literal, NamedTuple
 
-from reporting_upstream import PLANNER, Sent
+from tests.accounting.reporting_upstream import PLANNER, Sent
 
 
 class ModelPrice(NamedTuple):

@@ -18,12 +18,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Timer
 
-from child_process import end, start
-from waiting import until
-
 from conductor.runs.events import StepStarted
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
+from tests.support.processes.child_process import end, start
+from tests.support.runs.waiting import until
 
 _LOCKED_SECONDS = 2.0
 """Below the seconds that the store waits for a lock."""

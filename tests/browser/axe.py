@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
-from waiting import until
+
+from tests.support.runs.waiting import until
 
 SCRIPT = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
 MISSING = "axe-core is not installed: npm ci --prefix tests/node"

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page
-from scripted_endpoint import QUICK_WORKERS
+
+from tests.browser.scripted_endpoint import QUICK_WORKERS
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 """Names Chromium is installed under; the first one loads a page with two thirds of the work of the others."""

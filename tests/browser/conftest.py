@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_server import AppServer
-from browser_settings import BROWSERS, BUILT_IN_POOL, PASSWORD, PATIENCE, QUIET, Visit, paced
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -24,8 +22,11 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
-from scripted_endpoint import ScriptedEndpoint, pool_file, scripted_worker, serving
-from workbench_page import THREE, WorkbenchPage
+
+from tests.browser.app_server import AppServer
+from tests.browser.browser_settings import BROWSERS, BUILT_IN_POOL, PASSWORD, PATIENCE, QUIET, Visit, paced
+from tests.browser.scripted_endpoint import ScriptedEndpoint, pool_file, scripted_worker, serving
+from tests.browser.workbench_page import THREE, WorkbenchPage
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from playwright.sync_api import Page
-from waiting import until
+
+from tests.support.runs.waiting import until
 
 FAINT = """(within) => {
   const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

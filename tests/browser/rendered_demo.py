@@ -12,9 +12,8 @@ import streamlit as st
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from hostile_markdown import LASTS, RUNS
-
 from pages.components.widgets.rendered_text import rendered_text
+from tests.support.cases.hostile_markdown import LASTS, RUNS
 
 LONG = Path(__file__).with_name("long_answer.md").read_text(encoding="utf-8")
 

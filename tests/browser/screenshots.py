@@ -20,12 +20,7 @@ from pathlib import Path
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(2, str(Path(__file__).resolve().parents[2]))
 
-from app_server import ROOT, AppServer
-from browser_settings import BROWSERS, QUIET
-from moving_picture import MovingPicture
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
-from recorded_page import FILE, recorded_page
-from workbench_page import WorkbenchPage
 
 from conductor.engine.experiments import Swap
 from conductor.evaluation.shipped.sets import SHIPPED
@@ -38,6 +33,11 @@ from storage import SessionStore
 from studio.evaluation.evaluations import Evaluations
 from studio.gallery import RECORDED, open_recorded
 from studio.workbench import Workbench
+from tests.browser.app_server import ROOT, AppServer
+from tests.browser.browser_settings import BROWSERS, QUIET
+from tests.browser.moving_picture import MovingPicture
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.stores.recorded_page import FILE, recorded_page
 
 SIZES = {"laptop": (1440, 900), "screen": (1920, 1080), "tablet": (1024, 768), "phone": (420, 900)}
 THEMES = ("light", "dark")

@@ -16,12 +16,13 @@ from threading import Event, Thread
 from typing import Any
 
 import uvicorn
-from app_server import free_port
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from waiting import until_async
+
+from tests.browser.app_server import free_port
+from tests.support.runs.waiting import until_async
 
 
 @dataclass

@@ -6,7 +6,8 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, expect
-from workbench_page import WorkbenchPage
+
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from app_server import AppServer
-from browser_settings import PASSWORD
-from fake_openai import FakeOpenAI, Served, serving
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
 
 from studio.access.login import ATTEMPTS
+from tests.browser.app_server import AppServer
+from tests.browser.browser_settings import PASSWORD
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from axe import MISSING, SCRIPT, assert_accessible
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.axe import MISSING, SCRIPT, assert_accessible
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = [
     pytest.mark.browser,

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 
 import openai
 import pytest
-from app_server import AppServer
-from contrast import assert_readable
 from playwright.sync_api import Page, expect
-from test_app_looks import assert_fits
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.app_server import AppServer
+from tests.browser.contrast import assert_readable
+from tests.browser.test_app_looks import assert_fits
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from app_server import AppServer
 from playwright.sync_api import Page, expect
-from scripted_endpoint import held
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
 from studio.gallery import RECORDED, open_recorded
+from tests.browser.app_server import AppServer
+from tests.browser.scripted_endpoint import held
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

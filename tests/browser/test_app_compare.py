@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from workbench_page import Graph, WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.workbench_page import Graph, WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_server import AppServer
-from axe import assert_accessible_if_installed
 from playwright.sync_api import Page, expect
-from workbench_page import WorkbenchPage
+
+from tests.browser.app_server import AppServer
+from tests.browser.axe import assert_accessible_if_installed
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

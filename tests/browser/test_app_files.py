@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from attached_files import pdf
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
 
 from conductor.values.conversation import Conversation
 from conductor.values.message_parts.images import Image
 from conductor.workflow.model import Step, Workflow
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.cases.attached_files import pdf
 
 pytestmark = pytest.mark.browser
 

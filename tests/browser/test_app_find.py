@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -8,13 +8,13 @@ import tomllib
 from collections.abc import Iterator
 
 import pytest
-from app_server import AppServer
-from fake_openai import FakeOpenAI, Served, serving
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
 
 from conductor.workers.discovery.local_servers import PORTS
 from conductor.workers.discovery.offers import BASE_URL
+from tests.browser.app_server import AppServer
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
 
 pytestmark = pytest.mark.browser
 

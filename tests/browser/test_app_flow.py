@@ -8,11 +8,11 @@ import subprocess
 import sys
 
 import pytest
-from app_server import ROOT
 from playwright.sync_api import expect
-from workbench_page import THREE, WorkbenchPage
 
 from storage.records import SessionFilter
+from tests.browser.app_server import ROOT
+from tests.browser.workbench_page import THREE, WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Locator, expect
-from scripted_endpoint import held
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
 from pages.components.keyboard.shortcuts import SHORTCUTS
+from tests.browser.scripted_endpoint import held
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

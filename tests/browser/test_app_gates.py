@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from workbench_page import THREE, WorkbenchPage
+
+from tests.browser.workbench_page import THREE, WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from app_server import AppServer
-from contrast import assert_readable
-from nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, plan_of
 from playwright.sync_api import Locator, expect
-from scripted_endpoint import ScriptedEndpoint, held, serving
-from test_app_looks import OVERFLOW
-from workbench_page import Graph, WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.app_server import AppServer
+from tests.browser.contrast import assert_readable
+from tests.browser.scripted_endpoint import ScriptedEndpoint, held, serving
+from tests.browser.test_app_looks import OVERFLOW
+from tests.browser.workbench_page import Graph, WorkbenchPage
+from tests.support.runs.nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, plan_of
 
 pytestmark = pytest.mark.browser
 

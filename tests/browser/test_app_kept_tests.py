@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from contrast import assert_readable
 from playwright.sync_api import expect
-from test_app_looks import assert_fits
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.contrast import assert_readable
+from tests.browser.test_app_looks import assert_fits
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_server import AppServer
-from axe import assert_accessible_if_installed
 from playwright.sync_api import expect
-from training_folders import done_training
-from workbench_page import WorkbenchPage
 
 from storage import SessionStore
 from studio.learning.training_run import TRAINED
+from tests.browser.app_server import AppServer
+from tests.browser.axe import assert_accessible_if_installed
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.stores.training_folders import done_training
 
 pytestmark = pytest.mark.browser
 

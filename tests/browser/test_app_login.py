@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from browser_settings import PASSWORD
-from contrast import assert_readable
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
+
+from tests.browser.browser_settings import PASSWORD
+from tests.browser.contrast import assert_readable
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.journey]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from contrast import assert_readable
 from playwright.sync_api import Page, expect
-from workbench_page import THREE, WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.contrast import assert_readable
+from tests.browser.workbench_page import THREE, WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

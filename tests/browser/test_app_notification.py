@@ -6,8 +6,9 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from scripted_endpoint import held
-from workbench_page import THREE, WorkbenchPage
+
+from tests.browser.scripted_endpoint import held
+from tests.browser.workbench_page import THREE, WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

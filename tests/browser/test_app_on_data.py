@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from app_server import AppServer
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
 
 from conductor.evaluation.items import Item
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.workflow.model import Step
+from tests.browser.app_server import AppServer
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
-from workbench_page import THREE, WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.workbench_page import THREE, WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -6,13 +6,14 @@ import json
 import re
 
 import pytest
-from conductor_cases import BROKEN, plan_text
-from contrast import assert_readable
 from playwright.sync_api import Locator, expect
-from scripted_endpoint import at_once, held
-from test_app_looks import assert_fits
-from waiting import until
-from workbench_page import WorkbenchPage
+
+from tests.browser.contrast import assert_readable
+from tests.browser.scripted_endpoint import at_once, held
+from tests.browser.test_app_looks import assert_fits
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.runs.conductor_cases import BROKEN, plan_text
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.browser
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_server import AppServer
-from contrast import assert_readable
-from fake_openai import FakeOpenAI, Served, serving
 from playwright.sync_api import Locator, Page, expect
-from test_app_looks import assert_fits
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.app_server import AppServer
+from tests.browser.contrast import assert_readable
+from tests.browser.test_app_looks import assert_fits
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
 
 pytestmark = pytest.mark.browser
 

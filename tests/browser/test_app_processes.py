@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from app_server import AppServer
-from browser_settings import paced
 from playwright.sync_api import expect
-from postgres_server import serving
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.app_server import AppServer
+from tests.browser.browser_settings import paced
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.stores.postgres_server import serving
 
 pytestmark = pytest.mark.browser
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
-from app_server import AppServer
-from conductor_cases import KEEP, plan_text
 from playwright.sync_api import expect
-from scripted_endpoint import at_once, held
-from workbench_page import Graph, WorkbenchPage
 
 from conductor.values.budget import Budget
 from conductor.values.presets import Settings
 from conductor.workflow.model import Step
+from tests.browser.app_server import AppServer
+from tests.browser.scripted_endpoint import at_once, held
+from tests.browser.workbench_page import Graph, WorkbenchPage
+from tests.support.runs.conductor_cases import KEEP, plan_text
 
 pytestmark = pytest.mark.browser
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from scripted_endpoint import held
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from waiting import until
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.scripted_endpoint import held
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.browser
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_server import AppServer
-from browser_settings import BUILT_IN_POOL
-from conductor_cases import plan_text
 from playwright.sync_api import Page, expect
-from scripted_endpoint import QUICK_WORKERS, ScriptedEndpoint, at_once, held
-from test_app_flow import forgive_one_message_for_two_widgets
-from workbench_page import WorkbenchPage
+
+from tests.browser.app_server import AppServer
+from tests.browser.browser_settings import BUILT_IN_POOL
+from tests.browser.scripted_endpoint import QUICK_WORKERS, ScriptedEndpoint, at_once, held
+from tests.browser.test_app_flow import forgive_one_message_for_two_widgets
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.runs.conductor_cases import plan_text
 
 pytestmark = pytest.mark.browser
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import app_server
 import pytest
-from app_server import AppServer
+
+from tests.browser import app_server
+from tests.browser.app_server import AppServer
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

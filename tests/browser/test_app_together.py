@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
-from scripted_endpoint import held
-from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from tests.browser.scripted_endpoint import held
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_server import AppServer
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
 
 from storage import SessionStore
+from tests.browser.app_server import AppServer
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = [
     pytest.mark.browser,

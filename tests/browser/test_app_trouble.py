@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from app_server import AppServer
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
+
+from tests.browser.app_server import AppServer
+from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 

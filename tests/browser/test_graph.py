@@ -6,7 +6,8 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from workbench_page import Graph
+
+from tests.browser.workbench_page import Graph
 
 pytestmark = pytest.mark.browser
 

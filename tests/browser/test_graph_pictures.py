@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from test_graph import assert_inside
-from workbench_page import Graph
+
+from tests.browser.test_graph import assert_inside
+from tests.browser.workbench_page import Graph
 
 pytestmark = pytest.mark.browser
 

@@ -8,11 +8,11 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from waiting import until
-from workbench_page import THREE, Graph, WorkbenchPage
 
 from conductor.runs.state import fold
 from conductor.workflow.model import Step
+from tests.browser.workbench_page import THREE, Graph, WorkbenchPage
+from tests.support.runs.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.journey]
 

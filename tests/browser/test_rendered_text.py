@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_server import AppServer
-from browser_settings import Visit
-from contrast import assert_readable
-from hostile_markdown import LASTS, RUNS
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from waiting import until
 
 from pages.components.streamlit_patches.modules import joined
 from pages.components.widgets import rendered_text
 from pages.components.widgets.rendered_text import HTML
+from tests.browser.app_server import AppServer
+from tests.browser.browser_settings import Visit
+from tests.browser.contrast import assert_readable
+from tests.support.cases.hostile_markdown import LASTS, RUNS
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.browser
 

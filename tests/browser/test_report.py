@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from axe import assert_accessible_if_installed
-from nested_run import events
 from playwright.sync_api import Browser, Page, expect
-from recorded_page import FILE
-from workbench_page import WorkbenchPage
 
 from conductor.report import run_report
 from conductor.runs.state import fold
+from tests.browser.axe import assert_accessible_if_installed
+from tests.browser.workbench_page import WorkbenchPage
+from tests.support.runs.nested_run import events
+from tests.support.stores.recorded_page import FILE
 
 pytestmark = pytest.mark.browser
 

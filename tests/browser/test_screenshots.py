@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from app_server import ROOT
+
+from tests.browser.app_server import ROOT
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import FilePayload, Locator, Page, expect
-from waiting import until
 
 from conductor.workflow.model import Step
+from tests.support.runs.waiting import until
 
 THREE = (
     Step(instruction="Find what is asked.", worker="writer-8b"),

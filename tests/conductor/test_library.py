@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from raw_endpoint import DONE, chunk, raw_endpoint, replies
 
 import conductor
 from conductor import Completion, Delta, Pool, Request, Settings, Step, Workflow
@@ -25,7 +24,8 @@ from conductor.workers.pool.pool import built_in_pool
 from conductor.workers.pool.schema import ConductorTable
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
-from tests.conductor_cases import plan_text
+from tests.support.endpoints.raw_endpoint import DONE, chunk, raw_endpoint, replies
+from tests.support.runs.conductor_cases import plan_text
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from installed_package import Install
 
 from conductor import plugins
 from conductor.errors import DataError
 from conductor.plugins import Registry
+from tests.support.processes.installed_package import Install
 
 GROUP = "conductor.scorers"
 

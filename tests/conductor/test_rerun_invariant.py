@@ -11,17 +11,6 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rerun_cases import (
-    Change,
-    Plan,
-    Wire,
-    changes,
-    check_cards,
-    check_own,
-    most_called,
-    plans,
-    remembered_pool,
-)
 
 import conductor
 from conductor.engine.bound_workflow import BoundWorkflow
@@ -32,6 +21,17 @@ from conductor.engine.schedule import blast_radius
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, fold
 from conductor.workers.pool.pool import Pool
+from tests.support.runs.rerun_cases import (
+    Change,
+    Plan,
+    Wire,
+    changes,
+    check_cards,
+    check_own,
+    most_called,
+    plans,
+    remembered_pool,
+)
 
 QUERY = "About 17."
 CHAINS = st.lists(changes(), min_size=1, max_size=4)

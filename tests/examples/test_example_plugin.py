@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from installed_package import Install
 
 from conductor import Pool, Step, Workflow, plan, read_pool, run
 from conductor.baselines.named import planner_named
@@ -20,6 +19,7 @@ from conductor.orchestration.runtime import runtime_of
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import parse_pool
 from studio.cli.line import main
+from tests.support.processes.installed_package import Install
 
 FOLDER = Path(__file__).parents[2] / "examples" / "plugin"
 POOL = """

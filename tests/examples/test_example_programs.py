@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import serving_api
 
 from conductor import Pool
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.processes.api_server import serving_api
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -22,14 +22,14 @@ from studio.workbench import Workbench
 from tests.faults.ledger import Ledger
 from tests.faults.runs import ACCESS, Endpoint, bench_over, check_events, check_resume, workflow_of
 from tests.faults.soundness import check_soundness
-from tests.waiting import until
+from tests.support.runs.waiting import until
 
 # The browser tests' own harness: a server in its own process, and the page as a person meets it.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
 
-from app_server import AppServer
-from workbench_page import WorkbenchPage
+from tests.browser.app_server import AppServer
+from tests.browser.workbench_page import WorkbenchPage
 
 SPAN = 1.5
 """Seconds after the press on Run within which the server is killed."""

@@ -16,7 +16,7 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import RunRecord, SessionStore
 from studio.workbench import Workbench
-from tests.waiting import until, until_async
+from tests.support.runs.waiting import until, until_async
 
 STEPS = Workflow.of(
     [

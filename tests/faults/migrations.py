@@ -22,7 +22,7 @@ from storage.database.database import Database
 from storage.migrations import OLDEST, bring_up_to_date, newest
 from tests.faults.ledger import Ledger
 from tests.faults.victim import Say, Work, killed
-from tests.next_revision import scripts_with_next, version_of
+from tests.support.stores.next_revision import scripts_with_next, version_of
 
 GOLDEN = Path(__file__).parents[1] / "storage" / "golden" / f"version-{OLDEST}.db"
 

@@ -26,10 +26,10 @@ from conductor.workers.pool.pool import Pool, parse_pool
 from conductor.workflow.model import Step, Workflow
 from storage import RunRecord, SessionStore
 from studio.workbench import Workbench
-from tests.fake_openai import FakeOpenAI, serving
 from tests.faults.ledger import Ledger
 from tests.faults.soundness import check_soundness
 from tests.faults.victim import Say, Work, killed
+from tests.support.endpoints.fake_openai import FakeOpenAI, serving
 
 AT_ONCE = 2
 """Sessions that run at the same time."""

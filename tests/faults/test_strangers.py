@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from chat_cases import ask, client, endpoint, lines_of
-from raw_endpoint import DONE, Conversation, chunk, head, raw_endpoint, replies
 
 from conductor.errors import WorkerError
 from conductor.workers.endpoint.embeddings import EmbeddingClient
+from tests.support.endpoints.chat_cases import ask, client, endpoint, lines_of
+from tests.support.endpoints.raw_endpoint import DONE, Conversation, chunk, head, raw_endpoint, replies
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -19,10 +19,10 @@ import pytest
 from conductor.errors import StorageError
 from storage import SessionStore
 from storage.database import database
-from tests.child_process import child
 from tests.faults.desk import STEPS, Desk, desk_over
 from tests.faults.disk import Disk, page_limit, read_only, small_disk
-from tests.waiting import until
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import until
 
 FULL = "is full: its disk has no room left. What was saved before is kept; free some space"
 LOCKED = "is locked by another program. What was saved before is kept; close that program"

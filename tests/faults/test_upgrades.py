@@ -14,10 +14,10 @@ import pytest
 from conductor.errors import StorageError
 from storage.database.database import Database
 from storage.migrations import OLDEST, bring_up_to_date, newest
-from tests.child_process import child
 from tests.faults.disk import small_disk
 from tests.faults.migrations import GOLDEN, NEXT, contents, upgrade
-from tests.next_revision import scripts_with_next, version_of
+from tests.support.processes.child_process import child
+from tests.support.stores.next_revision import scripts_with_next, version_of
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import strategies as st
-from workflow_cases import PINNED, WORKERS
 
 from conductor.errors import WorkflowError
 from conductor.values.messages import Sampling
@@ -19,6 +18,7 @@ from conductor.values.output import Output
 from conductor.workflow import edits as product
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.runs.workflow_cases import PINNED, WORKERS
 
 MOST_STEPS = 7
 

@@ -11,9 +11,6 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from hypothesis import strategies as st
-from run_simulator import Script, Sent, SimOutput, SimWorker
-from simulated_time import now
-from workflow_cases import PINNED
 
 from conductor.errors import WorkerError
 from conductor.values.budget import Budget
@@ -25,6 +22,9 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, StreamItem, Worker, WorkerCard
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.models.run_simulator import Script, Sent, SimOutput, SimWorker
+from tests.support.runs.simulated_time import now
+from tests.support.runs.workflow_cases import PINNED
 
 NAMES = ("alpha", "beta", "gamma")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import marked_steps as model
 from hypothesis import given
-from marked_steps import SETTERS, Change, Marked, Plan
-from property_cases import cases
 
 from conductor.workflow.model import Step, Workflow
+from tests.models import marked_steps as model
+from tests.models.marked_steps import SETTERS, Change, Marked, Plan
+from tests.support.cases.property_cases import cases
 
 
 def test_the_model_has_every_field_of_a_step() -> None:

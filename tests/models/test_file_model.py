@@ -6,17 +6,17 @@ from itertools import count
 from pathlib import Path
 from shutil import copyfile
 
-import marked_steps as model
 from hypothesis import given
 from hypothesis import strategies as st
-from marked_steps import FIELDS, Change, Plan, marks, numbers_of, plan_of
-from property_cases import cases
 
 from conductor.errors import WorkflowError
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.selection import take_rows
 from storage import SessionFilter, SessionStore
+from tests.models import marked_steps as model
+from tests.models.marked_steps import FIELDS, Change, Plan, marks, numbers_of, plan_of
+from tests.support.cases.property_cases import cases
 
 
 @model.short_and_long(200, 5000)

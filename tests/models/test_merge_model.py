@@ -6,12 +6,12 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations
 
-import marked_steps as model
 from hypothesis import given
-from marked_steps import FIELDS, Change, Marked, Plan, marks, numbers_of, plan_of
-from property_cases import cases
 
 from conductor.workflow.merge import Rebased, rebase
+from tests.models import marked_steps as model
+from tests.models.marked_steps import FIELDS, Change, Marked, Plan, marks, numbers_of, plan_of
+from tests.support.cases.property_cases import cases
 
 SWAPPED = {"they_removed": "you_removed", "they_removed_read": "you_removed_read"}
 SWAPPED |= {theirs: mine for mine, theirs in SWAPPED.items()}

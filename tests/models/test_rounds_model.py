@@ -6,13 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from conductor_cases import BROKEN, KEEP, plan_text
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from property_cases import cases
-from run_cases import NAMES, pool_of, scripts, workers
-from run_simulator import Queue, Script, Sent, SimOutput, Simulation, SimWorker, TieError
-from simulated_time import in_simulated_time, now
 
 from conductor.engine.meter import Meter
 from conductor.errors import PlanError
@@ -26,6 +21,11 @@ from conductor.values.presets import Settings
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect
+from tests.models.run_cases import NAMES, pool_of, scripts, workers
+from tests.models.run_simulator import Queue, Script, Sent, SimOutput, Simulation, SimWorker, TieError
+from tests.support.cases.property_cases import cases
+from tests.support.runs.conductor_cases import BROKEN, KEEP, plan_text
+from tests.support.runs.simulated_time import in_simulated_time, now
 
 PLANNING = Usage(prompt_tokens=40, completion_tokens=7, cost=2.0)
 Turn = Workflow | str

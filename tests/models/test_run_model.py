@@ -10,10 +10,6 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
-from property_cases import cases
-from run_cases import BUDGETS, NAMES, RULES, output_of, plans, pool_of, scripts, workers
-from run_simulator import Script, Sent, SimOutput, Simulation, SimWorker, TieError
-from simulated_time import in_simulated_time, now
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.continuation import continuation
@@ -28,6 +24,10 @@ from conductor.runs.state import RunState, advance, fold
 from conductor.values.budget import Budget, Used
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Workflow
+from tests.models.run_cases import BUDGETS, NAMES, RULES, output_of, plans, pool_of, scripts, workers
+from tests.models.run_simulator import Script, Sent, SimOutput, Simulation, SimWorker, TieError
+from tests.support.cases.property_cases import cases
+from tests.support.runs.simulated_time import in_simulated_time, now
 
 QUERY = "Why?"
 

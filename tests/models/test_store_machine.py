@@ -19,15 +19,15 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from property_cases import cases
-from session_files import exported, imported
-from store_scenario import begin, chain, delta, finished, keep, step_finished, ticking
-from waiting import until
 
 from conductor.errors import StorageError
 from conductor.runs.events import Event, RunFinished, StepFinished
 from conductor.workflow.model import Workflow
 from storage import SessionStore
+from tests.support.cases.property_cases import cases
+from tests.support.runs.waiting import until
+from tests.support.stores.session_files import exported, imported
+from tests.support.stores.store_scenario import begin, chain, delta, finished, keep, step_finished, ticking
 
 
 @dataclass

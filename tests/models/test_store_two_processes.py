@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child_process import child
-from store_scenario import begin, chain, delta, finished, keep, step_finished
 
 from conductor.errors import StorageError
 from storage import SessionStore
+from tests.support.processes.child_process import child
+from tests.support.stores.store_scenario import begin, chain, delta, finished, keep, step_finished
 
 ROOT = Path(__file__).parents[2]
 STEPS = 80

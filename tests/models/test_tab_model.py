@@ -8,13 +8,9 @@ from itertools import count
 from pathlib import Path
 from shutil import copyfile
 
-import marked_steps as model
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from marked_steps import Change, Plan, plan_of, workflow_of
-from property_cases import cases
-from session_files import exported, imported
 
 from conductor.errors import EditConflict
 from conductor.planner.rule_planner import OfflineConductor
@@ -24,6 +20,10 @@ from conductor.workflow.history import history
 from storage import Revision, SessionStore
 from studio.workbench import Workbench
 from studio.workbench.editing import EditEnd
+from tests.models import marked_steps as model
+from tests.models.marked_steps import Change, Plan, plan_of, workflow_of
+from tests.support.cases.property_cases import cases
+from tests.support.stores.session_files import exported, imported
 
 TABS, QUESTIONS = st.sampled_from([0, 1]), count()
 

@@ -9,8 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 import pytest
-from conductor_cases import BROKEN, ScriptedConductor, plan_text
-from waiting import until, until_async
 
 from conductor.baselines.fitted import WorkerResult, write_fitted
 from conductor.baselines.named import planner_named
@@ -23,6 +21,8 @@ from pages.components.tab import services
 from pages.components.tab.state import plain
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
+from tests.support.runs.waiting import until, until_async
 
 pytestmark = pytest.mark.thorough
 

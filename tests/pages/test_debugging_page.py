@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from waiting import until
 
 from conductor.engine.experiments import EdgeTest, Replacement, StepSearch, Swap
 from conductor.evaluation.items import Item
@@ -18,6 +17,7 @@ from conductor.workers.pool.pool import configured_pool
 from storage import SessionStore
 from studio.sessions.notes import AUTHOR
 from studio.workbench import Workbench
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.thorough
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from training_folders import done_training
 
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
@@ -15,6 +14,7 @@ from pages.components.tab.state import plain
 from storage import SessionStore
 from studio.evaluation.evaluations import Evaluations
 from studio.workbench import Workbench
+from tests.support.stores.training_folders import done_training
 
 pytestmark = pytest.mark.thorough
 

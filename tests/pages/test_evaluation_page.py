@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import parse_qs
 
 import pytest
-from waiting import until
 
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.score import Score
@@ -16,6 +15,7 @@ from conductor.workers.simulated import SimulatedWorker
 from pages.components.evaluation.record_actions import _exported
 from studio.evaluation.evaluations import Evaluations
 from studio.workbench import Workbench
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.thorough
 

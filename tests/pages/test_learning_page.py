@@ -8,8 +8,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from training_folders import begun_training, done_training
-from waiting import until
 
 from conductor.learning.demonstration.run_folder import RESULTS
 from conductor.planner.local.card import CARD
@@ -18,6 +16,8 @@ from pages.components.learning import lessons, training_setup
 from pages.components.tab import services
 from studio.learning import trainings
 from studio.learning.training_run import TRAINED
+from tests.support.runs.waiting import until
+from tests.support.stores.training_folders import begun_training, done_training
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
-from waiting import until_async
 
 from conductor.errors import WorkflowError
 from conductor.planner.conductor import PlanRequest
@@ -27,6 +25,8 @@ from pages.components.workbench.question.settings import move_key
 from storage import SessionStore
 from studio.workbench import Workbench
 from studio.workbench.editing import EditEnd
+from tests.support.runs.conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+from tests.support.runs.waiting import until_async
 
 pytestmark = pytest.mark.thorough
 

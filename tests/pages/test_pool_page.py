@@ -6,15 +6,15 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from fake_openai import FakeOpenAI, serving
-from local_conductor import write_untrained
-from tokenizer_cases import write_tokenizer
-from waiting import until
 
 from conductor.workers.keys.hosts import hosts_file
 from conductor.workers.pool.built_in import ORCHARD
 from pages.components.tab import services
 from pages.components.tab.state import plain
+from tests.support.cases.tokenizer_cases import write_tokenizer
+from tests.support.endpoints.fake_openai import FakeOpenAI, serving
+from tests.support.runs.local_conductor import write_untrained
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.thorough
 

@@ -7,7 +7,6 @@ from itertools import count
 from types import SimpleNamespace
 
 import pytest
-from waiting import until
 
 from conductor.planner.parsing.parse import parse
 from conductor.values.conversation import MAX_QUERY
@@ -17,6 +16,7 @@ from conductor.workflow.model import Step, Workflow
 from pages.components.tab import services
 from pages.components.tab.state import plain
 from storage import SessionStore
+from tests.support.runs.waiting import until
 
 
 def texts(elements):

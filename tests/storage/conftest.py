@@ -1,3 +1,3 @@
 """Tests here may ask for a real store: see `store_fixtures`."""
 
-from store_fixtures import *  # noqa: F403 - pytest finds fixtures by their names here
+from tests.support.stores.store_fixtures import *  # noqa: F403 - pytest finds fixtures by their names here

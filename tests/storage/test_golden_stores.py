@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store_scenario import by_fingerprint
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.calculator.calculator_worker import Calculator
@@ -18,6 +17,7 @@ from conductor.workers.simulated import SimulatedWorker
 from storage import Session, SessionFilter, SessionStore
 from storage.migrations import OLDEST, newest
 from studio.workbench import Workbench
+from tests.support.stores.store_scenario import by_fingerprint
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from child_process import child
-from conductor_cases import ScriptedConductor, plan_text
-from store_scenario import VALID, begin, chain, keep, started, step_finished
 
 from conductor.planner.conductor import PlanRequest
 from conductor.values.messages import Completion, Delta, Usage
@@ -24,6 +21,9 @@ from conductor.workflow.plan_report import INTERRUPTED
 from storage import Session, SessionStore
 from storage.tables import plans
 from studio.workbench import Workbench
+from tests.support.processes.child_process import child
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
+from tests.support.stores.store_scenario import VALID, begin, chain, keep, started, step_finished
 
 ROOT = Path(__file__).parents[2]
 ONE = plan_text((0, "solve it", "[]"))

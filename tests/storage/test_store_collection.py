@@ -13,11 +13,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
-from session_files import exported, imported
-from session_history import Act, acts, lived
 from sqlalchemy import Table, Text, insert, select, type_coerce
-from store_scenario import (
+
+from conductor.errors import StorageError
+from conductor.runs.events import StepKept, StepReused
+from conductor.text.json_text import portable
+from storage import SessionStore
+from storage.database.database import Database
+from storage.database.schema import EVENTS, METADATA, OUTPUTS, SESSIONS
+from storage.fragments.writing import LEAST, LEAST_BEGINNING
+from storage.records import SessionFilter
+from storage.store.housekeeping import return_space
+from tests.support.cases.property_cases import cases
+from tests.support.stores.session_files import exported, imported
+from tests.support.stores.session_history import Act, acts, lived
+from tests.support.stores.store_scenario import (
     REQUEST,
     begin,
     by_fingerprint,
@@ -29,16 +39,6 @@ from store_scenario import (
     step_finished,
     ticking,
 )
-
-from conductor.errors import StorageError
-from conductor.runs.events import StepKept, StepReused
-from conductor.text.json_text import portable
-from storage import SessionStore
-from storage.database.database import Database
-from storage.database.schema import EVENTS, METADATA, OUTPUTS, SESSIONS
-from storage.fragments.writing import LEAST, LEAST_BEGINNING
-from storage.records import SessionFilter
-from storage.store.housekeeping import return_space
 
 pytestmark = pytest.mark.slow
 

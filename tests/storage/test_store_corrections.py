@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from store_scenario import chain, finished, keep, output, started
 
 from conductor.engine.experiments import EdgeTest
 from conductor.errors import EditConflict, StorageError
@@ -13,6 +12,7 @@ from conductor.values.output import HandEdit
 from conductor.workflow.plan_report import Candidate, PlanReport
 from storage import Revision, SessionStore
 from storage.tables.people import corrections
+from tests.support.stores.store_scenario import chain, finished, keep, output, started
 
 
 def planned(store: SessionStore, *instructions: str, session: str | None = None) -> Revision:

@@ -9,8 +9,6 @@ import pytest
 import sqlalchemy
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from property_cases import cases
-from store_scenario import begin, chain, charged, finished, keep, step_finished
 
 from conductor.errors import StorageError
 from conductor.runs.events import RunOutcome
@@ -20,6 +18,8 @@ from conductor.workflow.on_failure import OnFailure
 from storage import MAX_TAG, SessionFilter, SessionStore
 from storage.database.database import Database
 from storage.session_entries import NoteEntry
+from tests.support.cases.property_cases import cases
+from tests.support.stores.store_scenario import begin, chain, charged, finished, keep, step_finished
 
 pytestmark = pytest.mark.slow
 

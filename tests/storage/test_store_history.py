@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from store_scenario import VALID, begin, chain
 
 from conductor.errors import EditConflict, StorageError
 from conductor.values.messages import Usage
 from storage import SessionStore
 from storage.store.parts import Revisions
+from tests.support.stores.store_scenario import VALID, begin, chain
 
 
 @pytest.mark.slow

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy
 from alembic.script import ScriptDirectory
-from next_revision import scripts_with_next, version_of
 
 from conductor.errors import StorageError
 from storage import SessionStore
 from storage.database.database import Database
 from storage.database.schema import METADATA
 from storage.migrations import OLDEST, SCRIPTS, bring_up_to_date, newest
+from tests.support.stores.next_revision import scripts_with_next, version_of
 
 GOLDEN = Path(__file__).parent / "golden" / f"version-{OLDEST}.db"
 NEXT = ("CREATE TABLE added (id TEXT)", "ALTER TABLE sessions ADD COLUMN colour TEXT")

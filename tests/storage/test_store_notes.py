@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from store_scenario import begin, chain
 
 from conductor.errors import StorageError, UnknownId, ViewOnly
 from storage import SessionFilter, SessionStore
 from storage.session_entries import NoteEntry
+from tests.support.stores.store_scenario import begin, chain
 
 
 def note(id: str = "n", **fields: object) -> NoteEntry:

@@ -10,8 +10,6 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy
-from postgres_server import PostgresServer
-from store_scenario import begin, chain, delta, keep, started
 
 from conductor.errors import NotKeptYet, StorageError
 from storage import SessionStore
@@ -20,6 +18,8 @@ from storage.database.database import Database
 from storage.database.error_messages import explanation
 from storage.database.owner_lock import owner_lock
 from storage.tables import events
+from tests.support.stores.postgres_server import PostgresServer
+from tests.support.stores.store_scenario import begin, chain, delta, keep, started
 
 
 @pytest.mark.slow

@@ -12,13 +12,21 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
-from child_process import child
-from store_scenario import begin, chain, delta, keep, started, step_finished, step_started
 
 from conductor.runs.events import Event
 from conductor.runs.state import fold
 from storage import SessionStore
 from storage.database.schema import RUNS
+from tests.support.processes.child_process import child
+from tests.support.stores.store_scenario import (
+    begin,
+    chain,
+    delta,
+    keep,
+    started,
+    step_finished,
+    step_started,
+)
 
 ROOT = Path(__file__).parents[2]
 

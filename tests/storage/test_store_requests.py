@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from store_scenario import begin as begun
-from store_scenario import chain, finished, keep, started
 
 from conductor.errors import StorageError
 from conductor.runs.request import RunRequest
@@ -19,6 +17,8 @@ from storage.api_token import TokenLimits
 from storage.database.schema import SESSIONS
 from storage.records import RequestSession
 from storage.tables.rows import new_id
+from tests.support.stores.store_scenario import begin as begun
+from tests.support.stores.store_scenario import chain, finished, keep, started
 
 TALK = Conversation(turns=(Turn(role="user", text="Hello."), Turn(role="assistant", text="Hello!")))
 

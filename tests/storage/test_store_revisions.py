@@ -5,12 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from store_scenario import INVALID, VALID, begin, chain
-from workflow_cases import workflow_of
 
 from conductor.errors import EditConflict, StorageError
 from conductor.values.messages import Usage
 from storage import SessionStore
+from tests.support.runs.workflow_cases import workflow_of
+from tests.support.stores.store_scenario import INVALID, VALID, begin, chain
 
 
 def test_plans_come_back_as_they_were_kept(store: SessionStore, session: str) -> None:

@@ -7,7 +7,16 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Thread
 
 import pytest
-from store_scenario import (
+
+from conductor.engine.experiments import Swap
+from conductor.errors import StorageError
+from conductor.runs.events import Event, StepFinished, StepReused
+from conductor.runs.state import fold
+from conductor.text.json_text import portable
+from conductor.values.messages import Usage
+from conductor.values.total import MOST_TOKENS
+from storage import SessionStore
+from tests.support.stores.store_scenario import (
     REQUEST,
     begin,
     by_fingerprint,
@@ -21,15 +30,6 @@ from store_scenario import (
     step_finished,
     step_started,
 )
-
-from conductor.engine.experiments import Swap
-from conductor.errors import StorageError
-from conductor.runs.events import Event, StepFinished, StepReused
-from conductor.runs.state import fold
-from conductor.text.json_text import portable
-from conductor.values.messages import Usage
-from conductor.values.total import MOST_TOKENS
-from storage import SessionStore
 
 
 @pytest.mark.slow

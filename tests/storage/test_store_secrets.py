@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_openai import FakeOpenAI, Served, serving
-from session_files import exported
 
 from conductor.planner.corrections import row_of
 from conductor.runs.events import EVENT
@@ -16,6 +14,8 @@ from conductor.workers.keys.hosts import HOSTS
 from studio.composition import open_workbench
 from studio.session_file import run_page
 from studio.workbench import Workbench
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.stores.session_files import exported
 
 KEY = "sk-marked-0123456789abcdef"
 POOL = """

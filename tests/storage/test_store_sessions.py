@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from store_scenario import INVALID, VALID, begin, chain, finished, keep
 
 from conductor.errors import StorageError
 from conductor.values.messages import Usage
 from conductor.workflow.plan_report import PlanReport
 from storage import SessionFilter, SessionStore, default_url
+from tests.support.stores.store_scenario import INVALID, VALID, begin, chain, finished, keep
 
 
 def _plan(store: SessionStore, session: str, report: PlanReport | None) -> None:

@@ -12,9 +12,6 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from other_process import Other, running, workbench
-from store_scenario import begin, chain, delta, finished, keep, started, step_started
-from waiting import until
 
 from conductor.engine.experiments import Swap
 from conductor.errors import EditConflict, StorageError
@@ -23,6 +20,9 @@ from storage import RunRecord, SessionStore
 from storage.database.database import Database, several_may_write
 from storage.tables import runs
 from studio.workbench import Workbench
+from tests.support.runs.waiting import until
+from tests.support.stores.other_process import Other, running, workbench
+from tests.support.stores.store_scenario import begin, chain, delta, finished, keep, started, step_started
 
 # -- two processes ---------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from store_scenario import begin, chain, charged, finished, keep, started, step_started
 
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
@@ -37,6 +36,7 @@ from storage import SessionFilter, SessionStore, left_out_rows
 from storage.records import RequestSession
 from storage.session_entries import NoteEntry
 from storage.tables.rows import new_id
+from tests.support.stores.store_scenario import begin, chain, charged, finished, keep, started, step_started
 
 TEXTS = {
     "NUL": "a\x00b",

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
-from store_scenario import VALID, begin, delta, finished, keep
 
 from conductor.errors import NotKeptYet, StorageError
 from conductor.values.messages import Usage
@@ -22,6 +21,7 @@ from storage import SessionStore
 from storage.database import database
 from storage.database.database import Database
 from storage.store.housekeeping import _put
+from tests.support.stores.store_scenario import VALID, begin, delta, finished, keep
 
 
 def _give_up_privileges() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
-from store_scenario import VALID, begin, chain, charged, finished, keep, output, started
 
 from conductor.errors import StorageError
 from conductor.evaluation.items import Item, UnreadableItem
@@ -20,6 +19,7 @@ from conductor.values.messages import Usage
 from conductor.values.presets import Settings
 from storage import SessionFilter, SessionStore, left_out_rows
 from storage.session_entries import NoteEntry
+from tests.support.stores.store_scenario import VALID, begin, chain, charged, finished, keep, output, started
 
 DAMAGE = ("", "{", '{"type": ', "null", "[]", '{"of": "the future"}', r'{"a": "\u0000"}', r'{"a": "\ud800"}')
 """JSON that no version reads here, or that PostgreSQL does not."""

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from store_fixtures import *  # noqa: F403 - pytest finds fixtures by their names here
 
 from studio.telemetry.logs import log_as_json
+from tests.support.stores.store_fixtures import *  # noqa: F403 - pytest finds fixtures by their names here
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tokenizer_cases import write_tokenizer
 
 from conductor.errors import PoolError, WorkflowError
 from conductor.runs.scope import FORCE
@@ -19,6 +18,7 @@ from storage import SessionStore
 from studio import composition
 from studio.composition import ConfiguredRuntime
 from studio.workbench import Workbench
+from tests.support.cases.tokenizer_cases import write_tokenizer
 
 ONE = '[[worker]]\nkind = "simulated"\nname = "{name}"\nanswer = "{answer}"\nlatency = {latency}\n'
 KEYED = """[[worker]]

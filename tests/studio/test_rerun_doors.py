@@ -11,20 +11,6 @@ import pytest
 import sqlalchemy
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from property_cases import cases
-from rerun_cases import (
-    Change,
-    Plan,
-    Wire,
-    changes,
-    check_cards,
-    check_own,
-    most_called,
-    plans,
-    remembered_pool,
-)
-from session_files import exported, imported
-from waiting import until
 
 from conductor.engine.experiments import EdgeTest, Swap
 from conductor.evaluation.given import FixedPlan
@@ -41,6 +27,20 @@ from storage.records import RequestSession
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import scored_cells
 from studio.workbench import Workbench
+from tests.support.cases.property_cases import cases
+from tests.support.runs.rerun_cases import (
+    Change,
+    Plan,
+    Wire,
+    changes,
+    check_cards,
+    check_own,
+    most_called,
+    plans,
+    remembered_pool,
+)
+from tests.support.runs.waiting import until
+from tests.support.stores.session_files import exported, imported
 
 pytestmark = pytest.mark.slow
 

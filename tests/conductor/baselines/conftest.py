@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
+from tests.support.endpoints.fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_openai import Served
 
 from conductor.baselines.encoder import Encoder
 from conductor.baselines.fitted import (
@@ -32,6 +31,7 @@ from conductor.values.messages import NOTHING_USED, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.schema import EmbeddingsTable
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.endpoints.fake_openai import Served
 
 NAMES = ("alpha", "beta")
 CITIES = [f"What is the capital of {country}?" for country in ("Peru", "Chile", "Japan", "Egypt", "Kenya")]

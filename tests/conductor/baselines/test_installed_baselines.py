@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from installed_package import Install
 
 from conductor.baselines.methods import BASELINES
 from conductor.baselines.named import label_of, plain_baselines, planner_named
 from conductor.errors import PlanError
+from tests.support.processes.installed_package import Install
 
 GROUP = "conductor.baselines"
 CODE = """

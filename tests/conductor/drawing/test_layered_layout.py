@@ -7,9 +7,9 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
 
 from conductor.drawing.layered_layout import Strands, generations_of, ordered, rows_of
+from tests.support.cases.property_cases import cases
 
 Access = tuple[tuple[int, ...], ...]
 

@@ -11,10 +11,10 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
 
 from conductor.drawing.layout import MARGIN, Direction, Earlier, Layout, Point, layouts, pane_layouts
 from conductor.workflow.model import Step, Workflow
+from tests.support.cases.property_cases import cases
 
 DIRECTIONS = ("down", "right")
 

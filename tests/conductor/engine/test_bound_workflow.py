@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from worker_cases import card_of
-from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
@@ -25,6 +23,8 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.fingerprint import NONCE_LENGTH
 from conductor.workflow.model import Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.runs.worker_cases import card_of
+from tests.support.runs.workflow_cases import workflow_of
 
 
 def output(text: str, *, worker: str = "alpha") -> Output:

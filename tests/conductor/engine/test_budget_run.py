@@ -6,9 +6,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from simulated_time import in_simulated_time, now
-from worker_cases import Scripted
-from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
@@ -24,6 +21,9 @@ from conductor.workers.protocol import Price, StreamItem
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.runs.simulated_time import in_simulated_time, now
+from tests.support.runs.worker_cases import Scripted
+from tests.support.runs.workflow_cases import workflow_of
 
 FAST = SimulatedWorker(name="alpha", answer="one two three")
 CARD = FAST.card

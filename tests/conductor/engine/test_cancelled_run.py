@@ -7,9 +7,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
-from simulated_time import in_simulated_time, now
-from worker_cases import Gated, Named, Raising, Stubborn
-from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
@@ -24,6 +21,9 @@ from conductor.workers.protocol import Worker
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.runs.simulated_time import in_simulated_time, now
+from tests.support.runs.worker_cases import Gated, Named, Raising, Stubborn
+from tests.support.runs.workflow_cases import workflow_of
 
 OPEN = Budget()
 ONE = workflow_of(())

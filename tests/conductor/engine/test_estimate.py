@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import pytest
-from workflow_cases import workflow_of
 
 from conductor.engine import estimate as estimates
 from conductor.engine.bound_workflow import BoundWorkflow
@@ -18,6 +17,7 @@ from conductor.workers.protocol import Price, WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.runs.workflow_cases import workflow_of
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 

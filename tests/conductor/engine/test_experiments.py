@@ -7,9 +7,6 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
-from worker_cases import outputs_of, played
-from workflow_cases import WORKERS, workflow_of, workflows
 
 from conductor.engine.experiments import (
     MAX_TRIALS,
@@ -33,6 +30,9 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.cases.property_cases import cases
+from tests.support.runs.worker_cases import outputs_of, played
+from tests.support.runs.workflow_cases import WORKERS, workflow_of, workflows
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 

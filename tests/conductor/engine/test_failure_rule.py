@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from worker_cases import Raising, Scripted, Silent, events_of, outputs_of, played, run_of
-from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
@@ -21,6 +19,8 @@ from conductor.workers.protocol import StreamItem, Worker
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.runs.worker_cases import Raising, Scripted, Silent, events_of, outputs_of, played, run_of
+from tests.support.runs.workflow_cases import workflow_of
 
 CHAIN = workflow_of((), (0,))
 GONE = WorkerError("Gone.")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from worker_cases import events_of, outputs_of, played, run_of
-from workflow_cases import WORKERS, workflow_of
 
 from conductor.engine.continuation import continuation
 from conductor.errors import WorkflowError
@@ -15,6 +13,8 @@ from conductor.values.output import HandEdit, Output
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
+from tests.support.runs.worker_cases import events_of, outputs_of, played, run_of
+from tests.support.runs.workflow_cases import WORKERS, workflow_of
 
 POOL = Pool(workers=tuple(SimulatedWorker(name=name, tokens=3) for name in WORKERS))
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 import pytest
-from worker_cases import played
-from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.known_outputs import KnownOutputs, OutputArchive
@@ -21,6 +19,8 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.runs.worker_cases import played
+from tests.support.runs.workflow_cases import workflow_of
 
 RUNS = count(1)
 

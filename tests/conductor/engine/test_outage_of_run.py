@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from conductor_cases import ScriptedConductor, plan_text
-from worker_cases import Raising, card_of, played
-from workflow_cases import workflow_of
 
 from conductor.engine.meter import Meter
 from conductor.errors import WorkerError
@@ -23,6 +20,9 @@ from conductor.workers.protocol import Worker
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
+from tests.support.runs.worker_cases import Raising, card_of, played
+from tests.support.runs.workflow_cases import workflow_of
 
 DOWN, WRONG, LATE = WorkerError("It is down.", outage="503"), WorkerError("Too long."), TimeoutError()
 WORKERS: dict[str, Worker] = {

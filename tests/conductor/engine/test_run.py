@@ -8,20 +8,6 @@ import time
 from itertools import pairwise
 
 import pytest
-from simulated_time import in_simulated_time, now
-from worker_cases import (
-    Breaking,
-    Declining,
-    Gated,
-    Raising,
-    Silent,
-    Stubborn,
-    events_of,
-    outputs_of,
-    played,
-    run_of,
-)
-from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
@@ -46,6 +32,20 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.stream import GRACE_SECONDS
 from conductor.workflow.model import Workflow
+from tests.support.runs.simulated_time import in_simulated_time, now
+from tests.support.runs.worker_cases import (
+    Breaking,
+    Declining,
+    Gated,
+    Raising,
+    Silent,
+    Stubborn,
+    events_of,
+    outputs_of,
+    played,
+    run_of,
+)
+from tests.support.runs.workflow_cases import workflow_of
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 

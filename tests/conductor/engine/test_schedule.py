@@ -10,9 +10,6 @@ from itertools import count
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
-from worker_cases import outputs_of, played
-from workflow_cases import WORKERS, Edit, edits, workflow_of, workflows
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.known_outputs import NOTHING_KNOWN, EarlierRun, KnownOutputs, OutputArchive
@@ -25,6 +22,9 @@ from conductor.values.output import HandEdit, Output
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
+from tests.support.cases.property_cases import cases
+from tests.support.runs.worker_cases import outputs_of, played
+from tests.support.runs.workflow_cases import WORKERS, Edit, edits, workflow_of, workflows
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 

@@ -6,8 +6,6 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from worker_cases import played
-from workflow_cases import workflow_of
 
 from conductor.engine.experiments import (
     Experiment,
@@ -26,6 +24,8 @@ from conductor.values.output import HandEdit
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
+from tests.support.runs.worker_cases import played
+from tests.support.runs.workflow_cases import workflow_of
 
 HAND = HandEdit(at=5.0, by="Ada")
 CHAIN = workflow_of((), (0,), (), (1, 2))

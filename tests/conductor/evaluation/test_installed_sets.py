@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from installed_package import Install
 
 from conductor.errors import DataError
 from conductor.evaluation.shipped.sets import SHIPPED
+from tests.support.processes.installed_package import Install
 
 GROUP = "conductor.datasets"
 CODE = """

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from worker_cases import Scripted, outputs_of, played
 
 from conductor.errors import WorkerError
 from conductor.evaluation.score import Score
@@ -17,6 +16,7 @@ from conductor.values.output import HandEdit
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
+from tests.support.runs.worker_cases import Scripted, outputs_of, played
 
 ATTEMPT = Step(instruction="try it", worker="alpha")
 EQUAL = Workflow.of([ATTEMPT, ATTEMPT, Step(instruction="choose", worker="beta", access=(0, 1))])

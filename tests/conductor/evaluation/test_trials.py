@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given
-from property_cases import cases
-from workflow_cases import WORKERS, workflow_of, workflows
 
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.given import FixedPlan
@@ -25,6 +23,8 @@ from conductor.workflow.edits import (
     single_edits,
 )
 from conductor.workflow.model import Workflow
+from tests.support.cases.property_cases import cases
+from tests.support.runs.workflow_cases import WORKERS, workflow_of, workflows
 
 CHAIN = workflow_of([], [0], [0, 1])
 Measured = Callable[[FixedPlan], tuple[int, int]]

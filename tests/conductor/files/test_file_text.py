@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from attached_files import busy_pdf, pdf, swelling_pdf
 
 from conductor.errors import LimitedProcessError
 from conductor.files import file_text as module
 from conductor.files.file_text import MAX_FILE, MAX_TEXT, FileReader, FileText
 from conductor.limited import command
 from conductor.limited.supervisor import Limits
+from tests.support.cases.attached_files import busy_pdf, pdf, swelling_pdf
 
 
 def read(content: bytes) -> FileText:

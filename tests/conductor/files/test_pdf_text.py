@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from attached_files import pdf
 from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.files import pdf_text as module
 from conductor.files.pdf_text import MAX_PAGES, pdf_text
+from tests.support.cases.attached_files import pdf
 
 LONGEST = 1_000_000
 

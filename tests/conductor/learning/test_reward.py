@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from worker_cases import Scripted
 
 from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
@@ -11,6 +10,7 @@ from conductor.learning.reward import Judge, Outcome, Reward
 from conductor.values.messages import Completion, Request, Retried, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.runs.worker_cases import Scripted
 
 ITEM = Item(id="1", input="What is 17 * 23?", target="391")
 

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from limited_supervisor import NO_NAMESPACES, changed_isolation, changed_supervisor
 
 from conductor.errors import WorkerError
 from conductor.evaluation.scorers.program import UNSAFE_CODE, check_isolation
 from conductor.limited import supervisor
 from conductor.limited.command import Ended, limited, python
 from conductor.limited.supervisor import Limits
-from tests.child_process import child
-from tests.waiting import until
+from tests.support.processes.child_process import child
+from tests.support.processes.limited_supervisor import NO_NAMESPACES, changed_isolation, changed_supervisor
+from tests.support.runs.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

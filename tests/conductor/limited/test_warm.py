@@ -9,14 +9,14 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
-from marked_processes import processes_with
-from waiting import until, until_async
 
 from conductor.errors import LimitedProcessError
 from conductor.limited import warm
 from conductor.limited.command import python
 from conductor.limited.supervisor import Limits
 from conductor.limited.warm import WarmProcesses
+from tests.support.processes.marked_processes import processes_with
+from tests.support.runs.waiting import until, until_async
 
 pytestmark = pytest.mark.slow
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from local_conductor import WORKERS, write_untrained
 
 from conductor.errors import PoolError
 from conductor.llama.checkpoint import CONFIG, TOKENIZER, WEIGHTS
 from conductor.llama.numpy_llama import Cache, Llama, read_llama
 from conductor.planner.local.local_prompt import prompt_text
+from tests.support.runs.local_conductor import WORKERS, write_untrained
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,13 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hostile_markdown import LASTS, RUNS
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
 
 from conductor.markdown import Growing, rendered, with_mathml
 from conductor.markdown.rendered import LONGEST
+from tests.support.cases.hostile_markdown import LASTS, RUNS
+from tests.support.cases.property_cases import cases
 
 TAGS = set(
     """p h3 h4 h5 h6 ul ol li blockquote pre code hr table thead tbody tr th td em strong s a br span

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from conductor_cases import BROKEN, ScriptedConductor, plan_text
-from worker_cases import Declining, played
-
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
@@ -16,6 +13,8 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
+from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
+from tests.support.runs.worker_cases import Declining, played
 
 INSIDE = plan_text((0, "half one", "[]"), (0, "half two", "[0]"))
 OUTER = Workflow.of([Step(instruction="the hard part", worker="conductor")])

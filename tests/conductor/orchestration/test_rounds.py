@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from charges import took
-from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
@@ -53,6 +51,8 @@ from conductor.workers.protocol import Price, WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.support.runs.charges import took
+from tests.support.runs.conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
 ONE = plan_text((0, "solve it", "[]"))
 BETTER = plan_text((0, "look again", '"all"'), (1, "merge", "[0]"))

@@ -5,7 +5,6 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
 
 from conductor.errors import WorkflowError
 from conductor.planner.format import format_plan
@@ -13,6 +12,7 @@ from conductor.planner.parsing.parse import parse
 from conductor.planner.parsing.quoted_example import PLACEHOLDER
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, Form
+from tests.support.cases.property_cases import cases
 
 POOL = ("Alpha", "Beta", "0")
 

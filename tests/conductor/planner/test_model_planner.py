@@ -9,8 +9,6 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from fake_openai import FakeOpenAI, Served, serving
-from raw_endpoint import DONE, chunk, raw_endpoint, replies
 
 from conductor.errors import WorkerError
 from conductor.planner.conductor import OutgoingPrompt, PlanRequest
@@ -25,6 +23,8 @@ from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.pool.schema import ConductorTable, Constrain
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
 from conductor.workflow.plan_report import Dialect, PlanProblem, PlanReport
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.endpoints.raw_endpoint import DONE, chunk, raw_endpoint, replies
 
 CARDS = tuple(
     WorkerCard(name=name, kind="model", strengths="much", model=name) for name in ("gpt", "gemini", "claude")

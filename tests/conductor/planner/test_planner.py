@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 import pytest
-from simulated_time import in_simulated_time
-from worker_cases import PlainIterator
 
 from conductor.engine.meter import Meter, Requests
 from conductor.errors import QueryError, WorkerError
@@ -31,6 +29,8 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import StreamItem, WorkerCard
 from conductor.workers.stream import BATCH_SECONDS
 from conductor.workflow.plan_report import Dialect, Form
+from tests.support.runs.simulated_time import in_simulated_time
+from tests.support.runs.worker_cases import PlainIterator
 
 GOOD = "I think.\nmodel_id = [0, 1]\nsubtasks = ['plan', 'do']\naccess_list = [[], [0]]"
 

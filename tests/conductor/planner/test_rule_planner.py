@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from reading_work import patience, work
 
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import plan
@@ -14,6 +13,7 @@ from conductor.workers.calculator.calculator_worker import Calculator
 from conductor.workers.pool.pool import Pool, orchard_pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Topology, Workflow
+from tests.support.cases.reading_work import patience, work
 
 SUM = ("calculation", "single", ["calculator"])
 COMPARE_2 = ("comparison", "fan-out", ["alpha", "beta", "alpha"])

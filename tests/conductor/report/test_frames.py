@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from nested_run import events as nested_events
-from timed_run import timed_events, timed_workflow
 
 from conductor.report.frames import Frame, frames_of
 from conductor.runs.events import Event, RunFinished, StepDelta
 from conductor.runs.replay import Recording
 from conductor.runs.state import fold
+from tests.support.runs.nested_run import events as nested_events
+from tests.support.runs.timed_run import timed_events, timed_workflow
 
 States = list[tuple[str, int, str]]
 

@@ -10,14 +10,8 @@ from html.parser import HTMLParser
 from typing import get_args
 
 import pytest
-from hostile_markdown import RUNS
 from hypothesis import given
 from hypothesis import strategies as st
-from nested_run import HOSTILE
-from nested_run import events as nested_events
-from property_cases import cases
-from timed_run import timed_events, timed_workflow
-from workflow_cases import workflows
 
 from conductor.report import run_report
 from conductor.report.frames import frames_of
@@ -39,6 +33,12 @@ from conductor.values.note import Note
 from conductor.values.output import HandEdit, Output, is_blank
 from conductor.values.total import BoundedSum, Total
 from conductor.workflow.model import Step, Workflow
+from tests.support.cases.hostile_markdown import RUNS
+from tests.support.cases.property_cases import cases
+from tests.support.runs.nested_run import HOSTILE
+from tests.support.runs.nested_run import events as nested_events
+from tests.support.runs.timed_run import timed_events, timed_workflow
+from tests.support.runs.workflow_cases import workflows
 
 _VOID = {"meta", "link", "br", "hr", "input"}
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from simulated_time import in_simulated_time
-
 from conductor.runs.event_queue import Record
 from conductor.runs.events import StepDelta
+from tests.support.runs.simulated_time import in_simulated_time
 
 
 def delta(record: Record, text: str) -> StepDelta:

@@ -6,7 +6,6 @@ from typing import get_args
 
 import pytest
 from pydantic import ValidationError
-from workflow_cases import workflow_of
 
 from conductor.planner.parsing.parse import parse
 from conductor.runs.events import (
@@ -42,6 +41,7 @@ from conductor.runs.scope import RunScope
 from conductor.values.budget import Budget
 from conductor.values.messages import Message, Part, Request, SeenResponse, Usage
 from conductor.values.output import HandEdit, Output
+from tests.support.runs.workflow_cases import workflow_of
 
 REQUEST = Request(messages=(Message(role="user", parts=(Part(kind="query", text="why?"),)),))
 OUTPUT = Output(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import nested_run
 import pytest
 
 from conductor.runs.events import Event, RunFinished, StepCancelled, StepFailed, StepInner, StepRetried
 from conductor.runs.ledger_entry import LedgerEntry, entries_of
 from conductor.values.charge import Charge
+from tests.support.runs import nested_run
 
 CHARGE = Charge(worker="a", kind="model", purpose="step")
 RETRIED = {"step": 3, "attempt": 1, "message": "503", "seconds": 1.0}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import nested_run
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from timed_run import timed_events, timed_workflow
 
 from conductor.runs import replay
 from conductor.runs.events import Event, RunFinished, RunStarted, StepDelta, StepStarted
 from conductor.runs.replay import SPEEDS, Recording, Replay, as_of, first_speed, speeds_for
 from conductor.runs.state import RunState, fold
+from tests.support.runs import nested_run
+from tests.support.runs.timed_run import timed_events, timed_workflow
 
 DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
 NESTED = nested_run.events()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from workflow_cases import workflow_of
-
 from conductor.planner.parsing.parse import parse
 from conductor.runs.events import (
     BudgetExceeded,
@@ -23,6 +21,7 @@ from conductor.runs.request import RequestState
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
 from conductor.workflow.plan_report import PlanReport
+from tests.support.runs.workflow_cases import workflow_of
 
 SOME = Usage(prompt_tokens=5, completion_tokens=2, cost=0.25)
 UNKNOWN = Usage()

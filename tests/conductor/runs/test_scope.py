@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from worker_cases import events_of, outputs_of, played, run_of
-from workflow_cases import workflow_of
 
 from conductor.errors import WorkflowError
 from conductor.runs.events import RunFinished, RunStarted, StepKept
@@ -13,6 +11,8 @@ from conductor.runs.state import RunState, fold
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
+from tests.support.runs.worker_cases import events_of, outputs_of, played, run_of
+from tests.support.runs.workflow_cases import workflow_of
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 POOL = Pool(workers=(SimulatedWorker(name="alpha", tokens=3),))

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
-from workflow_cases import workflow_of
 
 from conductor.planner.parsing.parse import parse
 from conductor.runs.events import (
@@ -34,6 +32,8 @@ from conductor.runs.state import RunState, advance, fold, joined
 from conductor.runs.step_state import StepState
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output
+from tests.support.cases.property_cases import cases
+from tests.support.runs.workflow_cases import workflow_of
 
 USAGE = Usage(prompt_tokens=3, completion_tokens=4)
 

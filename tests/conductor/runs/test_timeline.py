@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import nested_run
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from timed_run import measured, timed_events, timed_workflow
-from worker_cases import outputs_of
-from workflow_cases import workflow_of, workflows
 
 from conductor.runs.events import (
     Event,
@@ -23,6 +19,10 @@ from conductor.runs.scope import RunScope
 from conductor.runs.state import RunState, fold
 from conductor.runs.timeline import Moments, seconds_of, timeline_of, without_edges
 from conductor.workflow.model import Workflow
+from tests.support.runs import nested_run
+from tests.support.runs.timed_run import measured, timed_events, timed_workflow
+from tests.support.runs.worker_cases import outputs_of
+from tests.support.runs.workflow_cases import workflow_of, workflows
 
 DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
 

@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading_work import growth, work
 
 from conductor.text.equality.same_answer import comparable
 from conductor.text.final_answer import ENDING, final_answer
+from tests.support.cases.reading_work import growth, work
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
 
 from conductor.text.json_text import ValueCounter
+from tests.support.cases.property_cases import cases
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('a"\\[{,\n€😀'), max_size=6),

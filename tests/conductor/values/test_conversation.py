@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.prompt_layouts import PromptContext, research_messages, tagged_parts
@@ -23,6 +22,7 @@ from conductor.workers.protocol import PromptStyle
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.wording.wording import OURS
 from conductor.workflow.model import Step, Workflow
+from tests.support.runs.workflow_cases import workflow_of
 
 TALK = Conversation(
     instructions="Be brief.",

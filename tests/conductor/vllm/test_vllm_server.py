@@ -14,12 +14,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from child_process import lives
-from fake_vllm import SERVER, fake_vllm, free_port
-from waiting import until
 
 from conductor.errors import ServeError
 from conductor.vllm.server import Server
+from tests.support.endpoints.fake_vllm import SERVER, fake_vllm, free_port
+from tests.support.processes.child_process import lives
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 

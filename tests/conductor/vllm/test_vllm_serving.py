@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_vllm import OLDER_SERVER, SERVER, fake_vllm
-from research_copy import write_copy
 
 from conductor.errors import ServeError
 from conductor.vllm.serving import Installed, Serving, extra_flags, installed, open_to_others
 from conductor.workers.pool.pool import parse_pool
 from conductor.workers.pool.schema import ConductorTable
 from conductor.workers.wording.wording import OURS
+from tests.support.endpoints.fake_vllm import OLDER_SERVER, SERVER, fake_vllm
+from tests.support.stores.research_copy import write_copy
 
 GPU = Installed(python="/env/bin/python", server="vllm.server", version="0.32.0", cpu=False)
 CPU = GPU.model_copy(update={"cpu": True})

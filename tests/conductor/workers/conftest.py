@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
 
 from conductor.workers.endpoint.transport import timing
+from tests.support.endpoints.fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
 
 
 @pytest.fixture

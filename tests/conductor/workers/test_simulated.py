@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from simulated_time import in_simulated_time, now
 
 from conductor.errors import WorkerError
 from conductor.values.messages import Completion, Delta, Message, Part, Request
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.runs.simulated_time import in_simulated_time, now
 
 
 def request(instruction: str = "do") -> Request:

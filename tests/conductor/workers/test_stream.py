@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from simulated_time import in_simulated_time
-from worker_cases import Plain, PlainIterable, Scripted, Silent, Unclosable
 
 from conductor.engine.run import Note
 from conductor.errors import WorkerError
@@ -16,6 +14,8 @@ from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import Completion, Delta, Message, Part, Request, Retried, Thought
 from conductor.workers.protocol import StreamItem, Worker
 from conductor.workers.stream import BATCH_SECONDS, DeltaBatch, read_stream
+from tests.support.runs.simulated_time import in_simulated_time
+from tests.support.runs.worker_cases import Plain, PlainIterable, Scripted, Silent, Unclosable
 
 REQUEST = Request(messages=(Message(role="user", parts=(Part("query", "why?"),)),))
 RETRIED = Retried(attempt=1, message="busy", seconds=0.5)

@@ -13,7 +13,7 @@ from conductor.errors import WorkflowError
 from conductor.values.messages import Sampling
 from conductor.workflow.diff import PlanDiff, plan_diff, three_way
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
-from tests.workflow_cases import PINNED, workflows
+from tests.support.runs.workflow_cases import PINNED, workflows
 
 TASKS = (
     "Extract every quantity and its unit from the question.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from workflow_cases import WORKERS, workflow_of, workflows
 
 from conductor.errors import WorkflowError
 from conductor.workflow.edits import (
@@ -18,6 +17,7 @@ from conductor.workflow.edits import (
     words,
 )
 from conductor.workflow.model import Workflow
+from tests.support.runs.workflow_cases import WORKERS, workflow_of, workflows
 
 
 def _all(workflow: Workflow) -> tuple[Edit, ...]:

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from workflow_cases import workflow_of
 
 from conductor.errors import FormatError
 from conductor.workflow.file import MAX_BYTES, read_plan, write_plan
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
+from tests.support.runs.workflow_cases import workflow_of
 
 STEP = {"instruction": "do", "worker": "w"}
 LONG = "x" * 5000

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from pydantic import ValidationError
-from workflow_cases import workflow_of
 
 from conductor.errors import WorkflowError
 from conductor.workflow.model import MAX_INSTRUCTION, MAX_STEPS, Step, Topology, Workflow
+from tests.support.runs.workflow_cases import workflow_of
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 

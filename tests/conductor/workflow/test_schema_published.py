@@ -9,12 +9,12 @@ from typing import Any
 import jsonschema
 import pytest
 from hypothesis import given
-from property_cases import cases
-from workflow_cases import workflow_of, workflows
 
 from conductor.values.messages import Sampling
 from conductor.workflow.file import PlanFile, write_plan
 from conductor.workflow.model import Workflow
+from tests.support.cases.property_cases import cases
+from tests.support.runs.workflow_cases import workflow_of, workflows
 
 PUBLISHED = json.loads(
     (Path(__file__).parents[3] / "docs/conductor-workflow-1.schema.json").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from conductor.values.messages import Sampling
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
 from conductor.workflow.selection import take_rows, with_own_settings
-from tests.workflow_cases import PINNED
+from tests.support.runs.workflow_cases import PINNED
 
 READ = Step(instruction="Read the report and note every figure.", worker="alpha")
 SECOND = Step(instruction="Look up the census of both towns.", worker="gamma")

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fake_openai import FakeOpenAI
-from fake_openai.faults import Script
+from tests.support.endpoints.fake_openai import FakeOpenAI
+from tests.support.endpoints.fake_openai.faults import Script
 
 TASK = "Work in {folder}: read one.txt and two.txt, write gamma for alpha in one.txt, copy both to three.txt."
 DONE = "The task is done: three.txt has gamma and beta."

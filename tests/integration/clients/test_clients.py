@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import ServedApi, serving_api
-from chat_cases import endpoint
-from fake_openai import serving
-from weather_endpoint import REPORT, WORDS, WeatherEndpoint
 
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
+from tests.integration.clients.weather_endpoint import REPORT, WORDS, WeatherEndpoint
+from tests.support.endpoints.chat_cases import endpoint
+from tests.support.endpoints.fake_openai import serving
+from tests.support.processes.api_server import ServedApi, serving_api
 
 HERE = Path(__file__).parent
 PYTHON = os.environ["CONDUCTOR_TEST_CLIENTS"]

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from api_processes import ApiProcesses, serving_processes
-from child_process import child
-from coding_clients import CLIENTS, NODE, PROGRAMS, SETTINGS, CodingClient
-from coding_endpoint import DONE, FOLLOW_UP, REMEMBERED, TASK, CodingEndpoint
-from fake_openai import Served, serving
-from waiting import until
 
 from storage import SessionStore
 from studio.cli.agents import VARIABLE, configurations
+from tests.integration.clients.coding_clients import CLIENTS, NODE, PROGRAMS, SETTINGS, CodingClient
+from tests.integration.clients.coding_endpoint import DONE, FOLLOW_UP, REMEMBERED, TASK, CodingEndpoint
+from tests.support.endpoints.fake_openai import Served, serving
+from tests.support.processes.api_processes import ApiProcesses, serving_processes
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import until
 
 SECONDS = 120
 PYTHONS = Path(os.environ["CONDUCTOR_TEST_CLIENTS"]).parent

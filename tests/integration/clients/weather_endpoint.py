@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fake_openai import FakeOpenAI
-from fake_openai.faults import Script
+from tests.support.endpoints.fake_openai import FakeOpenAI
+from tests.support.endpoints.fake_openai.faults import Script
 
 WORDS = "It is warm in both."
 REPORT = {"city": "Paris", "degrees": 21}

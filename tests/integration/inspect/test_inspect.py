@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import ServedApi, serving_api
 
 from conductor.workers.calculator.calculator_worker import Calculator
 from conductor.workers.pool.pool import Pool
+from tests.support.processes.api_server import ServedApi, serving_api
 
 POOL = Pool(workers=(Calculator("mathematics"), Calculator("sums")))
 MODELS = ("conductor", "baseline:vote", "worker:mathematics")

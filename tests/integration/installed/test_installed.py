@@ -14,11 +14,11 @@ from typing import Any
 
 import httpx
 import pytest
-from child_process import child
 from playwright.sync_api import expect, sync_playwright
-from waiting import until
 
 from storage.database.database import several_may_write
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import until
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = ("conductor", "storage", "studio", "pages", "docs/*.md", "app.py", ".streamlit/config.toml")

@@ -13,10 +13,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from child_process import child
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
-from waiting import until
 
 from conductor.learning.demonstration.acceptance import SPLITS, Results
 from conductor.learning.demonstration.contenders import CONDUCTOR, ORACLE, START
@@ -29,6 +27,8 @@ from conductor.learning.small_llama.torch_llama import Texts, Vocabulary, log_pr
 from conductor.orchard import draw, orchard_pool
 from conductor.planner.local.card import read_card
 from conductor.planner.local.local_prompt import NameMask, prompt_text
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import until
 
 ROOT = Path(__file__).parents[3]
 NAMES = orchard_pool().names

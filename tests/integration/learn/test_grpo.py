@@ -14,10 +14,7 @@ from typing import Any
 import pytest
 import torch
 from accelerate.commands.config.config_args import load_config_from_file
-from child_process import child
-from fake_vllm import free_port
 from peft import LoraConfig, get_peft_model
-from tiny_qwen import CARDS, ITEMS, questions, write_tiny
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from conductor.errors import WorkerError
@@ -32,6 +29,9 @@ from conductor.learning.grpo.trainer.trl_log import LOG
 from conductor.workers.pool.pool import Pool, orchard_pool
 from conductor.workers.simulated import SimulatedWorker
 from studio.cli.line import main
+from tests.integration.learn.tiny_qwen import CARDS, ITEMS, questions, write_tiny
+from tests.support.endpoints.fake_vllm import free_port
+from tests.support.processes.child_process import child
 
 ORCHARD = orchard_pool()
 SMALL = GrpoRecipe(
@@ -246,10 +246,10 @@ ON_ONE_OF_TWO = """
 import os, sys
 sys.path[:0] = sys.argv[3:]
 from pathlib import Path
-from test_grpo import ORCHARD, SMALL, training
+from tests.integration.learn.test_grpo import ORCHARD, SMALL, training
 from conductor.learning.grpo.trainer.trl_grpo import train
 from conductor.workers.simulated import SimulatedWorker
-from tiny_qwen import CARDS
+from tests.integration.learn.tiny_qwen import CARDS
 from dataclasses import replace
 
 pool = ORCHARD

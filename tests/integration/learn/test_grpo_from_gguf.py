@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_qwen import questions
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe
 from conductor.learning.grpo.trainer.trl_log import LOG
 from conductor.workers.embedded.model_file import SHIPPED_MODEL, model_file
 from studio.cli.line import main
+from tests.integration.learn.tiny_qwen import questions
 
 TWO_STEPS = GrpoRecipe(
     steps=2, questions=1, rollouts=2, per_device=2, completion_tokens=32, lora=4, temperature=1.2,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from local_conductor import WORKERS, write_untrained
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from conductor.llama.numpy_llama import Cache, read_llama
 from conductor.orchard import draw, orchard_pool
 from conductor.planner.local.local_prompt import prompt_text
 from conductor.workers.local_model import SHIPPED
+from tests.support.runs.local_conductor import WORKERS, write_untrained
 
 PROMPTS = 200
 _TOKENS = 48

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_openai import FakeOpenAI, Served, serving
-from store_fixtures import database, postgres
+
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.stores.store_fixtures import database, postgres
 
 if TYPE_CHECKING:
     from ray.cluster_utils import Cluster

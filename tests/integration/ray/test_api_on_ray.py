@@ -20,16 +20,9 @@ from typing import Any
 
 import httpx
 import pytest
-from api_processes import durable_outputs, owners, two_steps
-from child_process import child
 from conftest import KEY, POOL, LocalCluster, free_port
-from fake_openai import FakeOpenAI, Served, serving
-from fake_openai.faults import Script, Wait
-from fake_openai.log import Entry
 from openai import AuthenticationError, OpenAI
-from postgres_server import PostgresServer
 from prometheus_client.parser import text_string_to_metric_families as families
-from waiting import until
 
 from conductor.errors import ClusterError
 from conductor.workers.pool.pool import configured_pool
@@ -37,6 +30,13 @@ from storage import SessionStore
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
 from studio.cluster.serving import Deployment, Scaling
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.endpoints.fake_openai.faults import Script, Wait
+from tests.support.endpoints.fake_openai.log import Entry
+from tests.support.processes.api_processes import durable_outputs, owners, two_steps
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import until
+from tests.support.stores.postgres_server import PostgresServer
 
 SECONDS = 240
 """Longer than a cluster takes for anything on a busy machine."""

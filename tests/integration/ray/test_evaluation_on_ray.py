@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from conftest import LocalCluster
-from fake_openai import Served
 
 from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.items import DataSet, Item
@@ -24,6 +23,7 @@ from studio.composition import open_workbench
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.evaluation_run import Progress
 from studio.evaluation.results import table_of_evaluation
+from tests.support.endpoints.fake_openai import Served
 
 ITEMS, KILLED_AT = 200, 60
 PLANNERS = ("worker:mathematics", "worker:model")

@@ -9,8 +9,6 @@ from threading import Thread
 
 import pytest
 from conftest import LocalCluster
-from fake_openai import Served
-from written_trainer import LettersTokenizer, WrittenTrainer
 
 from conductor.errors import ClusterError
 from conductor.evaluation.items import Item
@@ -23,6 +21,8 @@ from studio.cluster import connection
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
 from studio.cluster.rollouts import RayJudge, settings_of
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.written_trainer import LettersTokenizer, WrittenTrainer
 
 ITEMS = [Item(id=f"q{n}", input=f"What is {n} * 7?", target=(str(n * 7),), scorer="number") for n in range(4)]
 COMPUTE = "model_id = [{solver}]\nsubtasks = ['Compute it.']\naccess_list = [[]]"

@@ -10,11 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from api_server import serving_api
-from chat_cases import completed, lines_of, request
 from openai import OpenAI
 from streamlit.testing.v1 import AppTest
-from waiting import until
 
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.model_planner import ModelConductor
@@ -29,6 +26,9 @@ from conductor.workers.pool.pool import Pool, read_pool
 from conductor.workers.pool.schema import EmbeddedConductorTable
 from conductor.workers.protocol import WorkerCard
 from pages.components.tab import services
+from tests.support.endpoints.chat_cases import completed, lines_of, request
+from tests.support.processes.api_server import serving_api
+from tests.support.runs.waiting import until
 
 ROOT = Path(__file__).parents[3]
 CARDS = tuple(

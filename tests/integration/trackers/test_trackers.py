@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from scored_evaluation import scored
 
 from storage import SessionStore
 from studio.evaluation.results import table_of_evaluation
+from tests.support.stores.scored_evaluation import scored
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """The libraries' own."""

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from child_process import end, start
-from fake_vllm import free_port
-from real_vllm import KEY, VARIABLE, WORKERS, Served, commands, groups_below
+
+from tests.integration.vllm.real_vllm import KEY, VARIABLE, WORKERS, Served, commands, groups_below
+from tests.support.endpoints.fake_vllm import free_port
+from tests.support.processes.child_process import end, start
 
 ROOT = Path(__file__).parents[3]
 _PYTHON = "CONDUCTOR_TEST_VLLM"

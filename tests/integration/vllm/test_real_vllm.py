@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import jsonschema
 import pytest
-from real_vllm import KEY, VARIABLE, WORKERS, Served, commands
 
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.parsing.parse import parse
@@ -25,6 +24,7 @@ from conductor.workers.wording.wording import OURS
 from conductor.workflow.file import write_plan
 from conductor.workflow.plan_report import Dialect
 from studio.cli.line import main
+from tests.integration.vllm.real_vllm import KEY, VARIABLE, WORKERS, Served, commands
 
 QUERY = "Which of France and Japan has more people, and by how many?"
 MAX_STEPS = 5

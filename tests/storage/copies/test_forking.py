@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conductor_cases import ScriptedConductor, plan_text
 
 from conductor.errors import StorageError
 from conductor.values.presets import Settings
@@ -14,6 +13,7 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
 
 ONE = plan_text((0, "solve it", "[]"))
 TWO = plan_text((1, "look again", '"all"'))

@@ -15,9 +15,6 @@ from shutil import copyfile
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
-from session_files import exported, imported, lines_of
-from store_scenario import by_fingerprint, chain, finished, keep, ticking
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.errors import StorageError
@@ -40,6 +37,9 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from storage.fragments.reading import MARK
 from storage.fragments.writing import LEAST
+from tests.support.cases.property_cases import cases
+from tests.support.stores.session_files import exported, imported, lines_of
+from tests.support.stores.store_scenario import by_fingerprint, chain, finished, keep, ticking
 
 _RUNS = count()
 

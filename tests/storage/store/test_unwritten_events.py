@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
-from store_scenario import begin, delta, finished, keep
 
 from conductor.runs.events import Event
 from storage import SessionStore
 from storage.database.database import Database
 from storage.store.unwritten_events import UnwrittenEvents
+from tests.support.stores.store_scenario import begin, delta, finished, keep
 
 
 @pytest.fixture

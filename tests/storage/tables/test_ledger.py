@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from store_scenario import VALID, begin, chain, charged, finished, keep, output, step_finished
 
 from conductor.runs.events import RunOutcome, StepCancelled, StepFinished
 from conductor.values.charge import Charge
@@ -11,6 +10,16 @@ from conductor.values.messages import Usage
 from conductor.values.output import OFFLINE_LABEL, WorkerKind
 from conductor.values.total import Total
 from storage import SessionFilter, SessionStore
+from tests.support.stores.store_scenario import (
+    VALID,
+    begin,
+    chain,
+    charged,
+    finished,
+    keep,
+    output,
+    step_finished,
+)
 
 
 def planned(

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import create_engine, text
-from store_scenario import begin, chain, finished, keep, started, step_finished, step_started
 
 from conductor.runs.events import Event, StepDelta, StepThought
 from conductor.values.message_parts.token_logprobs import TokenLogprob, TopLogprob
 from storage import SessionStore
 from storage.tables.text_pieces import MOST
+from tests.support.stores.store_scenario import (
+    begin,
+    chain,
+    finished,
+    keep,
+    started,
+    step_finished,
+    step_started,
+)
 
 RUN = "run"
 START = 1_795_397_381.3911726

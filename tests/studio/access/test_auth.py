@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from charges import took
 
 from conductor.runs.request import Asker
 from conductor.values.budget import Budget
@@ -19,6 +18,7 @@ from storage.api_token import TokenLimits, new_secret
 from studio.access.auth import OWN_KEY, Principal, TokenAuthenticator
 from studio.access.errors import ApiError
 from studio.sessions.notes import AUTHOR
+from tests.support.runs.charges import took
 
 HERE, ELSEWHERE = "127.0.0.1", "203.0.113.9"
 MACHINE = new_secret().text

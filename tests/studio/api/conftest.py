@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
-from inbox import announced, inbox  # noqa: F401 - fixtures
 from openai import OpenAI
-from stage import Stage, staged
 
 from storage import SessionStore
 from studio.api.answers import streaming
+from tests.studio.api.inbox import announced, inbox  # noqa: F401 - fixtures
+from tests.studio.api.stage import Stage, staged
+from tests.support.endpoints.fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conductor_cases import plan_text
-from served_app import serving
-from stage import Stage, staged
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,6 +17,9 @@ from starlette.routing import Route
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.api import webhook
+from tests.studio.api.stage import Stage, staged
+from tests.support.processes.served_app import serving
+from tests.support.runs.conductor_cases import plan_text
 
 SECRET = "whsec_" + "c2VjcmV0IG9mIHR3ZW50eS1mb3VyIGJ5dGVzIQ=="
 

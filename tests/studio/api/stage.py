@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
-from conductor_cases import ScriptedConductor
 from openai import AsyncOpenAI, OpenAI
-from waiting import until
 
 from conductor.errors import ConductorError
 from conductor.orchestration.runtime import Runtime
@@ -23,6 +21,8 @@ from studio.access.auth import Principal
 from studio.api.app import api
 from studio.api.serving.server import ApiServer
 from studio.workbench import Workbench
+from tests.support.runs.conductor_cases import ScriptedConductor
+from tests.support.runs.waiting import until
 
 UPSTREAM_KEY = "sk-upstream-secret-1234567890"
 APP = "http://localhost:8501"

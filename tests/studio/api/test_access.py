@@ -12,9 +12,6 @@ from pathlib import Path
 import httpx
 import openai
 import pytest
-from api_server import ServedApi, serving_api
-from waiting import until
-from worker_cases import Scripted
 
 from conductor.errors import WorkerError
 from conductor.runs.request import Asker
@@ -25,6 +22,9 @@ from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 from storage.api_token import TokenLimits
+from tests.support.processes.api_server import ServedApi, serving_api
+from tests.support.runs.waiting import until
+from tests.support.runs.worker_cases import Scripted
 
 pytestmark = pytest.mark.slow
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import httpx
 import pytest
 from httpx import ASGITransport
-from stage import Stage
 
 from conductor.workers.simulated import SimulatedWorker
 from studio.api.app import api
+from tests.studio.api.stage import Stage
 
 
 def error_of(answer: httpx.Response) -> dict[str, object]:

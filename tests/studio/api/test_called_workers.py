@@ -7,9 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from conductor_cases import ScriptedConductor
 from openai import OpenAI
-from stage import Stage
 
 from conductor.errors import WorkerError
 from conductor.orchestration.runtime import Runtime
@@ -22,6 +20,8 @@ from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 from studio.access.auth import Principal
+from tests.studio.api.stage import Stage
+from tests.support.runs.conductor_cases import ScriptedConductor
 
 NESTED = "conductor"
 

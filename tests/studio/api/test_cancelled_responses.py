@@ -14,12 +14,6 @@ from typing import Any
 
 import httpx
 import pytest
-from conductor_cases import BROKEN, ScriptedConductor, plan_text
-from inbox import Inbox
-from performers import SECONDS, Paced, Pensive
-from stage import Stage, staged
-from waiting import until
-from worker_cases import Raising
 
 from conductor.errors import StorageError, WorkerError
 from conductor.planner.conductor import PlanRequest
@@ -34,6 +28,12 @@ from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 from storage import SessionStore
 from studio.api.requests import run_request
+from tests.studio.api.inbox import Inbox
+from tests.studio.api.performers import SECONDS, Paced, Pensive
+from tests.studio.api.stage import Stage, staged
+from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
+from tests.support.runs.waiting import until
+from tests.support.runs.worker_cases import Raising
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.usefixtures("open_at_once")]
 

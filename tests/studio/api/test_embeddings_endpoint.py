@@ -11,10 +11,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from fake_openai import Served
 from openai import OpenAI
-from raw_endpoint import in_turn, raw_endpoint, replies
-from stage import Stage, model
 
 from conductor.values.charge import Charge
 from conductor.workers.protocol import Price
@@ -22,6 +19,9 @@ from conductor.workers.simulated import SimulatedWorker
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
 from studio.api.requests.embeddings import EmbeddingsRequest, embeddings
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.endpoints.raw_endpoint import in_turn, raw_endpoint, replies
 
 
 def numbers(written: Any) -> list[float]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import ServedApi, serving_api
 
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from pages.components.workbench.bar.code_snippets import snippets
+from tests.support.processes.api_server import ServedApi, serving_api
 
 HERE = Path(__file__).parents[2] / "node"
 INSTALL = f"npm ci --prefix {HERE.relative_to(Path(__file__).parents[3])}"

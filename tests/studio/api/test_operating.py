@@ -10,9 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from conductor_cases import ScriptedConductor
 from prometheus_client.parser import text_string_to_metric_families as families
-from waiting import until
 
 from conductor.errors import PoolError, StorageError
 from conductor.orchestration.runtime import Runtime
@@ -26,6 +24,8 @@ from studio.api.operating import operating_routes
 from studio.api.serving.server import ApiServer
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
+from tests.support.runs.conductor_cases import ScriptedConductor
+from tests.support.runs.waiting import until
 
 KEY = "conductor-machine-key"
 REQUEST = {"model": "worker:alpha", "messages": [{"role": "user", "content": "A secret question?"}]}

@@ -9,13 +9,13 @@ from threading import Event
 from typing import Any
 
 import pytest
-from served_app import serving
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from studio.api.playground_client import Attempt
+from tests.support.processes.served_app import serving
 
 
 class MadeUp:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import schemathesis
-from api_server import ServedApi, serving_api
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -24,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
 
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.processes.api_server import ServedApi, serving_api
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from api_server import ServedApi, serving_api
 
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from pages.components.workbench.bar.code_snippets import snippets
+from tests.support.processes.api_server import ServedApi, serving_api
 
 ANSWER = "It is seventeen."
 

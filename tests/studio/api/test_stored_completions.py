@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from stage import Stage, model
 
 from conductor.workers.simulated import SimulatedWorker
 from studio.access.auth import Principal
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
 
 ONE = plan_text((0, "answer", "[]"))
 MESSAGES: list[Any] = [

@@ -11,11 +11,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from api_server import ServedApi, serving_api
-from conductor_cases import BROKEN, plan_text
 from openai import OpenAI
-from performers import Paced
-from stage import Stage
 
 from conductor.errors import StorageError
 from conductor.workers.pool.pool import Pool
@@ -23,6 +19,10 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage.tables import runs
 from studio.api.stored import visible
+from tests.studio.api.performers import Paced
+from tests.studio.api.stage import Stage
+from tests.support.processes.api_server import ServedApi, serving_api
+from tests.support.runs.conductor_cases import BROKEN, plan_text
 
 pytestmark = pytest.mark.slow
 

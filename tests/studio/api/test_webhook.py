@@ -11,22 +11,22 @@ from typing import Any
 
 import httpx
 import pytest
-from conductor_cases import plan_text
-from inbox import SECRET, Inbox
 from openai import InvalidWebhookSignatureError
-from performers import Paced
-from raw_endpoint import head, raw_endpoint
-from served_app import serving
-from stage import Stage
 from starlette.applications import Starlette
 from starlette.routing import Route
-from waiting import until
 
 from conductor.errors import ServeError
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from studio.api import webhook
 from studio.api.webhook import Receiver, Webhooks, configured_receiver
+from tests.studio.api.inbox import SECRET, Inbox
+from tests.studio.api.performers import Paced
+from tests.studio.api.stage import Stage
+from tests.support.endpoints.raw_endpoint import head, raw_endpoint
+from tests.support.processes.served_app import serving
+from tests.support.runs.conductor_cases import plan_text
+from tests.support.runs.waiting import until
 
 
 @pytest.mark.slow

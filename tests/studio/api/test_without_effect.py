@@ -9,12 +9,12 @@ from typing import Any
 
 import httpx
 import pytest
-from fake_openai import Served
-from stage import Stage, model
-from waiting import until
 
 from conductor.workers.simulated import SimulatedWorker
 from studio.api.endpoints.service import MAX_HEADER, unheeded_header
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.waiting import until
 
 HEADER = "x-conductor-without-effect"
 SECRET = "sk-secret-0123456789"

@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import Line, Result
 
 from studio.cli.line import main
+from tests.studio.cli.command_line import Line, Result
 
 
 @pytest.fixture(autouse=True)

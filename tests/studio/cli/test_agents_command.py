@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from storage import SessionStore
 from storage.api_token import read_token
 from studio.cli.agents import URL, VARIABLE, configurations
+from tests.studio.cli.command_line import Line
 
 DOCS = Path(__file__).parents[3] / "docs" / "agents.md"
 HOSTILE = "a\"b\\c $d `e` {f} 'g' #h"

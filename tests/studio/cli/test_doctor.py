@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import Line
-from fake_openai import FakeOpenAI, Served, serving
-from fake_openai.answers import answer
 
 from conductor.workers.keys.hosts import HOSTS
 from storage import SessionStore
+from tests.studio.cli.command_line import Line
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.endpoints.fake_openai.answers import answer
 
 pytestmark = pytest.mark.slow
 

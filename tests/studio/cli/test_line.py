@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from storage import SessionStore
 from studio.cli.options import LARGEST
+from tests.studio.cli.command_line import Line
 
 ROOT = Path(__file__).parents[3]
 CONDUCTOR = f"{shlex.quote(sys.executable)} -m conductor"

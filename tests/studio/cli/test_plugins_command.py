@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Line
-from installed_package import Install
+
+from tests.studio.cli.command_line import Line
+from tests.support.processes.installed_package import Install
 
 GROUP = "conductor.scorers"
 

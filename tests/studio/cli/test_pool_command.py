@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import Line
-from fake_hub import CONTENT, FakeHub, serving_hub
-from fake_openai import FakeOpenAI, Served, serving
 
 from conductor.workers.discovery.local_servers import PORTS
 from conductor.workers.discovery.offers import BASE_URL
 from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.keys.services import HOSTED
+from tests.studio.cli.command_line import Line
+from tests.support.endpoints.fake_hub import CONTENT, FakeHub, serving_hub
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
 
 KEY = "sk-marked-0123456789"
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from fake_openai import FakeOpenAI, Served, serving
+
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from conductor.runs.request import Asker
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from storage import SessionStore
 from storage.api_token import read_token
+from tests.studio.cli.command_line import Line
 
 
 @pytest.mark.slow

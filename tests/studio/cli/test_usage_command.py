@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from command_line import Line
 
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from storage import SessionStore
+from tests.studio.cli.command_line import Line
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from command_line import Line, Result
 
 from studio import version
+from tests.studio.cli.command_line import Line, Result
 
 ROOT = Path(__file__).parents[3]
 

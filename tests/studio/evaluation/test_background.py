@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from waiting import until
 
 from conductor.errors import DataError
 from conductor.evaluation.items import DataSet, Item
@@ -20,6 +19,7 @@ from storage.records import CellRecord, EvaluationSize
 from studio.evaluation.background import BackgroundEvaluations, State
 from studio.evaluation.evaluations import Evaluations
 from studio.workbench import Workbench
+from tests.support.runs.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -11,10 +11,6 @@ from threading import Event as Flag
 from threading import Thread
 
 import pytest
-from chat_cases import set_key
-from child_process import child
-from fake_batches import FakeBatches, serving_batches
-from waiting import SECONDS, until
 
 from conductor.errors import PoolError
 from conductor.evaluation.evaluation_table import EvaluationTable
@@ -29,6 +25,10 @@ from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.evaluation_run import Progress
 from studio.evaluation.results import table_of_evaluation
 from studio.workbench import Workbench
+from tests.support.endpoints.chat_cases import set_key
+from tests.support.endpoints.fake_batches import FakeBatches, serving_batches
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import SECONDS, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from scored_evaluation import ITEMS, WORKERS
 from sqlalchemy import Text, type_coerce
 
 from conductor.errors import StorageError
@@ -18,6 +17,7 @@ from studio.evaluation.background import BackgroundEvaluations
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import table_of_evaluation
 from studio.workbench import Workbench
+from tests.support.stores.scored_evaluation import ITEMS, WORKERS
 
 PLANNERS = ["worker:one", "worker:none"]
 SPEC = EvaluationSpec(data="", digest="", planners=("worker:one",))

@@ -7,7 +7,6 @@ from threading import Event
 from typing import Any
 
 import pytest
-from waiting import until
 
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
@@ -18,6 +17,7 @@ from storage import SessionStore
 from studio.evaluation.background import BackgroundEvaluations
 from studio.evaluation.evaluations import Evaluations
 from studio.workbench import Workbench
+from tests.support.runs.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

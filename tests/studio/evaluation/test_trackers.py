@@ -10,13 +10,13 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from scored_evaluation import ITEMS, scored
 
 from conductor.errors import DataError
 from conductor.evaluation.spec import EvaluationSpec
 from storage import SessionStore
 from studio.evaluation.trackers import RESULT, to_mlflow, to_otel, to_wandb
 from studio.telemetry import traces
+from tests.support.stores.scored_evaluation import ITEMS, scored
 
 pytestmark = pytest.mark.slow
 

@@ -11,16 +11,6 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from failing_endpoint import (
-    FailingEndpoint,
-    Reply,
-    answers,
-    failing_endpoint,
-    refuses,
-    resets,
-    sends,
-    streams_an_error,
-)
 
 from conductor.errors import WorkerError
 from conductor.evaluation.given import FixedPlan, WrittenPlans
@@ -44,6 +34,16 @@ from studio.evaluation.results import resumed_words, scored_cells, table_of_eval
 from studio.evaluation.trackers import planner_scores
 from studio.evaluation.trials import VariantKinds, variants_of
 from studio.workbench import Workbench
+from tests.support.endpoints.failing_endpoint import (
+    FailingEndpoint,
+    Reply,
+    answers,
+    failing_endpoint,
+    refuses,
+    resets,
+    sends,
+    streams_an_error,
+)
 
 pytestmark = pytest.mark.slow
 

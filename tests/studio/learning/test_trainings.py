@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from waiting import until
 
 from conductor.errors import DataError
 from conductor.learning.demonstration.run_folder import read_settings
 from conductor.learning.demonstration.settings import DemoSettings
 from studio.learning import trainings as module
 from studio.learning.trainings import LOG, Trainings, last_line
+from tests.support.runs.waiting import until
 
 SETTINGS = DemoSettings(seed=7, warm_steps=20, grpo_steps=0, shy=0.25, stop_on_collapse=True)
 

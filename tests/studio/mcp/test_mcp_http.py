@@ -16,13 +16,9 @@ import anyio
 import httpx
 import httpx2
 import pytest
-from charges import took
-from conductor_cases import ScriptedConductor, plan_text
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
-from rerun_cases import Wire, check_cards, remembered_pool
-from waiting import until_async
 
 from conductor.runs.request import Asker
 from conductor.values.messages import Completion, Delta, Request, Usage
@@ -37,6 +33,10 @@ from studio.api.backend import Backend
 from studio.mcp.callers import Callers
 from studio.mcp.http import McpHttpServer
 from studio.workbench import Workbench
+from tests.support.runs.charges import took
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
+from tests.support.runs.rerun_cases import Wire, check_cards, remembered_pool
+from tests.support.runs.waiting import until_async
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child_process import child
 
 from storage import SessionStore
+from tests.support.processes.child_process import child
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -6,16 +6,25 @@ import re
 from io import BytesIO
 
 import pytest
-from hostile_markdown import RUNS
-from recorded_page import FILE, recorded_page
-from session_files import exported, imported, lines_of, previewed
-from session_history import lived
-from store_scenario import begin, chain, delta, finished, keep, started, step_finished, step_started
 
 from conductor.errors import FormatError, StorageError
 from storage import SessionStore
 from studio.session_file import holds_sessions, newest_run, run_page
 from studio.session_file.one_file import lines_in
+from tests.support.cases.hostile_markdown import RUNS
+from tests.support.stores.recorded_page import FILE, recorded_page
+from tests.support.stores.session_files import exported, imported, lines_of, previewed
+from tests.support.stores.session_history import lived
+from tests.support.stores.store_scenario import (
+    begin,
+    chain,
+    delta,
+    finished,
+    keep,
+    started,
+    step_finished,
+    step_started,
+)
 
 HOSTILE = "</script><!-- <script> \u2028 {\"end\":{}} \\<b> 'x' & " + "\n".join(
     run for run in RUNS.values() if not re.search("[\0\ud800-\udfff]", run)

@@ -15,24 +15,8 @@ from typing import Any
 import jsonschema
 import pytest
 from hypothesis import given
-from line_schema import line_schema
-from property_cases import cases
-from session_files import exported, file_of, imported, lines_of, previewed
-from session_history import Act, acts, lived
 from sqlalchemy import Table
 from sqlalchemy.event import listen
-from store_scenario import (
-    begin,
-    by_fingerprint,
-    chain,
-    charged,
-    delta,
-    finished,
-    keep,
-    started,
-    step_finished,
-    ticking,
-)
 
 from conductor.errors import FormatError, StorageError
 from conductor.runs.events import StepFinished, StepInner
@@ -44,6 +28,22 @@ from storage.database.schema import METADATA
 from storage.records import SessionFilter
 from storage.session_entries import ENTRIES, Kind
 from studio.session_file import import_sessions, write_sessions
+from tests.studio.session_file.line_schema import line_schema
+from tests.support.cases.property_cases import cases
+from tests.support.stores.session_files import exported, file_of, imported, lines_of, previewed
+from tests.support.stores.session_history import Act, acts, lived
+from tests.support.stores.store_scenario import (
+    begin,
+    by_fingerprint,
+    chain,
+    charged,
+    delta,
+    finished,
+    keep,
+    started,
+    step_finished,
+    ticking,
+)
 
 pytestmark = pytest.mark.slow
 

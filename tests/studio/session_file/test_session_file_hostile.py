@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_files import CASES, DELTA, OUTPUT, REVISION, RUN, SESSION
-from session_files import file_of, imported, previewed
-from store_scenario import by_fingerprint
 
 from conductor.errors import FormatError
 from storage import SessionStore
+from tests.studio.session_file.hostile_files import CASES, DELTA, OUTPUT, REVISION, RUN, SESSION
+from tests.support.stores.session_files import file_of, imported, previewed
+from tests.support.stores.store_scenario import by_fingerprint
 
 ROOT = Path(__file__).parents[3]
 

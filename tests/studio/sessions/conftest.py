@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from opened_benches import Opened
+
+from tests.studio.sessions.opened_benches import Opened
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from conductor_cases import ScriptedConductor
-
 from conductor.planner.conductor import Conductor
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.runs.conductor_cases import ScriptedConductor
 
 
 class Opened:

@@ -7,9 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import pytest
-from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
-from opened_benches import Opened
-from waiting import until
 
 from conductor.errors import EditConflict, PlanError, StorageError, WorkerError, WorkflowError
 from conductor.planner.conductor import PlanRequest
@@ -20,6 +17,9 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.studio.sessions.opened_benches import Opened
+from tests.support.runs.conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+from tests.support.runs.waiting import until
 
 ONE = plan_text((0, "solve it", "[]"))
 TWO = plan_text((1, "solve it", "[]"))

@@ -11,10 +11,6 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from property_cases import cases
-from simulated_time import in_simulated_time, now
-from timed_run import timed_workflow
-from worker_cases import run_of
 
 from conductor.runs.events import Event, StepFinished
 from conductor.values.messages import Request
@@ -22,6 +18,10 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import StreamItem
 from conductor.workers.simulated import SimulatedWorker
 from studio.sessions.background_runs import MOST_AT_RISK, LiveRun
+from tests.support.cases.property_cases import cases
+from tests.support.runs.simulated_time import in_simulated_time, now
+from tests.support.runs.timed_run import timed_workflow
+from tests.support.runs.worker_cases import run_of
 
 
 @dataclass

@@ -12,9 +12,6 @@ from contextlib import aclosing, contextmanager
 from itertools import count
 
 import pytest
-from waiting import until, until_async
-from worker_cases import run_of
-from workflow_cases import workflow_of
 
 from conductor.engine.run import WorkflowRun
 from conductor.errors import StorageError
@@ -24,6 +21,9 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from studio.sessions import background_runs
 from studio.sessions.background_runs import Background, LiveRun
+from tests.support.runs.waiting import until, until_async
+from tests.support.runs.worker_cases import run_of
+from tests.support.runs.workflow_cases import workflow_of
 
 CHAIN = workflow_of((), (0,))
 PATIENCE = 60

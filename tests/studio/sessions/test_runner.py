@@ -11,9 +11,6 @@ from threading import Barrier, BrokenBarrierError, Event
 from typing import Any
 
 import pytest
-from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
-from opened_benches import Opened
-from waiting import until
 
 from conductor.errors import PlanError, StorageError, WorkflowError
 from conductor.orchestration.runtime import Runtime
@@ -28,6 +25,9 @@ from conductor.workers.simulated import SimulatedWorker
 from storage import Session
 from studio.sessions.background_runs import LiveRun
 from studio.workbench import Workbench
+from tests.studio.sessions.opened_benches import Opened
+from tests.support.runs.conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 

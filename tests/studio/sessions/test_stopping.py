@@ -8,9 +8,6 @@ from threading import Event
 from typing import Any
 
 import pytest
-from conductor_cases import ScriptedConductor, plan_text
-from opened_benches import Opened
-from waiting import until
 
 from conductor.engine.experiments import Swap
 from conductor.runs.events import Event as RunEvent
@@ -19,6 +16,9 @@ from conductor.values.presets import Settings
 from studio.sessions import background_runs
 from studio.sessions.background_runs import to_the_end
 from studio.workbench import Workbench
+from tests.studio.sessions.opened_benches import Opened
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 

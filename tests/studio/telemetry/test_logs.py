@@ -11,7 +11,6 @@ import threading
 import warnings
 from typing import Any
 
-import nested_run
 import pytest
 
 from conductor.errors import FormatError, StorageError
@@ -19,6 +18,7 @@ from conductor.runs.events import StepRetried
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from studio.telemetry.logs import JsonLines, RunLog, log_request
+from tests.support.runs import nested_run
 
 SECRET = "sk-secret-1234567890"
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from functools import reduce
 
-import nested_run
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
-from timed_run import timed_events, timed_workflow
 
 from conductor.runs.events import Event, PlanningFailed, PlanningStarted, StepFellBack
 from conductor.runs.request import RequestState
@@ -15,6 +13,8 @@ from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from studio.telemetry.metrics import Metrics, side_by_side
 from studio.telemetry.observer import Watches
+from tests.support.runs import nested_run
+from tests.support.runs.timed_run import timed_events, timed_workflow
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

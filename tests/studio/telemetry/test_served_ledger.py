@@ -13,14 +13,10 @@ from typing import Any
 
 import httpx
 import pytest
-from conductor_cases import BROKEN, plan_text
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families as families
-from raw_endpoint import DONE, EVENTS, chunk, head, raw_endpoint
-from reported_failures import FAILED, answer_of
-from waiting import until_async
 
 from conductor.values.charge import Charge, Purpose
 from conductor.values.messages import Usage
@@ -32,6 +28,10 @@ from studio.api.serving.server import ApiServer
 from studio.composition import ConfiguredRuntime, served_workbench
 from studio.telemetry import traces
 from studio.telemetry.metrics import Metrics
+from tests.support.endpoints.raw_endpoint import DONE, EVENTS, chunk, head, raw_endpoint
+from tests.support.endpoints.reported_failures import FAILED, answer_of
+from tests.support.runs.conductor_cases import BROKEN, plan_text
+from tests.support.runs.waiting import until_async
 
 KEY = "conductor-machine-key"
 POOL = """\

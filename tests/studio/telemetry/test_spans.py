@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import nested_run
 import pytest
-from conductor_cases import plan_text
 
 from conductor.planner.parsing.parse import parse
 from conductor.runs.events import (
@@ -29,6 +27,8 @@ from conductor.runs.ledger_entry import entries_of
 from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Usage
 from studio.telemetry.spans import Span, SpanReader
+from tests.support.runs import nested_run
+from tests.support.runs.conductor_cases import plan_text
 
 USED = Usage(prompt_tokens=7, completion_tokens=2, cost=0.5)
 STOPPED = Charge(worker="a", kind="model", purpose="step", usage=USED, stopped=True)

@@ -6,14 +6,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 
-import nested_run
 import pytest
-from conductor_cases import ScriptedConductor
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
-from timed_run import timed_events, timed_workflow
 
 from conductor.orchestration.runtime import Runtime
 from conductor.runs.events import Event, RunFinished, StepCancelled, StepFellBack, StepInner, StepRetried
@@ -26,6 +23,9 @@ from studio.composition import TRACES, ConfiguredRuntime, served_workbench
 from studio.telemetry.metrics import Metrics
 from studio.telemetry.observer import Watches
 from studio.telemetry.traces import Traces
+from tests.support.runs import nested_run
+from tests.support.runs.conductor_cases import ScriptedConductor
+from tests.support.runs.timed_run import timed_events, timed_workflow
 
 
 def model(name: str, base_url: str) -> OpenAIWorker:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from conductor_cases import ScriptedConductor, plan_text
-from waiting import until
 
 from conductor.engine.experiments import Swap
 from conductor.evaluation.items import DataSet, Item
@@ -21,6 +19,8 @@ from studio.evaluation.background import BackgroundEvaluations
 from studio.evaluation.evaluations import Evaluations
 from studio.sessions.notes import AUTHOR
 from studio.workbench import Contender, Workbench
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 

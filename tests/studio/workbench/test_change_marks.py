@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from store_scenario import begin, chain, finished, keep, started
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import Pool
@@ -13,6 +12,7 @@ from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from storage.session_entries import NoteEntry
 from studio.workbench import Workbench, marks
+from tests.support.stores.store_scenario import begin, chain, finished, keep, started
 
 pytestmark = pytest.mark.slow
 

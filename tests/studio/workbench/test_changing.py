@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conductor_cases import BROKEN, ScriptedConductor, plan_text
-from session_files import exported, imported
 
 from conductor.errors import EditConflict, PlanError, QueryError, StorageError, WorkflowError
 from conductor.planner.corrections import LeftOut, revised_row_of
@@ -18,6 +16,8 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
+from tests.support.stores.session_files import exported, imported
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from io import BytesIO
 
 import pytest
-from workflow_cases import workflow_of
 
 from conductor.engine.experiments import Swap
 from conductor.errors import WorkflowError
@@ -19,6 +18,7 @@ from conductor.workflow.model import Workflow
 from storage import SessionStore
 from studio.session_file import import_sessions, write_sessions
 from studio.workbench import Contender, Workbench
+from tests.support.runs.workflow_cases import workflow_of
 
 pytestmark = pytest.mark.slow
 

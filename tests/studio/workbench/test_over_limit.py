@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from conductor_cases import BROKEN, ScriptedConductor, plan_text
 
 from conductor.errors import EditConflict, PlanError
 from conductor.planner.over_limit import over_limit
@@ -14,6 +13,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import Plan, SessionStore
 from studio.workbench import Workbench
+from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from waiting import until
 
 from conductor.engine.experiments import Swap
 from conductor.planner.rule_planner import OfflineConductor
@@ -17,6 +16,7 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.runs.waiting import until
 
 STEPS = Workflow.of(
     [

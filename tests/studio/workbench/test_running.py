@@ -12,10 +12,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, given, note
 from hypothesis import strategies as st
-from property_cases import cases
-from waiting import until
-from worker_cases import Named
-from workflow_cases import PINNED, WORKERS, edits, workflow_of, workflows
 
 from conductor.engine.estimate import Estimate
 from conductor.engine.schedule import BlastRadius
@@ -29,6 +25,10 @@ from conductor.workflow.model import Workflow
 from conductor.workflow.on_failure import OnFailure
 from storage import SessionStore
 from studio.workbench import Outlook, Workbench
+from tests.support.cases.property_cases import cases
+from tests.support.runs.waiting import until
+from tests.support.runs.worker_cases import Named
+from tests.support.runs.workflow_cases import PINNED, WORKERS, edits, workflow_of, workflows
 
 UNKNOWN = Estimate(calls=0, tokens=None, cost=None, seconds=None)
 

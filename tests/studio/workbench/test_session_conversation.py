@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from session_files import exported, imported
 
 from conductor.engine.experiments import Swap
 from conductor.errors import QueryError, WorkflowError
@@ -14,6 +13,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.stores.session_files import exported, imported
 
 TALK = Conversation(
     instructions="Be brief.",

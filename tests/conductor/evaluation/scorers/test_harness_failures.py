@@ -15,7 +15,6 @@ from errno import EAGAIN, ENOENT, ENOMEM, ENOSPC
 from pathlib import Path
 
 import pytest
-from limited_supervisor import NO_NAMESPACES, changed_supervisor
 
 from conductor.errors import LimitedProcessError, WorkerError
 from conductor.evaluation.items import Item
@@ -30,6 +29,7 @@ from conductor.limited.command import limited, python
 from conductor.limited.supervisor import Limits
 from conductor.limited.warm import WarmProcesses
 from conductor.values.accepted import Accepted
+from tests.support.processes.limited_supervisor import NO_NAMESPACES, changed_supervisor
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from worker_cases import Scripted
 
 from conductor.engine.meter import Meter
 from conductor.errors import WorkerError
@@ -16,6 +15,7 @@ from conductor.values.messages import Retried
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.runs.worker_cases import Scripted
 
 ITEM = Item(id="q", input="What is the capital of France?", target=("Paris",), scorer="judge")
 

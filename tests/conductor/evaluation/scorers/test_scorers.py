@@ -11,8 +11,6 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
-from marked_processes import processes_with
-from waiting import until, until_async
 
 from conductor.errors import DataError, LimitedProcessError
 from conductor.evaluation.items import Item
@@ -21,6 +19,8 @@ from conductor.evaluation.scorers import score
 from conductor.evaluation.scorers.program import program_in
 from conductor.limited.command import limited, python
 from conductor.limited.supervisor import Limits
+from tests.support.processes.marked_processes import processes_with
+from tests.support.runs.waiting import until, until_async
 
 
 def scored(scorer: str, response: str, target: str, choices: tuple[str, ...] | None = None) -> Score:

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from child_process import child
 
 from conductor.errors import DataError
 from conductor.learning.demonstration.run_folder import METRICS, STATE, RunFolder, holder
 from conductor.learning.demonstration.settings import DemoSettings
+from tests.support.processes.child_process import child
 
 SETTINGS = DemoSettings(seed=3)
 

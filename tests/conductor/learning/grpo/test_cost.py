@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from worker_cases import card_of
 
 from conductor.engine.estimate import ANSWER_TOKENS
 from conductor.evaluation.items import Item
@@ -12,6 +11,7 @@ from conductor.workers.calculator.calculator_worker import Calculator
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.runs.worker_cases import card_of
 
 ITEMS = [
     Item(id=str(number), input=f"What is {number} * 7?", target=(str(7 * number),)) for number in range(6)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from local_conductor import TEXTS, WORKERS, write_untrained
 from tokenizers import Tokenizer
 
 from conductor.learning.small_llama.folder import as_safetensors
 from conductor.planner.local.card import CARD, read_card
+from tests.support.runs.local_conductor import TEXTS, WORKERS, write_untrained
 
 
 def test_a_folder_has_what_hugging_face_and_we_read(tmp_path: Path):

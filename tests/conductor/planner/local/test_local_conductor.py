@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_conductor import PLAN, WORKERS, write_untrained
 
 from conductor.errors import PoolError
 from conductor.llama.numpy_llama import Written
@@ -22,6 +21,7 @@ from conductor.workers.pool.schema import LocalConductorTable
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.plan_report import HandedOver
+from tests.support.runs.local_conductor import PLAN, WORKERS, write_untrained
 
 CARDS = tuple(WorkerCard(name=name, kind="simulated", strengths="", model=name) for name in WORKERS)
 STRANGER = WorkerCard(name="gpt-5", kind="model", strengths="", model="gpt-5")

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
-from reading_work import growth, patience
 
 from conductor.planner.parsing.parse import parse
 from conductor.text.json_text import portable
 from conductor.workflow.plan_report import Dialect
+from tests.support.cases.property_cases import cases
+from tests.support.cases.reading_work import growth, patience
 
 PIECES = [
     *"[]{}\"'`,:=#\\\n \t\0“”‘’",

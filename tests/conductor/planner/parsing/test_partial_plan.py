@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from parsing.test_hostile_texts import TEXTS
-from property_cases import cases
-from reading_work import growth
 
 from conductor.planner.format import format_plan
 from conductor.planner.parsing.partial_plan import PartialPlan, PartialStep, read_partial_plan
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Form
+from tests.support.cases.property_cases import cases
+from tests.support.cases.reading_work import growth
 
 POOL = ("Alpha", "Beta", "0")
 LISTS = (

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator as Held
-from property_cases import cases
 
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.structured_output import (
@@ -23,6 +22,7 @@ from conductor.planner.prompt.structured_output import (
     PlanBounds,
 )
 from conductor.workflow.plan_report import Dialect, PlanReport
+from tests.support.cases.property_cases import cases
 
 DIALECTS: tuple[Dialect, ...] = ("any", "binary", "position", "worker")
 NAMES = [f"worker {number}" for number in range(12)]

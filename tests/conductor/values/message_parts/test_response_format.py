@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from workflow_cases import workflow_of
 
 from conductor.values.message_parts.response_format import MAX_SCHEMA, ResponseFormat
 from conductor.values.messages import Request, Sampling
 from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.fingerprint import fingerprint
+from tests.support.runs.workflow_cases import workflow_of
 
 SCHEMA = {"properties": {"b": {"const": None}, "a": {"enum": [None, "ä"]}}}
 FORM = ResponseFormat.of_schema(SCHEMA, name="pair", strict=True)

@@ -7,13 +7,13 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
-from reading_work import patience
 
 from conductor.errors import FormatError, QueryError
 from conductor.values.messages import Completion, Message, Part, Request
 from conductor.workers.calculator.calculator_worker import Calculator, calculation, is_calculation
 from conductor.workers.calculator.formula import MAX_CHARACTERS, value_of
+from tests.support.cases.property_cases import cases
+from tests.support.cases.reading_work import patience
 
 
 def request(query: str, instruction: str = "Answer the question.", *seen: str) -> Request:

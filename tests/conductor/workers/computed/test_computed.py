@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from fake_openai import Served
 
 from conductor.errors import WorkerError
 from conductor.values.messages import NOTHING_USED, Completion, Message, Part, Request
@@ -23,6 +22,7 @@ from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.schema import EmbeddingsTable
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.endpoints.fake_openai import Served
 
 
 def answered(worker: str, responses: Sequence[str]) -> Completion:

@@ -7,12 +7,12 @@ import json
 from contextlib import AsyncExitStack
 
 import pytest
-from raw_endpoint import raw_endpoint, replies
 
 from conductor.errors import PoolError
 from conductor.workers.discovery import local_servers as module
 from conductor.workers.discovery.local_servers import PORTS, listed_ports, local_servers
 from conductor.workers.keys.services import LOCAL
+from tests.support.endpoints.raw_endpoint import raw_endpoint, replies
 
 
 def listing(*names, owner="simulated"):

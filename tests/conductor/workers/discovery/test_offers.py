@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from fake_openai import FakeOpenAI, serving
 
 from conductor.errors import PoolError
 from conductor.workers.discovery.local_servers import LocalServer
@@ -16,6 +15,7 @@ from conductor.workers.keys.hosts import BASE_URL, hosts_file
 from conductor.workers.keys.services import HOSTED
 from conductor.workers.pool.pool import built_in_pool, parse_pool
 from conductor.workers.pool.toml_editor import PoolDocument
+from tests.support.endpoints.fake_openai import FakeOpenAI, serving
 
 KEY = "sk-marked-0123456789"
 OLLAMA = LocalServer(

@@ -1,3 +1,3 @@
 """A file that stands for weights, and what serves it."""
 
-from embedded_cases import embedded_file  # noqa: F401 - a fixture
+from tests.support.cases.embedded_cases import embedded_file  # noqa: F401 - a fixture

@@ -10,15 +10,15 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from chat_cases import completed, lines_of, request
-from child_process import child, lives
-from waiting import until
 
 from conductor.values.output import EMBEDDED_LABEL
 from conductor.workers.embedded import process
 from conductor.workers.embedded.embedded_worker import EmbeddedWorker, embedded_workers
 from conductor.workers.health.probe import examine, targets
 from conductor.workers.pool.pool import Pool
+from tests.support.endpoints.chat_cases import completed, lines_of, request
+from tests.support.processes.child_process import child, lives
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fake_hub import CONTENT, FakeHub, serving_hub
 
 from conductor.errors import PoolError
 from conductor.workers.discovery.offers import with_model_file
 from conductor.workers.embedded import model_hub
 from conductor.workers.embedded.model_hub import HUB_MODELS, HubModel, download, hub_model
 from conductor.workers.pool.toml_editor import PoolDocument
+from tests.support.endpoints.fake_hub import CONTENT, FakeHub, serving_hub
 
 pytestmark = pytest.mark.slow
 

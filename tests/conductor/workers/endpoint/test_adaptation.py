@@ -8,11 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from chat_cases import ask, client, completed, lines_of, request
-from fake_openai import Served
-from raw_endpoint import DONE, chunk, head, raw_endpoint
-from worker_cases import played
-from workflow_cases import workflow_of
 
 from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.messages import Sampling
@@ -23,6 +18,11 @@ from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.pool.pool import Pool
+from tests.support.endpoints.chat_cases import ask, client, completed, lines_of, request
+from tests.support.endpoints.fake_openai import Served
+from tests.support.endpoints.raw_endpoint import DONE, chunk, head, raw_endpoint
+from tests.support.runs.worker_cases import played
+from tests.support.runs.workflow_cases import workflow_of
 
 FORM = ResponseFormat(type="json_object")
 TALK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]

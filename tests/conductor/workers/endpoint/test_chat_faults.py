@@ -14,11 +14,8 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from chat_cases import ask, client, completed, lines_of, request
-from fake_openai import Served
 from hypothesis import given
 from hypothesis import strategies as st
-from raw_endpoint import DONE, Conversation, chunk, event, head, raw_endpoint, replies
 
 from conductor.errors import WorkerError
 from conductor.text.json_text import portable
@@ -26,6 +23,9 @@ from conductor.workers.endpoint.reply.reply import Reply
 from conductor.workers.endpoint.transport import timing
 from conductor.workers.endpoint.wire import read_chunk
 from conductor.workers.keys.mask import NO_KEYS
+from tests.support.endpoints.chat_cases import ask, client, completed, lines_of, request
+from tests.support.endpoints.fake_openai import Served
+from tests.support.endpoints.raw_endpoint import DONE, Conversation, chunk, event, head, raw_endpoint, replies
 
 TEXT = r"text: Simulated answer № [0-9a-f]{6}: .+"
 START = r"text: Simulated answer № .*"

@@ -7,12 +7,6 @@ import gc
 from contextlib import aclosing
 
 import pytest
-from chat_cases import ask, client, completed, endpoint, lines_of, request, set_key
-from fake_openai import FakeOpenAI, Served, serving
-from raw_endpoint import DONE, chunk, event, head, raw_endpoint, replies
-from waiting import until_async
-from worker_cases import played
-from workflow_cases import workflow_of
 
 from conductor.errors import WorkerError
 from conductor.values.messages import Delta, Retried, Sampling
@@ -20,6 +14,12 @@ from conductor.values.output import HandEdit
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
+from tests.support.endpoints.chat_cases import ask, client, completed, endpoint, lines_of, request, set_key
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.endpoints.raw_endpoint import DONE, chunk, event, head, raw_endpoint, replies
+from tests.support.runs.waiting import until_async
+from tests.support.runs.worker_cases import played
+from tests.support.runs.workflow_cases import workflow_of
 
 
 async def test_the_body_holds_what_was_asked_and_nothing_that_was_not(fake_openai: Served) -> None:

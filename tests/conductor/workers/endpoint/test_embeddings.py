@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from fake_openai import Served
-from raw_endpoint import in_turn, raw_endpoint, replies
 
 from conductor.errors import WorkerError
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.embeddings import BATCH, EmbeddingClient
+from tests.support.endpoints.fake_openai import Served
+from tests.support.endpoints.raw_endpoint import in_turn, raw_endpoint, replies
 
 
 def client(base_url: str, model: str = "small", retries: int = 0) -> EmbeddingClient:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from chat_cases import completed, endpoint, lines_of, request
-from fake_openai import Served
-from worker_cases import played
-from workflow_cases import workflow_of
 
 from conductor.errors import AnswerFormError
 from conductor.values.message_parts.response_format import ResponseFormat
@@ -18,6 +14,10 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, Worker
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
+from tests.support.endpoints.chat_cases import completed, endpoint, lines_of, request
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.worker_cases import played
+from tests.support.runs.workflow_cases import workflow_of
 
 FORM = ResponseFormat.of_schema(
     {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}, name="number"

@@ -6,11 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from chat_cases import completed, endpoint, lines_of, request
-from fake_openai import Served
-from raw_endpoint import DONE, chunk, event, in_turn, raw_endpoint, replies
-from worker_cases import played, run_of
-from workflow_cases import workflow_of
 
 from conductor.runs.events import Event, StepDelta
 from conductor.runs.state import fold
@@ -19,6 +14,11 @@ from conductor.values.messages import Completion, Retried, Sampling, Usage
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price
+from tests.support.endpoints.chat_cases import completed, endpoint, lines_of, request
+from tests.support.endpoints.fake_openai import Served
+from tests.support.endpoints.raw_endpoint import DONE, chunk, event, in_turn, raw_endpoint, replies
+from tests.support.runs.worker_cases import played, run_of
+from tests.support.runs.workflow_cases import workflow_of
 
 URL = "http://localhost:1/v1"
 

@@ -6,10 +6,6 @@ import asyncio
 from itertools import count, product
 
 import pytest
-from chat_cases import endpoint
-from raw_endpoint import head, raw_endpoint
-from reported_failures import FAILED, answer_of
-from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
@@ -22,6 +18,10 @@ from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price
 from conductor.workflow.on_failure import OnFailure
+from tests.support.endpoints.chat_cases import endpoint
+from tests.support.endpoints.raw_endpoint import head, raw_endpoint
+from tests.support.endpoints.reported_failures import FAILED, answer_of
+from tests.support.runs.workflow_cases import workflow_of
 
 # An endpoint that filters an answer is not called again.
 CASES = [

@@ -8,15 +8,15 @@ import traceback
 from collections.abc import Iterator
 
 import pytest
-from chat_cases import completed, endpoint, request, set_key
-from fake_openai import FAULTS, FakeOpenAI, Served, serving
-from worker_cases import events_of, run_of
-from workflow_cases import workflow_of
 
 from conductor.errors import ConductorError
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool, parse_pool
+from tests.support.endpoints.chat_cases import completed, endpoint, request, set_key
+from tests.support.endpoints.fake_openai import FAULTS, FakeOpenAI, Served, serving
+from tests.support.runs.worker_cases import events_of, run_of
+from tests.support.runs.workflow_cases import workflow_of
 
 KEY = "sk-marked-0123456789abcdef"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizer_cases import HARD, whole_count, write_tokenizer
 
 from conductor.errors import PoolError
 from conductor.values.messages import Completion, Message, Part, Request
@@ -18,6 +17,7 @@ from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import named_files
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.cases.tokenizer_cases import HARD, whole_count, write_tokenizer
 
 MODEL = """\
 [[worker]]

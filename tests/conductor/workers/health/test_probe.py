@@ -11,10 +11,6 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from chat_cases import set_key
-from fake_openai import FakeOpenAI, Served, serving
-from raw_endpoint import DONE, Conversation, chunk, event, raw_endpoint, replies
-from waiting import until
 
 from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Completion
@@ -32,6 +28,10 @@ from conductor.workers.health.probe import (
 )
 from conductor.workers.pool.pool import Pool, parse_pool
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.endpoints.chat_cases import set_key
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.endpoints.raw_endpoint import DONE, Conversation, chunk, event, raw_endpoint, replies
+from tests.support.runs.waiting import until
 
 KEY = "sk-marked-0123456789"
 

@@ -6,9 +6,6 @@ import stat
 from pathlib import Path
 
 import pytest
-from chat_cases import ask, client, lines_of
-from fake_openai import Served
-from raw_endpoint import raw_endpoint, replies
 
 from conductor.errors import PoolError
 from conductor.workers.health.probe import targets, unconfirmed, unconfirmed_in
@@ -22,6 +19,9 @@ from conductor.workers.keys.hosts import (
     origin_of,
 )
 from conductor.workers.pool.pool import parse_pool, read_pool
+from tests.support.endpoints.chat_cases import ask, client, lines_of
+from tests.support.endpoints.fake_openai import Served
+from tests.support.endpoints.raw_endpoint import raw_endpoint, replies
 
 PAIR = KeyHost("ALPHA_API_KEY", "https://api.example.com")
 OTHER = KeyHost("ALPHA_API_KEY", "https://other.example.com")

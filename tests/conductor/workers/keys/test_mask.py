@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
 
 from conductor.workers.keys.mask import MASK, NO_KEYS, SHORTEST_KEY, Mask, MaskedStream
+from tests.support.cases.property_cases import cases
 
 KEY = "sk-marked-0123456789"
 LETTERS = "ab"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from chat_cases import endpoint, lines_of, request
-from fake_openai import Served
-from worker_cases import Plain, Raising, Scripted, played
-from workflow_cases import workflow_of
-
 from conductor.errors import WorkerError
 from conductor.values.messages import Completion, Delta, Retried, Sampling
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from tests.support.endpoints.chat_cases import endpoint, lines_of, request
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.worker_cases import Plain, Raising, Scripted, played
+from tests.support.runs.workflow_cases import workflow_of
 
 
 def _model(served: Served, name: str, model: str = "simulated", **sampling: float | int) -> OpenAIWorker:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from installed_package import Install
 
 from conductor.errors import PoolError
 from conductor.workers.health.probe import examine, targets
 from conductor.workers.pool.pool import Pool, parse_pool
+from tests.support.processes.installed_package import Install
 
 CODE = """
 from conductor import WorkerCard

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_conductor import write_untrained
 
 from conductor.errors import PoolError
 from conductor.values.messages import Sampling
@@ -20,6 +19,7 @@ from conductor.workers.pool.pool import Pool, parse_pool, read_pool
 from conductor.workers.pool.schema import ConductorTable, LocalConductorTable, ModelTable
 from conductor.workers.pool.toml_file import named_files
 from conductor.workers.protocol import Price
+from tests.support.runs.local_conductor import write_untrained
 
 CONDUCTOR = """\
 [conductor]

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from research_copy import FILES, write_copy
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.errors import FormatError
@@ -18,6 +17,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.wording.checkout import read_wording, sources
 from conductor.workflow.model import Step, Workflow
+from tests.support.stores.research_copy import FILES, write_copy
 
 TEXTS = {
     "system": "You direct. {Really}.",

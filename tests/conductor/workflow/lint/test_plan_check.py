@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
-from fine_plans import FINE, Lines, workflow_of
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
-from reading_work import work
 
 from conductor.planner.prompt.examples import example_instructions, examples
 from conductor.planner.rule_planner import rule_for
@@ -18,6 +15,9 @@ from conductor.workflow.lint import RULES, Finding, check
 from conductor.workflow.lint.finding import named
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
+from tests.conductor.workflow.lint.fine_plans import FINE, Lines, workflow_of
+from tests.support.cases.property_cases import cases
+from tests.support.cases.reading_work import work
 
 LIMIT = 5
 

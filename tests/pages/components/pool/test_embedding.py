@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from fake_hub import CONTENT, FakeHub, serving_hub
-from waiting import until
 
 from conductor.workers.embedded import model_hub
 from conductor.workers.embedded.model_hub import HUB_MODELS
 from pages.components.tab import services
+from tests.support.endpoints.fake_hub import CONTENT, FakeHub, serving_hub
+from tests.support.runs.waiting import until
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 

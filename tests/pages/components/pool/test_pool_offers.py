@@ -8,13 +8,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from fake_openai import FakeOpenAI, serving
 
 from conductor.workers.discovery.local_servers import PORTS
 from conductor.workers.discovery.offers import BASE_URL
 from conductor.workers.keys.secret import find_secret
 from conductor.workers.keys.services import HOSTED
 from pages.components.tab import services
+from tests.support.endpoints.fake_openai import FakeOpenAI, serving
 
 KEY = "sk-proj-marked-0123456789"
 

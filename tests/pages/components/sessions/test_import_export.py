@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from session_files import exported, previewed
 
 from conductor.errors import FormatError
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from pages.components.sessions.import_export import file_name, run_download, session_download
+from tests.support.stores.session_files import exported, previewed
 
 TITLE = "**b** <i>i</i> [l](http://a.b)"
 

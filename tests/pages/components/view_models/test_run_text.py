@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from charges import took
 
 from conductor.drawing.network import CardStatus
 from conductor.report.words import OUTCOMES, STATUSES
@@ -30,6 +29,7 @@ from pages.components.view_models.run_text import (
 )
 from pages.components.widgets.step_result import _STATUS
 from studio.cli.sessions import show as sessions_show
+from tests.support.runs.charges import took
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="a")])
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import nested_run
 import pytest
-from timed_run import measured, timed_events, timed_workflow
 
 from conductor.runs.scope import RunScope
 from conductor.runs.state import fold
@@ -18,6 +16,8 @@ from pages.components.view_models.timeline_text import (
     row_text,
     takes_no_time,
 )
+from tests.support.runs import nested_run
+from tests.support.runs.timed_run import measured, timed_events, timed_workflow
 
 DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
 SECONDS = [1, 2, 3, 1]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
 
 from pages.components.widgets.labels import distinct_labels
+from tests.support.cases.property_cases import cases
 
 PAGES = Path(__file__).parents[4] / "pages"
 

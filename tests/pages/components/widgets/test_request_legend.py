@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from charges import took
 
 from conductor.report.words import source_name
 from conductor.runs.state import RunState
@@ -20,6 +19,7 @@ from pages.components.widgets.request_legend import (
     stretches,
 )
 from pages.components.workbench.step.request_view import Reader, reader
+from tests.support.runs.charges import took
 
 
 def request(*steps, query="what?"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from workflow_cases import workflow_of
 
 from conductor.runs.events import (
     Event,
@@ -20,6 +19,7 @@ from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
 from studio.api.answers.answer import Answer, GivenTokens, StopSequences
+from tests.support.runs.workflow_cases import workflow_of
 
 UNKNOWN = Usage()
 

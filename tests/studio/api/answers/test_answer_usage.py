@@ -9,8 +9,6 @@ from typing import Any
 
 import httpx
 import pytest
-from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
-from stage import Stage
 
 from conductor.errors import ServeError, WorkerError
 from conductor.values.messages import Completion, Delta, Request, Usage
@@ -18,6 +16,8 @@ from conductor.workers.calculator.calculator_worker import Calculator
 from conductor.workers.protocol import WorkerCard
 from studio.api.answers.answer_usage import shows_sum
 from studio.api.app import api
+from tests.studio.api.stage import Stage
+from tests.support.runs.conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
 ONE, TWO = plan_text((0, "answer", "[]")), plan_text((0, "draft", "[]"), (1, "answer", "[0]"))
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from stage import Stage, model
-from tool_cases import OSLO, TOOL, WHERE, calls
 
 from conductor.workers.pool.fallback import FallbackWorker
 from studio.api.sealed_thoughts import SealedThoughts
+from tests.studio.api.answers.tool_cases import OSLO, TOOL, WHERE, calls
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
 
 TEXT = "Look it up."
 ONE = plan_text((0, "answer", "[]"))

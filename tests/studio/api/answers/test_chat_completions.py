@@ -11,13 +11,8 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from conductor_cases import BROKEN, KEEP, plan_text
-from fake_openai import Served
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessageParam
-from performers import SECONDS, Paced
-from stage import APP, Stage, model
-from worker_cases import Breaking, Declining, Raising, Silent
 
 from conductor.baselines.fitted import WorkerResult, write_fitted
 from conductor.baselines.named import Baseline, planner_named
@@ -33,6 +28,11 @@ from conductor.workflow.model import Step, Workflow
 from storage import Revision
 from studio.access.auth import Principal
 from studio.api.answers import streaming
+from tests.studio.api.performers import SECONDS, Paced
+from tests.studio.api.stage import APP, Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import BROKEN, KEEP, plan_text
+from tests.support.runs.worker_cases import Breaking, Declining, Raising, Silent
 
 WHY: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Why?"}]
 TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))

@@ -9,15 +9,15 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from conductor_cases import plan_text
 from openai import OpenAI
-from performers import Paced
-from stage import Stage
 
 from conductor.values.messages import Completion, Delta, Request
 from conductor.workers.protocol import Price, WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from studio.access.auth import Principal
+from tests.studio.api.performers import Paced
+from tests.studio.api.stage import Stage
+from tests.support.runs.conductor_cases import plan_text
 
 TWO = plan_text((0, "find", "[]"), (1, "answer", "[0]"))
 QUESTION: Any = [{"role": "user", "content": "Who was Ada?"}]

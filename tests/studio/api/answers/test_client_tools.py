@@ -7,13 +7,13 @@ from typing import Any
 
 import openai
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from stage import Stage, model
-from tool_cases import OSLO, WHERE, calls
 
 from studio.access.auth import Principal
+from tests.studio.api.answers.tool_cases import OSLO, WHERE, calls
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
 
 pytestmark = pytest.mark.slow
 

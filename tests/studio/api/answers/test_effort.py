@@ -6,14 +6,14 @@ from typing import Any
 
 import openai
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from stage import Stage, model
 
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.simulated import SimulatedWorker
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
 
 WHY: list[Any] = [{"role": "user", "content": "Why?"}]
 TWO = plan_text((0, "look it up", "[]"), (0, "answer", "[0]"))

@@ -12,18 +12,18 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from attached_files import pdf
-from conductor_cases import plan_text
 from openai import OpenAI
-from session_files import exported, imported
 from sqlalchemy import select
-from stage import Stage
 
 from conductor.files import file_text
 from conductor.limited.command import Ended
 from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.workers.simulated import SimulatedWorker
 from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, SESSIONS
+from tests.studio.api.stage import Stage
+from tests.support.cases.attached_files import pdf
+from tests.support.runs.conductor_cases import plan_text
+from tests.support.stores.session_files import exported, imported
 
 TWO = plan_text((0, "look", "[]"), (1, "answer", "[0]"))
 REPORT = pdf("The river has 6650 km.")

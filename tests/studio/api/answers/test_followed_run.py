@@ -12,20 +12,20 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from performers import SECONDS, Paced, Pensive
-from stage import Stage, staged
-from stage import model as endpoint_worker
-from tool_cases import BOTH, TOOL
-from waiting import until
 
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.access.auth import Principal
+from tests.studio.api.answers.tool_cases import BOTH, TOOL
+from tests.studio.api.performers import SECONDS, Paced, Pensive
+from tests.studio.api.stage import Stage, staged
+from tests.studio.api.stage import model as endpoint_worker
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 

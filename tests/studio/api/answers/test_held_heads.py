@@ -9,16 +9,16 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from conductor_cases import BROKEN, plan_text
 from openai import OpenAI
-from performers import Paced, Pensive
-from stage import Stage
-from waiting import until
-from worker_cases import Raising
 
 from conductor.errors import StorageError, WorkerError
 from conductor.workers.simulated import SimulatedWorker
 from studio.api.answers import streaming
+from tests.studio.api.performers import Paced, Pensive
+from tests.studio.api.stage import Stage
+from tests.support.runs.conductor_cases import BROKEN, plan_text
+from tests.support.runs.waiting import until
+from tests.support.runs.worker_cases import Raising
 
 ONE, TWO = plan_text((0, "answer", "[]")), plan_text((0, "draft", "[]"), (1, "answer", "[0]"))
 ASKS: dict[str, dict[str, Any]] = {

@@ -7,12 +7,8 @@ from typing import Any
 
 import openai
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from session_files import exported, imported
 from sqlalchemy import func, select
-from stage import Stage, model
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.values.conversation import Conversation
@@ -24,6 +20,10 @@ from conductor.workers.protocol import Worker
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage.database.schema import EVENTS, LONG_TEXTS, SESSIONS
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
+from tests.support.stores.session_files import exported, imported
 
 pytestmark = pytest.mark.slow
 

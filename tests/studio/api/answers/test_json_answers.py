@@ -7,17 +7,17 @@ from typing import Any
 
 import openai
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
 from pydantic import BaseModel
-from stage import Stage, model
 
 from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.messages import Sampling
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
 
 WHY: list[Any] = [{"role": "user", "content": "Why?"}]
 TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conductor_cases import plan_text
-from fake_openai import FakeOpenAI, serving
-from stage import Stage, staged
 
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.keys.hosts import HOSTS
 from storage import SessionStore
+from tests.studio.api.stage import Stage, staged
+from tests.support.endpoints.fake_openai import FakeOpenAI, serving
+from tests.support.runs.conductor_cases import plan_text
 
 UPSTREAM = "sk-upstream-0123456789abcdef"
 OWN = "conductor_0123456789_SECRET-of-the-client"

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from conductor_cases import plan_text
-from fake_openai import FakeOpenAI, Served, serving
-from performers import Paced, Pensive
-from stage import Stage, model
 
 from conductor.errors import PoolError, StorageError
 from studio.api.backend import Backend
+from tests.studio.api.performers import Paced, Pensive
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.runs.conductor_cases import plan_text
 
 ONE = plan_text((0, "answer", "[]"))
 

@@ -12,13 +12,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from session_files import exported, imported
-from stage import Stage, model
-from tool_cases import BOTH, TOOL
-from waiting import until_async
 
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import Completion, Delta, Request, Retried
@@ -26,6 +20,12 @@ from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.stream import BATCH_SECONDS
+from tests.studio.api.answers.tool_cases import BOTH, TOOL
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
+from tests.support.runs.waiting import until_async
+from tests.support.stores.session_files import exported, imported
 
 WHY: list[Any] = [{"role": "user", "content": "Why?"}]
 ONE = plan_text((0, "answer", "[]"))

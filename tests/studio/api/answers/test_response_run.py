@@ -13,10 +13,6 @@ from typing import Any
 
 import httpx
 import pytest
-from conductor_cases import plan_text
-from performers import Paced, Pensive
-from stage import Stage, staged
-from waiting import until
 
 from conductor.runs.request import RunRequest
 from storage import SessionStore
@@ -26,6 +22,10 @@ from studio.access.errors import ApiError
 from studio.api.answers import response_run
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.backend import Backend
+from tests.studio.api.performers import Paced, Pensive
+from tests.studio.api.stage import Stage, staged
+from tests.support.runs.conductor_cases import plan_text
+from tests.support.runs.waiting import until
 
 ONE = plan_text((0, "Say.", "[]"))
 WHY = {"model": "worker:alpha", "messages": [{"role": "user", "content": "Why?"}]}

@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from conductor_cases import BROKEN, plan_text
-from fake_openai import Served
 from openai import OpenAI
 from openai.types.responses import ResponseInputParam, ResponseUsage
-from stage import Stage, model
 
 from conductor.workers.simulated import SimulatedWorker
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import BROKEN, plan_text
 
 TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))
 ONE = plan_text((0, "answer", "[]"))

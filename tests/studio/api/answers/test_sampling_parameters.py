@@ -6,12 +6,12 @@ from typing import Any
 
 import openai
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from stage import Stage, model
 
 from conductor.workers.simulated import SimulatedWorker
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
 
 TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))
 FINE = {"seed": 123_456_789, "top_p": 0.5, "frequency_penalty": 0.0, "presence_penalty": -1.5}

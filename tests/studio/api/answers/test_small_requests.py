@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from stage import Stage, model
 
 from studio.access.auth import Principal
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
 
 TOOL: Mapping[str, Any] = {"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}
 STEERING = {"conductor": {"max_steps": 1}}

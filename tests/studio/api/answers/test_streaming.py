@@ -9,10 +9,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from conductor_cases import plan_text
 from openai import OpenAI
-from performers import SECONDS, Paced
-from stage import Stage
 from starlette.types import Message, Scope
 
 from conductor.values.messages import Completion, Delta, Request, Thought
@@ -20,6 +17,9 @@ from conductor.workers.protocol import WorkerCard
 from studio.access.errors import ApiError
 from studio.api.answers import streaming
 from studio.api.answers.streaming import EventStream, Piece, Pings
+from tests.studio.api.performers import SECONDS, Paced
+from tests.studio.api.stage import Stage
+from tests.support.runs.conductor_cases import plan_text
 
 POST: Scope = {"type": "http", "method": "POST"}
 

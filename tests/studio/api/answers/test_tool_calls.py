@@ -7,11 +7,7 @@ from typing import Any
 
 import openai
 import pytest
-from conductor_cases import ScriptedConductor, plan_text
-from fake_openai import Served
 from openai import OpenAI
-from stage import UPSTREAM_KEY, Stage, model
-from tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
 
 from conductor.runs.events import StepCallDelta
 from conductor.values.message_parts.tools import ToolCall
@@ -20,6 +16,10 @@ from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.simulated import SimulatedWorker
 from studio.api.answers.tool_calls import GivenCalls
+from tests.studio.api.answers.tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
+from tests.studio.api.stage import UPSTREAM_KEY, Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
 
 OTHER: Any = {"type": "function", "function": {"name": "other"}}
 TWO = plan_text((0, "look it up", "[]"), (1, "answer", "[0]"))

@@ -7,18 +7,18 @@ from typing import Any, get_args
 
 import openai
 import pytest
-from conductor_cases import plan_text
-from fake_openai import Served
 from openai import OpenAI
-from stage import Stage, model, staged
-from tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
-from waiting import until
 
 from conductor.errors import UnknownId
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.workers.protocol import PromptStyle
 from storage import SessionStore
 from studio.access.auth import Principal
+from tests.studio.api.answers.tool_cases import BOTH, OSLO, ROME, TOOL, WHERE, calls
+from tests.studio.api.stage import Stage, model, staged
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from fake_openai import Served
 from openai import OpenAI
-from stage import Stage, model
-from tool_cases import BOTH, ROME, TOOL, calls
-from waiting import until
 
 from conductor.runs.request import RunRequest
 from conductor.values.conversation import Conversation, Turn
@@ -20,6 +16,10 @@ from conductor.workflow.model import Step, Workflow
 from storage.records import RequestSession
 from studio.access.auth import Principal
 from studio.api.stored.worker_conversations import WorkerConversation
+from tests.studio.api.answers.tool_cases import BOTH, ROME, TOOL, calls
+from tests.studio.api.stage import Stage, model
+from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from served_app import serving
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,6 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from studio.access.errors import ApiError
 from studio.api.requests import body
 from studio.api.requests.body import UnreadBody, read_json
+from tests.support.processes.served_app import serving
 
 MOST = 2_000_000
 PIECE = 100_000

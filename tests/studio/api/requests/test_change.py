@@ -6,12 +6,12 @@ from typing import Any
 
 import openai
 import pytest
-from conductor_cases import ScriptedConductor, plan_text
 from openai import OpenAI
-from stage import Stage
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.simulated import SimulatedWorker
+from tests.studio.api.stage import Stage
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
 
 ONE = plan_text((0, "Write.", "[]"))
 TWO = plan_text((0, "Write.", "[]"), (1, "Check.", '["all"]'))

@@ -9,8 +9,6 @@ from typing import Any
 
 import httpx
 import pytest
-from performers import Paced
-from stage import Stage
 
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
@@ -19,6 +17,8 @@ from studio.api.requests.body import MAX_VALUES
 from studio.api.requests.chat_request import ChatRequest
 from studio.api.requests.request import MAX_MEMBERS, MAX_MESSAGES, MAX_PARTS
 from studio.api.requests.responses_request import ResponsesRequest
+from tests.studio.api.performers import Paced
+from tests.studio.api.stage import Stage
 
 PIECE = 65_536
 HELLO = {"role": "user", "content": "a"}

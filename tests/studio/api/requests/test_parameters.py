@@ -15,11 +15,11 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsBas
 from openai.types.responses.response_create_params import ResponseCreateParamsBase, StreamOptions
 from openai.types.responses.response_text_config_param import ResponseTextConfigParam
 from openai.types.shared_params.reasoning import Reasoning
-from stage import Stage
 
 from studio.access.errors import ApiError
 from studio.api.requests.chat_request import ChatRequest
 from studio.api.requests.responses_request import ResponsesRequest
+from tests.studio.api.stage import Stage
 
 DOCS = (Path(__file__).parents[4] / "docs" / "api.md").read_text(encoding="utf-8")
 HELLO = [{"role": "user", "content": "Why?"}]

@@ -12,12 +12,19 @@ from pathlib import Path
 
 import httpx
 import pytest
-from api_processes import SECONDS, ApiProcesses, durable_outputs, owners, serving_processes, two_steps
-from fake_openai import FakeOpenAI, Served, serving
-from waiting import until
 
 from storage import SessionStore
 from storage.database.database import several_may_write
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.processes.api_processes import (
+    SECONDS,
+    ApiProcesses,
+    durable_outputs,
+    owners,
+    serving_processes,
+    two_steps,
+)
+from tests.support.runs.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

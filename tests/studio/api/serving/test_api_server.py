@@ -12,13 +12,13 @@ from threading import Thread
 
 import httpx
 import pytest
-from served_app import serving
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp
 
 from studio.api.serving import server
+from tests.support.processes.served_app import serving
 
 
 async def app(scope, receive, send) -> None:

@@ -15,11 +15,11 @@ from typing import Any
 
 import httpx
 import pytest
-from api_processes import url_of
-from child_process import child
-from fake_openai import FakeOpenAI, Served, serving
 
 from storage import SessionStore
+from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
+from tests.support.processes.api_processes import url_of
+from tests.support.processes.child_process import child
 
 ROOT = Path(__file__).parents[4]
 SECONDS = 180

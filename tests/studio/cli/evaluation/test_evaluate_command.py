@@ -9,9 +9,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from studio.cli.evaluation import commands
+from tests.studio.cli.command_line import Line
 
 QUESTIONS = [
     ("What is 6 * 7?", "42", "product"),

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Line
+
+from tests.studio.cli.command_line import Line
 
 pytestmark = pytest.mark.slow
 

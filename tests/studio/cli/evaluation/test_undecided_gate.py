@@ -8,8 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import Line
-from failing_endpoint import FailingEndpoint, Reply, answers, failing_endpoint, refuses
+
+from tests.studio.cli.command_line import Line
+from tests.support.endpoints.failing_endpoint import (
+    FailingEndpoint,
+    Reply,
+    answers,
+    failing_endpoint,
+    refuses,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from conductor.learning import environment
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.workers.pool.pool import read_pool
 from studio.cli.learning.grpo import pool_lines
+from tests.studio.cli.command_line import Line
 
 PRICED = """
 [[worker]]

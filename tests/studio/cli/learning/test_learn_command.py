@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from conductor.learning.demonstration.contenders import CONDUCTOR, MIXTURE, ROUTER, START
 from conductor.learning.demonstration.run_folder import RESULTS
+from tests.studio.cli.command_line import Line
 
 RESULT = {
     "rows": [

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from conductor.text.control_characters import visible
 from conductor.text.json_text import portable
+from tests.studio.cli.command_line import Line
 
 HOSTILE = "a\x00b\x1b[31m\x07\x08\x7f\x9b2J\u202ec\u2066d\u2028e"
 STORED = portable(HOSTILE)

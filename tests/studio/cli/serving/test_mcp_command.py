@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from command_line import Line
+
+from tests.studio.cli.command_line import Line
 
 
 @pytest.mark.parametrize("option", [("--port", "8700"), ("--host", "127.0.0.1")])

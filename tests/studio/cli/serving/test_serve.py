@@ -15,8 +15,6 @@ from typing import Any
 
 import httpx
 import pytest
-from child_process import child
-from command_line import Line
 from typer import BadParameter
 
 from storage import SessionStore
@@ -24,6 +22,8 @@ from storage.database import database
 from studio.cli.options import Configured
 from studio.cli.serving.on_ray import Replicas, replicas
 from studio.cli.serving.serve import configure
+from tests.studio.cli.command_line import Line
+from tests.support.processes.child_process import child
 
 ROOT = Path(__file__).parents[4]
 

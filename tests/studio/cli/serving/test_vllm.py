@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child_process import child
-from command_line import Line
-from fake_vllm import fake_vllm, free_port
+
+from tests.studio.cli.command_line import Line
+from tests.support.endpoints.fake_vllm import fake_vllm, free_port
+from tests.support.processes.child_process import child
 
 KEY = "sk-marked"
 

@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Line
-from fake_openai import FakeOpenAI, serving
-from store_scenario import charged
 
 from conductor.runs.events import RunFinished, StepFinished
 from conductor.values.charge import Charge
@@ -27,6 +24,9 @@ from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import PlanProblem, PlanReport
 from storage import SessionStore
+from tests.studio.cli.command_line import Line
+from tests.support.endpoints.fake_openai import FakeOpenAI, serving
+from tests.support.stores.store_scenario import charged
 
 pytestmark = pytest.mark.slow
 

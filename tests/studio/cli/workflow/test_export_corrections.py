@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child_process import child
-from command_line import Line
 
 from conductor.planner.parsing.parse import parse
 from studio.composition import open_workbench
+from tests.studio.cli.command_line import Line
+from tests.support.processes.child_process import child
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from conductor.evaluation.items import Item
 from conductor.evaluation.spec import EvaluationSpec
@@ -14,6 +13,7 @@ from conductor.values.presets import Settings
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
+from tests.studio.cli.command_line import Line
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from studio.gallery import GALLERY
+from tests.studio.cli.command_line import Line
 
 
 def test_the_list_names_each_workflow_with_what_to_fill_in(line: Line) -> None:

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Line
-from workflow_cases import workflow_of
 
 from conductor.workflow.file import write_plan
+from tests.studio.cli.command_line import Line
+from tests.support.runs.workflow_cases import workflow_of
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command_line import Line
+
+from tests.studio.cli.command_line import Line
 
 GOOD = "So:\nmodel_id: [0, 1]\nsubtasks = ['plan', 'do']\naccess_list = [[], ['all']]"
 

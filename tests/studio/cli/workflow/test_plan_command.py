@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Line
-from conductor_cases import ScriptedConductor
 
 from conductor.orchestration.runtime import Runtime
 from conductor.planner import rule_planner
 from conductor.planner.rule_planner import Ruling, StepDraft
 from conductor.workflow.file import read_plan
 from storage import SessionStore
+from tests.studio.cli.command_line import Line
+from tests.support.runs.conductor_cases import ScriptedConductor
 
 pytestmark = pytest.mark.slow
 

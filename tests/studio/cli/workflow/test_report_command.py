@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Line
 
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.cli.line import main
+from tests.studio.cli.command_line import Line
 
 
 def ran(line: Line, folder: Path, pool: str) -> dict[str, str]:

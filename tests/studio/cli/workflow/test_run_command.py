@@ -18,12 +18,6 @@ from threading import Lock, Thread
 from typing import Any
 
 import pytest
-from attached_files import pdf
-from child_process import child
-from command_line import Line, Result
-from failing_endpoint import answers
-from waiting import until
-from workflow_cases import workflow_of
 
 from conductor.runs.events import EVENT, RunFinished, StepStarted
 from conductor.runs.state import fold
@@ -33,6 +27,12 @@ from conductor.values.presets import Settings
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
+from tests.studio.cli.command_line import Line, Result
+from tests.support.cases.attached_files import pdf
+from tests.support.endpoints.failing_endpoint import answers
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import until
+from tests.support.runs.workflow_cases import workflow_of
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,6 @@ from itertools import cycle
 from pathlib import Path
 
 import pytest
-from failing_endpoint import FailingEndpoint, Reply, failing_endpoint, refuses, sends
 
 from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.items import DataSet, Item
@@ -26,6 +25,7 @@ from storage import SessionStore
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import scored_cells, table_of_evaluation
 from studio.workbench import Workbench
+from tests.support.endpoints.failing_endpoint import FailingEndpoint, Reply, failing_endpoint, refuses, sends
 
 pytestmark = pytest.mark.slow
 

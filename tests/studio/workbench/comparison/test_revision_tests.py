@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from waiting import until
-from workflow_cases import workflow_of
 
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import EvaluationSpec, JudgeSpec
@@ -18,6 +16,8 @@ from storage import SessionStore
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.team_tests import TeamTests
 from studio.workbench import Workbench
+from tests.support.runs.waiting import until
+from tests.support.runs.workflow_cases import workflow_of
 
 pytestmark = pytest.mark.slow
 

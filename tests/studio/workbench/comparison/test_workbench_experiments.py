@@ -9,9 +9,6 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from conductor_cases import ScriptedConductor, plan_text
-from waiting import until
-from workflow_cases import workflow_of
 
 from conductor.engine.experiments import (
     EdgeTest,
@@ -33,6 +30,9 @@ from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.workbench import Workbench
 from studio.workbench.comparison.experiments import AT_ONCE, LiveExperiment
+from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
+from tests.support.runs.waiting import until
+from tests.support.runs.workflow_cases import workflow_of
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from written_trainer import LettersTokenizer, WrittenTrainer
 
 from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
@@ -20,6 +19,7 @@ from conductor.learning.reward import Judge
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.wording.wording import OURS
+from tests.support.runs.written_trainer import LettersTokenizer, WrittenTrainer
 
 ITEM = Item(id="a", input="What is 17 * 23?", target=("391",))
 RIGHT = 'model_id = [0]\nsubtasks = ["Compute."]\naccess_list = [[]]'

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from chat_cases import ask, client, lines_of
-from raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 from conductor.workers.endpoint.reply.error_forms import error_message, report_of
+from tests.support.endpoints.chat_cases import ask, client, lines_of
+from tests.support.endpoints.raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 TEXT = chunk(content="The answer")
 WORDS = "CUDA out of memory"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from chat_cases import ask, client, lines_of
-from raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 from conductor.workers.endpoint.reply.finish_reasons import reason_of
+from tests.support.endpoints.chat_cases import ask, client, lines_of
+from tests.support.endpoints.raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
 
 from conductor.values.message_parts.opaque import MAX_OPAQUE, members_of
 from conductor.workers.endpoint.reply.opaque_pieces import OpaquePieces
 from conductor.workers.keys.mask import NO_KEYS, Mask
+from tests.support.cases.property_cases import cases
 
 KEY = "sk-secret-1234567890"
 

@@ -6,15 +6,15 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from chat_cases import client, completed, lines_of, request
-from fake_openai import Served
-from raw_endpoint import DONE, chunk, raw_endpoint, replies
 
 from conductor.errors import WorkerError
 from conductor.values.message_parts.token_logprobs import TokenLogprob, TopLogprob
 from conductor.values.messages import Completion, Delta, Retried, Sampling
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.reply.token_pieces import UNLIKELY
+from tests.support.endpoints.chat_cases import client, completed, lines_of, request
+from tests.support.endpoints.fake_openai import Served
+from tests.support.endpoints.raw_endpoint import DONE, chunk, raw_endpoint, replies
 
 
 async def answered(chat: ChatClient, logprobs: int | None = 0) -> Completion:

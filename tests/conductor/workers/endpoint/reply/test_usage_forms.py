@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from chat_cases import ask, client, completed
 from hypothesis import given
 from hypothesis import strategies as st
-from property_cases import cases
-from raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.reply.usage_forms import TokensSoFar
+from tests.support.cases.property_cases import cases
+from tests.support.endpoints.chat_cases import ask, client, completed
+from tests.support.endpoints.raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 GOOD = {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}
 XAI = {"prompt_tokens": 307, "completion_tokens": 26, "total_tokens": 560}

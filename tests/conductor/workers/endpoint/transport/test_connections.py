@@ -9,13 +9,13 @@ import warnings
 from contextlib import suppress
 
 import pytest
-from chat_cases import endpoint
 
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.endpoint.transport import route
 from conductor.workers.endpoint.transport.connections import Connections
 from conductor.workers.endpoint.transport.direct import DirectTransport
+from tests.support.endpoints.chat_cases import endpoint
 
 MODELS = b'HTTP/1.1 200 OK\r\ncontent-length: 27\r\n\r\n{"data": [{"id": "alpha"}]}'
 GREETING, GRANTED = b"\x05\x00", b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x09"

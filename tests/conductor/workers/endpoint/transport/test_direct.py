@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from chat_cases import endpoint
 
 from conductor.workers.endpoint.transport.connections import Connections
 from conductor.workers.endpoint.transport.direct import DirectTransport
+from tests.support.endpoints.chat_cases import endpoint
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 10\r\n\r\n"
 

@@ -6,12 +6,12 @@ import json
 from itertools import pairwise
 
 import pytest
-from chat_cases import ask, client, completed, lines_of
 from hypothesis import given
 from hypothesis import strategies as st
-from raw_endpoint import raw_endpoint, replies
 
 from conductor.workers.endpoint.transport.event_lines import EventLines
+from tests.support.endpoints.chat_cases import ask, client, completed, lines_of
+from tests.support.endpoints.raw_endpoint import raw_endpoint, replies
 
 FIRST = '{"choices":[{"index":0,"delta":{"content":"42"},"finish_reason":null}]}'
 LAST = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'

@@ -13,10 +13,6 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from chat_cases import ask, client, completed, endpoint, request
-from fake_openai import Served
-from raw_endpoint import DONE, chunk, head, raw_endpoint
-from simulated_time import in_simulated_time, now
 
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
 from conductor.workers.endpoint.transport import timing
@@ -24,6 +20,10 @@ from conductor.workers.endpoint.transport.timing import Call, Traffic, traffic_o
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.pool.pool import Pool, read_pool
 from conductor.workers.stream import Opened
+from tests.support.endpoints.chat_cases import ask, client, completed, endpoint, request
+from tests.support.endpoints.fake_openai import Served
+from tests.support.endpoints.raw_endpoint import DONE, chunk, head, raw_endpoint
+from tests.support.runs.simulated_time import in_simulated_time, now
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from charges import took
 
 from conductor.drawing.marks import MARKS
 from conductor.engine.schedule import BlastRadius
@@ -16,7 +15,8 @@ from conductor.values.messages import Usage
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.workflow.card_content import card_contents, step_name
-from tests.workflow_cases import PINNED
+from tests.support.runs.charges import took
+from tests.support.runs.workflow_cases import PINNED
 
 ONE = Workflow.of([Step(instruction="Find what is asked, with sources.", worker="w")])
 OTHER = ONE.with_worker(0, "v")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from conductor_cases import BROKEN, KEEP, plan_text
-
 from conductor.planner.parsing.parse import parse
 from conductor.values.messages import Usage
 from conductor.workflow.model import Workflow
 from pages.components.view_models.workflow.plan_choices import choices_of_batch, choices_of_text
 from pages.components.workbench.planning.plan import as_used
 from storage import Plan
+from tests.support.runs.conductor_cases import BROKEN, KEEP, plan_text
 
 WORKERS = ("alpha", "beta")
 ONE = plan_text((0, "find", "[]"), (1, "merge", "[0]"))

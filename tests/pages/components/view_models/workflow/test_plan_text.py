@@ -21,7 +21,7 @@ from pages.components.view_models.workflow.plan_text import (
     row_text,
     sentences,
 )
-from tests.workflow_cases import PINNED
+from tests.support.runs.workflow_cases import PINNED
 
 OLD = Workflow.of(
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from charges import took
 
 from conductor.drawing.marks import marks
 from conductor.runs.state import RunState
@@ -12,6 +11,7 @@ from conductor.values.messages import Usage
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.workflow.card_content import card_contents
 from pages.components.view_models.workflow.worker_legend import worker_legend
+from tests.support.runs.charges import took
 
 STEPS = [("reader", ()), ("writer", (0,)), ("reader", (0, 1))]
 WORKFLOW = Workflow.of(Step(instruction="Work.", worker=worker, access=reads) for worker, reads in STEPS)

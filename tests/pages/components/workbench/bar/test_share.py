@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from session_files import lines_of, previewed
 
 from conductor.workflow.file import read_plan
 from pages.components.workbench.bar.share import _FILES
+from tests.support.stores.session_files import lines_of, previewed
 
 
 def ran(bench, session):

@@ -6,7 +6,6 @@ import json
 import re
 
 import pytest
-from served_app import serving
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
@@ -14,6 +13,7 @@ from starlette.routing import Route
 from pages.components.tab import services
 from pages.components.workbench.bar import use_from_code
 from studio.access.auth import OWN_KEY
+from tests.support.processes.served_app import serving
 
 HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b)'
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 import streamlit as st
-from waiting import until
 
 from conductor.errors import StorageError
 from conductor.workflow.model import Step, Workflow
@@ -17,6 +16,7 @@ from pages.components.workbench.following.live_refresh import (
     RUN_MILLISECONDS,
     CurrentView,
 )
+from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
 

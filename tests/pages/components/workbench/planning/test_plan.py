@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from conductor_cases import BROKEN, plan_text
 
 from conductor.planner.parsing.parse import parse
 from pages.components.workbench.planning.plan import marked
+from tests.support.runs.conductor_cases import BROKEN, plan_text
 
 PLAN = plan_text((0, "Find it.", "[]"), (0, "Answer.", '"all"'))
 

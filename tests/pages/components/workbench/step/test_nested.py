@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, failed_inner
 
 from conductor.report.words import request_name
 from conductor.runs.state import RunState, fold
@@ -25,6 +24,7 @@ from pages.components.widgets.step_result import (
 )
 from pages.components.workbench.step.nested import inner_facts
 from pages.components.workbench.step.nested_path import Inside, Level, places, round_names
+from tests.support.runs.nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, failed_inner
 
 RUN = fold(events())
 EVENTS = events()

@@ -6,9 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from fake_openai import FakeOpenAI, serving
-from tokenizer_cases import whole_count, write_tokenizer
-from waiting import until
 
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.scope import FORCE, RunScope
@@ -21,6 +18,9 @@ from conductor.workflow.model import Step, Workflow
 from pages.components.workbench.step.request import asked_before, differences, unchanged
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.cases.tokenizer_cases import whole_count, write_tokenizer
+from tests.support.endpoints.fake_openai import FakeOpenAI, serving
+from tests.support.runs.waiting import until
 
 
 def run(bench, session, *args):

@@ -15,15 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from child_process import child
-from waiting import SECONDS
-
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.workbench import Workbench
+from tests.support.processes.child_process import child
+from tests.support.runs.waiting import SECONDS
 
 ROOT = Path(__file__).parents[1]
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 from hypothesis import strategies as st
-from store_scenario import INVALID, VALID, chain, delta, finished, keep, started, step_finished, step_started
 
 from conductor.engine.experiments import EdgeTest, Experiment, Replacement, StepSearch, Swap
 from conductor.runs.events import RunOutcome, StepFailed, StepKept
@@ -20,6 +19,17 @@ from storage import SessionStore
 from storage.records import RequestSession
 from storage.session_entries import NoteEntry
 from storage.tables.rows import new_id
+from tests.support.stores.store_scenario import (
+    INVALID,
+    VALID,
+    chain,
+    delta,
+    finished,
+    keep,
+    started,
+    step_finished,
+    step_started,
+)
 
 Act = tuple[str, int, str]
 """What is done, its number among several, a text."""

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
-from simulated_time import in_simulated_time, now
-from worker_cases import Outputs, events_of, run_of
 
 from conductor.engine.known_outputs import NOTHING_KNOWN
 from conductor.runs.events import Event
@@ -21,6 +19,8 @@ from conductor.runs.timeline import Moments, Timeline, timeline_of
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
+from tests.support.runs.simulated_time import in_simulated_time, now
+from tests.support.runs.worker_cases import Outputs, events_of, run_of
 
 
 def timed_workflow(*access: Sequence[int]) -> Workflow:

@@ -15,12 +15,12 @@ from typing import Any
 
 import httpx
 import psycopg
-from child_process import child
 
 from conductor.values.messages import Sampling
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
+from tests.support.processes.child_process import child
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 180

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Semaphore
 
-from served_app import serving
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount
@@ -22,6 +21,7 @@ from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.origin_check import OwnOrigin
 from studio.api.app import api
 from studio.workbench import Workbench
+from tests.support.processes.served_app import serving
 
 
 class ObservedAuthenticator(TokenAuthenticator):

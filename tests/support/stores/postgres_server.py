@@ -21,7 +21,8 @@ from threading import Thread
 
 import psycopg
 import pytest
-from child_process import end, start
+
+from tests.support.processes.child_process import end, start
 
 USER = "conductor"
 _HASTY = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off", "jit=off")

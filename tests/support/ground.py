@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
-from installed_package import install  # noqa: F401 - a fixture
 from sqlalchemy import URL, Engine
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -23,6 +22,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from storage.database import database
+from tests.support.processes.installed_package import install  # noqa: F401 - a fixture
 
 
 class SharedDialect(SQLiteDialect_pysqlite):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from raw_endpoint import DONE, chunk, event
+from tests.support.endpoints.raw_endpoint import DONE, chunk, event
 
 REPORT = event({"choices": [], "usage": {"prompt_tokens": 1754, "completion_tokens": 0}})
 FILTERED = event({"choices": [], "usage": {"prompt_tokens": 1754, "completion_tokens": 9}})

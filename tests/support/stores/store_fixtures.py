@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from postgres_server import PostgresServer, serving
-from store_scenario import ticking
 
 from storage import SessionStore
+from tests.support.stores.postgres_server import PostgresServer, serving
+from tests.support.stores.store_scenario import ticking
 
 STANDING_ON_THE_STORE = (
     "test_alternatives",
