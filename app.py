@@ -26,7 +26,8 @@ if not st.runtime.exists():
 from conductor.errors import ConductorError, ServeError
 from conductor.limited.own_process import hide
 from conductor.workers.endpoint.transport.connections import load_transport
-from pages.components.keyboard.shortcuts import shortcuts, shortcuts_button
+from pages.components.keyboard.focus import keep_focus
+from pages.components.keyboard.shortcuts import shortcuts, shortcuts_buttons
 from pages.components.routes.api import api_route, response_runs, routes_beside
 from pages.components.routes.changes import changes
 from pages.components.streamlit_patches.connection import connection
@@ -87,16 +88,21 @@ def main() -> None:
     # For an address without a document of ours, where Streamlit answers with its own.
     st.html(STYLES)
     connection()
-    shortcuts()
+    keyboard = st.container(key="keyboard")
+    with keyboard:
+        shortcuts()
     tab = TabState()
     page = navigation(tab)
     page.run()
+    # By now all regions of the page are imported.
+    with keyboard:
+        keep_focus()
     if not tab.watched:
         if page.title != WORKBENCH:
             from pages.components.workbench.find import find_anywhere  # noqa: PLC0415 - after the first page
 
             find_anywhere(tab)
-        shortcuts_button()
+        shortcuts_buttons()
         log_out()
 
 

@@ -13,7 +13,12 @@ from conductor.errors import DataError
 from pages.components.graph import load_library
 from pages.components.learning.lessons import lessons_region
 from pages.components.learning.runs import facts, open_run, progress, run_list
-from pages.components.learning.training_results import curve_charts, plans_before_and_after, results_table
+from pages.components.learning.training_results import (
+    curve_charts,
+    plans_before_and_after,
+    results_table,
+    shipped_region,
+)
 from pages.components.learning.training_setup import THREADS, new_training
 from pages.components.learning.use import use_button
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
@@ -63,6 +68,7 @@ def _all(shared: Services, tab: TabState) -> None:
         "from nothing, on this machine. Its world is small: the orchard, nine families of questions and "
         "workers that compute. It shows how reinforcement makes a planner, not what a large one can do."
     )
+    shipped_region()
     runs, broken = runs_below(shared.trainings.folder)
     if runs:
         run_list(runs)

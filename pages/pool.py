@@ -15,34 +15,26 @@ from conductor.workers.pool.built_in import built_in_file
 from conductor.workers.pool.pool import DEFAULT_PATH, Pool, built_in_pool, configured_path, read_pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
-from pages.components.keyboard.focus import keep_focus
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.pool.connect import connection_dialog, open_connection
 from pages.components.pool.embedding import embedding
 from pages.components.pool.file import file_fault, text_editor
 from pages.components.pool.form import open_form, pool_form
 from pages.components.pool.offers import found_models
-from pages.components.pool.table import PoolRow, key_label, pool_rows, pool_table, remove_key
+from pages.components.pool.table import PoolRow, key_label, pool_rows, pool_table
 from pages.components.pool.tokens import tokens_view
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end, show_stored, stored_key
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, access, services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
-from pages.components.widgets.key_questions import key_questions, question_key
+from pages.components.widgets.key_questions import key_questions
 from pages.components.widgets.pool_saving import PLACE, saved_notice
 
 POLL_SECONDS = 0.4
 
-# Where the focus goes when a button disappears or can no longer be pressed.
-_FOCUS_FALLBACKS = {
-    "pool-save": ("pool-undo", "pool-add"),
-    "pool-text-save": ("pool-undo", "pool-add"),
-    "pool-undo": ("pool-add",),
-    "pool-test-all": ("pool-stop",),
-    "pool-stop": ("pool-test-all",),
-    "token-table": ("token-create",),
-    "found": ("pool-add",),
-}
+focus_fallback("pool-test-all", "pool-stop")
+focus_fallback("pool-stop", "pool-test-all")
 
 _STYLES = Path(__file__).parent / "components" / "pool" / "pool.css"
 _PER_PAGE = 20
@@ -92,7 +84,6 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
             st.caption("Until that is fixed, the pool stays as it was.")
         if _may_edit():
             text_editor(document)
-        _keep_focus([])
         return
     pool_notice(link=False)
     places: tuple[Place | None, ...] = (*[None] * document.built_in, *range(len(document.workers)))
@@ -172,7 +163,6 @@ def _members(
         rows_shown = _visible(rows)
         if rows_shown:
             pool_table(rows_shown, probe, document)
-        _keep_focus(rows_shown)
         if polled and not probe.busy:
             st.rerun()
 
@@ -187,13 +177,6 @@ def _visible(rows: Sequence[PoolRow]) -> Sequence[PoolRow]:
     at = min(st.session_state.get(stored_key("pool-page"), 1), pages)
     at = st.pagination(pages, key=show_stored("pool-page", at))
     return rows[(at - 1) * _PER_PAGE : at * _PER_PAGE]
-
-
-def _keep_focus(rows: Sequence[PoolRow]) -> None:
-    gone = {remove_key(row): ("pool-undo",) for row in rows}
-    gone |= {question_key(pair): ("pool-add",) for pair in unconfirmed([row.target for row in rows])}
-    with st.container(key="machinery"):
-        keep_focus({**_FOCUS_FALLBACKS, **gone})
 
 
 def _keys(entries: Sequence[ProbeTarget]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,7 +10,7 @@ import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.text.formatting import quantity
-from pages.components.keyboard.focus import FocusFallbacks, keep_focus
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.sessions.actions import PLACE, SessionActions, session_dialog
 from pages.components.sessions.disk_usage import store_size
 from pages.components.sessions.filters import session_filters
@@ -24,8 +23,10 @@ from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
-from storage import EVERYTHING, SessionFilter, SessionSummary
+from storage import EVERYTHING, SessionFilter
 from studio.workbench import Workbench
+
+focus_fallback("undelete", "session-rows")
 
 _PER_PAGE = 20
 _STYLES = Path(__file__).parent / "components" / "sessions" / "session_list.css"
@@ -72,8 +73,6 @@ def _sessions(bench: Workbench, tab: TabState, listed: SessionList, actions: Ses
     with rows:
         for session in sessions:
             session_row(tab, listed, session, snippet=snippets.get(session.id), actions=actions)
-    with st.container(key="machinery"):
-        keep_focus(_focus_fallbacks(sessions))
 
 
 def _nothing_yet(bench: Workbench, listed: SessionList) -> None:
@@ -108,17 +107,6 @@ def _page_shown(listed: SessionList, pages: int) -> int:
         at = st.pagination(pages, default=at, key=PAGE_KEY)
     listed.page = at
     return at
-
-
-def _focus_fallbacks(sessions: Sequence[SessionSummary]) -> FocusFallbacks:
-    """Where the focus goes when a row disappears."""
-    first = [f"open-{session.id}" for session in sessions[:1]]
-    fallbacks = {"undelete": first, "delete-selected": ["undelete"], "find-set": ["find-search"]}
-    fallbacks |= {"select-none": ["selection"], "restore-selected": first}
-    for session in sessions:
-        fallbacks[f"act-{session.id}"] = ["undelete"]
-        fallbacks[f"restore-{session.id}"] = first
-    return fallbacks
 
 
 def _deleted(listed: SessionList, actions: SessionActions) -> None:

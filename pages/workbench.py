@@ -9,7 +9,6 @@ import streamlit as st
 from conductor.errors import StorageError
 from conductor.workers.health.probe import unconfirmed_in
 from pages.components.graph import load_library
-from pages.components.keyboard.focus import keep_focus
 from pages.components.panes import STYLES, pane_handle
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.notices import page_notices, pool_notice
@@ -18,7 +17,7 @@ from pages.components.tab.services import access, services, workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.tab.tab_storage import tab_storage
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.key_questions import key_questions, question_key
+from pages.components.widgets.key_questions import key_questions
 from pages.components.workbench.audience.watched import watched
 from pages.components.workbench.bar.bar import bar
 from pages.components.workbench.canvas import graph
@@ -32,49 +31,12 @@ from pages.components.workbench.planning.plan import attempts, no_plan
 from pages.components.workbench.planning.proposed_change import undrawn_change
 from pages.components.workbench.question.composer import composer
 from pages.components.workbench.question.conversation import conversation_view
-from pages.components.workbench.question.settings import settings_focus_fallbacks
 from pages.components.workbench.reading import reading_pane
 from pages.components.workbench.sidebar import sidebar
 from pages.components.workbench.step.nested import inner_view
 from pages.components.workbench.welcome.stage import Stage
 from pages.components.workbench.welcome.welcome import welcome
 from studio.workbench import Workbench, marks
-
-# Where the focus goes when a button disappears or can no longer be pressed. No text under it: Streamlit would
-# show that on the page.
-_FOCUS_FALLBACKS = {
-    "undo": ("redo", "share"),
-    "redo": ("undo", "share"),
-    "run": ("stop", "run-split", "share"),
-    "run-split": ("stop", "share"),
-    "stop": ("run", "run-split", "ask-again", "plan-again"),
-    "another-round": ("stop",),
-    "ask-alternatives": ("stop", "plan-choices-batch"),
-    "plan-choices-text": ("run", "share"),
-    "plan-choices-batch": ("run", "share"),
-    "ask-again": ("stop",),
-    "plan-again": ("stop",),
-    "step-arrow_upward": ("step-arrow_downward", "step-add"),
-    "step-arrow_downward": ("step-arrow_upward", "step-add"),
-    "step-delete": ("step-add",),
-    "new": ("query",),
-    "replay-end": ("run", "share"),
-    "welcome": ("stop", "run", "query"),
-    # Drawn again where the page goes from one session to another, or to none.
-    "query": (),
-    "open-inside": ("open-inside", "share"),
-    "inside-out": ("open-inside", "share"),
-    "inside-close": ("inside-close", "open-inside", "share"),
-    "unseen": ("step-parts",),
-    "check": ("panel",),
-    "no-workflow": ("stop", "run", "query"),
-    "conflict-decisions": ("conflict-decisions", "run", "share"),
-    "history-restore": ("history-fork",),
-    "history-more": ("history-fork",),
-    "present": (),
-    # Drawn again where a session begins to be presented, and where that ends.
-    "graph-room": ("present",),
-}
 
 
 def page() -> None:
@@ -93,9 +55,6 @@ def page() -> None:
         start = Stage(bench, tab) if current is None and not tab.watched else None
         with st.container(key="machinery"):
             load_library()
-            # The first rule counts: the chips stand in the box of the welcome page, too.
-            answered = {question_key(pair): ("run", "query") for pair in pairs}
-            keep_focus({**settings_focus_fallbacks(bench.pool.names), **_FOCUS_FALLBACKS, **answered})
             if start is not None:
                 start.watch(seen)
                 start.begin()

@@ -40,7 +40,7 @@ from tests.support.stores.recorded_page import FILE, recorded_page
 
 SIZES = {"laptop": (1440, 900), "screen": (1920, 1080), "tablet": (1024, 768), "phone": (420, 900)}
 THEMES = ("light", "dark")
-DRAWER = ("Timeline", "Access", "Check", "Trials", "Plans", "History", "Code")
+DRAWER = ("Timeline", "Check", "Trials", "Plans", "History")
 LONG = (Path(__file__).with_name("long_answer.md")).read_text(encoding="utf-8")
 
 WORKERS = {

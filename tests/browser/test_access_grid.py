@@ -22,7 +22,7 @@ def rows_selected(desk: WorkbenchPage) -> Locator:
 
 def test_access_is_given_and_taken_by_keyboard_and_stays_linked_with_the_graph(desk, paced_app):
     page = desk.page
-    desk.drawer("Access")
+    desk.drawer("Check")
     desk.graph.stage.focus()
     page.keyboard.press("Home")
     expect(rows_selected(desk)).to_have_text("1. Find what is asked")

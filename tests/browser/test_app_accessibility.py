@@ -51,7 +51,7 @@ def test_axe_finds_nothing_serious_on_any_page(visit, paced_app, browser, theme,
     desk.page.keyboard.press("Control+Enter")
     expect(desk.graph.cards.nth(2)).to_contain_text("1 note")
     audit(desk.page)
-    for panel in ("Timeline", "Access", "Check", "Trials", "Plans", "History", "Code"):
+    for panel in ("Timeline", "Check", "Trials", "Plans", "History"):
         desk.drawer(panel)
         audit(desk.page)
         if panel == "Trials":

@@ -94,7 +94,7 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
             answer_of(paced_app, "none", "worker:writer-8b")
 
         desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
-        desk.drawer("Code")
+        desk.share().page.get_by_role("tab", name="Code").click()
         expect(desk.page.get_by_label("Question", exact=True)).to_have_value("What is 17 * 23?")
         desk.page.get_by_label("Question", exact=True).fill("What is 19 * 23?")
         desk.page.get_by_label("Question", exact=True).press("Control+Enter")
@@ -124,7 +124,7 @@ def test_the_panel_can_be_read_in_the_dark(visit, paced_app, browser):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark")
     session = paced_app.plant(Step(instruction="Find it.", worker="writer-8b"))
     page = visit(paced_app, f"/?session={session}", inside=context)
-    WorkbenchPage(page).drawer("Code")
+    WorkbenchPage(page).share().page.get_by_role("tab", name="Code").click()
     for language in ("JavaScript", "Python", "curl"):
         page.get_by_role("tab", name=language).click()
         expect(page.get_by_role("tabpanel", name=language)).to_contain_text("CONDUCTOR_API_KEY")

@@ -38,7 +38,7 @@ def test_a_pdf_is_attached_and_each_step_sees_its_text(visit, paced_app):
     desk.graph.click(0)
     page.get_by_role("tab", name="Saw").click()
     expect(page.get_by_text("The river has 6650 km.").first).to_be_visible()
-    desk.drawer("Access")
+    desk.drawer("Check")
     sees = page.get_by_role("checkbox", name="Step 1 may see the attached files")
     expect(sees).to_be_checked()
     sees.press(" ")

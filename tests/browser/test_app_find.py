@@ -12,6 +12,8 @@ from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 
+ONE = Step(instruction="Read the letter.", worker="writer-8b")
+
 MARKED = "name => [...(CSS.highlights.get(name) ?? [])].map(String)"
 
 
@@ -75,6 +77,41 @@ def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit,
     box.fill("zebra")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Compare", level=1)).to_be_visible()
+
+
+def test_a_section_of_the_documentation_is_read_over_any_page_and_a_search_button_opens_the_box(
+    visit, paced_app
+):
+    for path, heading in (("/usage", "Rerun what changed"), (f"/?session={paced_app.plant(ONE)}", "Tokens")):
+        desk = WorkbenchPage(visit(paced_app, path)).settled()
+        page = desk.page
+        box = page.get_by_role("combobox", name="Go to, find or do")
+        options = page.get_by_role("listbox", name="Found").get_by_role("option")
+        page.get_by_role("button", name="Go anywhere").click()
+        expect(box).to_be_focused()
+        box.fill(heading)
+        options.filter(has_text="Documentation").filter(has_text=heading).first.click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_role("heading", name=heading)).to_be_visible()
+        dialog.get_by_role("button", name="Close").click()
+        expect(dialog).to_have_count(0)
+        head = page.locator(".st-key-bar, .st-key-page-head").first
+        assert head.bounding_box()["height"] < 60, "the page has its styles"
+
+
+def test_files_are_exported_and_code_is_opened_by_name(visit, paced_app):
+    desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(ONE)}")).settled()
+    page = desk.page
+    box = page.get_by_role("combobox", name="Go to, find or do")
+    expect(opened(page, box)).to_be_focused()
+    box.fill("export the workflow")
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    assert download.value.suggested_filename.endswith(".json")
+    expect(opened(page, box)).to_be_focused()
+    box.fill("from code")
+    page.keyboard.press("Enter")
+    expect(desk.button("Try it")).to_be_visible()
 
 
 def test_every_page_goes_to_sessions_workers_and_pages_and_a_session_to_steps_and_panels(visit, paced_app):

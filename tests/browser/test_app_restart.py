@@ -134,7 +134,7 @@ def test_what_a_page_draws_later_needs_no_server_any_more(desk, complaints):
     desk.page.get_by_role("button", name="Import", exact=True).click()
     expect(desk.page.get_by_test_id("stFileUploaderDropzoneInput")).to_be_attached()
     desk.page.keyboard.press("Escape")
-    desk.drawer("Code")
+    desk.share().page.get_by_role("tab", name="Code").click()
     expect(desk.page.get_by_text("from openai import OpenAI").first).to_be_attached()
     desk.page.get_by_role("link", name="Sessions").click()
     expect(desk.page.get_by_role("heading", name="Sessions")).to_be_visible()

@@ -18,6 +18,12 @@ PAGE = """
 <div id="top_"></div>
 <div class="st-key-add"><button>Add</button></div>
 <div id="row"><button>Change</button></div>
+<div class="st-key-list">
+  <div class="st-key-up-1"><button>Up 1</button></div>
+  <div class="st-key-down-1"><button>Down 1</button></div>
+  <div class="st-key-up-2"><button>Up 2</button></div>
+  <div class="st-key-down-2"><button>Down 2</button></div>
+</div>
 <div role="dialog"><div class="st-key-save"><button>Save</button></div></div>
 """
 
@@ -42,7 +48,11 @@ def page(context) -> Page:
     page.set_content(PAGE)
     module = joined(Path(focus.__file__).with_name("focus.js"))
     script = base64.b64encode(module.encode()).decode()
-    rules = [{"of": ".st-key-save", "to": [".st-key-undo", ".st-key-add"]}]
+    rules = [
+        {"of": "save", "to": ["undo", "add"]},
+        {"of": "list", "to": ["add"]},
+        {"of": "up-*", "to": ["down-*"]},
+    ]
     page.evaluate(
         "async ([script, fallbacks]) => (await import(`data:text/javascript;base64,${script}`))"
         ".default({ data: { fallbacks } })",
@@ -111,3 +121,13 @@ def test_what_is_written_into_a_field_that_got_the_focus_is_sent_at_once(page):
     page.keyboard.insert_text("Why?")
     page.keyboard.press("Enter")
     expect(page.get_by_role("textbox")).to_have_value("Why?\n")
+
+
+@pytest.mark.parametrize(
+    ("pressed", "fallback"), [("Up 2", "Down 2"), ("Up 1", "Down 1"), ("Down 2", "Up 1")]
+)
+def test_the_rule_of_the_inner_box_counts_and_a_star_is_the_rest_of_the_key(page, pressed, fallback):
+    button = page.get_by_role("button", name=pressed)
+    button.press("Enter")
+    button.evaluate("button => button.remove()")
+    expect(page.get_by_role("button", name=fallback)).to_be_focused()

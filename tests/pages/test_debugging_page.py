@@ -397,10 +397,10 @@ def test_a_run_that_was_interrupted_before_it_told_anything_is_shown(
     assert ("Was not run." in captions(page)) == of_experiment
 
 
-def test_before_a_run_there_is_nothing_to_try(app, bench, session):
-    def offered():
-        return [str(option) for group in app(session=session).button_group for option in group.options]
-
-    assert not any("Trials" in option for option in offered())
-    assert bench.running.start(session).done.wait(60)
-    assert any("Trials" in option for option in offered())
+def test_before_a_run_its_views_are_there_and_state_what_they_wait_for(app, bench, session):
+    page = app(session=session)
+    for panel, words in (("Timeline", "Nothing has run yet"), ("Trials", "Nothing has run yet")):
+        page.session_state["panel"] = panel
+        page.run()
+        assert any(words in caption.value for caption in page.caption), panel
+    assert page.button(key="experiment-begin").disabled

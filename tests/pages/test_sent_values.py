@@ -22,7 +22,7 @@ def sent(page: AppTest) -> list[str]:
     return [each.proto.id for each in elements(page._tree) if getattr(each.proto, "set_value", False)]
 
 
-PANELS = ("Timeline", "Access", "Check", "Trials", "Plans", "History", "Code")
+PANELS = ("Timeline", "Check", "Trials", "Plans", "History")
 
 
 @pytest.fixture

@@ -131,12 +131,12 @@ def test_the_drawer_is_closed_until_a_person_opens_it_and_stays_open_through_a_r
     page = app()
     ask(page, "What is 17 * 23?")
     assert page.segmented_control(key="panel").value is None
-    page.segmented_control(key="panel").set_value("Access").run()
+    page.segmented_control(key="panel").set_value("Check").run()
     page.button(key="run").click().run()
     wait_for_run(page.query_params["session"])
     page.run()
     assert not page.exception
-    assert page.segmented_control(key="panel").value == "Access"
+    assert page.segmented_control(key="panel").value == "Check"
     page.segmented_control(key="panel").set_value(None).run()
     assert page.segmented_control(key="panel").value is None
 

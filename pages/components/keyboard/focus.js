@@ -6,8 +6,10 @@ import { atEndOf, drawing } from "../streamlit_patches/shared.js";
 const ARMED_AFTER = 500;                                    // milliseconds
 const PATIENCE = 400, MOST_PATIENCE = 8000, PAUSE = 120;
 
+const KEY = "st-key-";
+
 /** @type {{ of: string, to: string[] }[]} */
-let fallbacks = [];
+let fallbacks = [];                                         // by keys; "*" at the end of one is the rest of many
 /**
  * The button last used by keyboard, and its fallbacks.
  * @type {{ element: HTMLElement, to: string[], drawnAt: number, lostAt?: number, opener?: HTMLElement, timer?: number } | null}
@@ -20,9 +22,9 @@ const usable = (element) => element.isConnected && !element.disabled && element.
 
 const unfocused = () => !document.activeElement || document.activeElement === document.body;
 
-function find(selectors) {
-  for (const selector of selectors) {
-    const target = [...document.querySelectorAll(`${selector} :is(button, input, textarea, [role="tab"][tabindex="0"])`)].find(usable);
+function find(keys) {
+  for (const key of keys) {
+    const target = [...document.querySelectorAll(`.${KEY}${key} :is(button, input, textarea, [role="tab"][tabindex="0"])`)].find(usable);
     if (target) return target;
   }
   return null;
@@ -62,8 +64,24 @@ const opener = (item) =>
 function hold(target) {
   const element = opener(target);
   if (!element) return;
-  const rule = fallbacks.find(({ of }) => element.closest(of));
-  held = rule ? { element, to: [rule.of, ...rule.to], drawnAt: -PAUSE } : null;
+  const to = fallbacksOf(element);
+  held = to ? { element, to, drawnAt: -PAUSE } : null;
+}
+
+// The keys of the innermost box around it that has a rule: its own, then the others.
+function fallbacksOf(element) {
+  for (let box = element; box; box = box.parentElement) {
+    for (const name of box.classList) {
+      if (!name.startsWith(KEY)) continue;
+      const key = name.slice(KEY.length);
+      for (const { of, to } of fallbacks) {
+        const many = of.endsWith("*"), stem = many ? of.slice(0, -1) : of;
+        if (many ? !key.startsWith(stem) : key !== stem) continue;
+        return [key, ...to.map((other) => (other.endsWith("*") ? other.slice(0, -1) + key.slice(stem.length) : other))];
+      }
+    }
+  }
+  return null;
 }
 
 // Taking the focus off a button that is still there is intended.

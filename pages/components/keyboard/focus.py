@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from pages.components.streamlit_patches.component import component
 
 _focus = component("conductor_focus", __file__, js="focus.js", isolated=False)
 
-FocusFallbacks = Mapping[str, Sequence[str]]
-"""The key of a button, or of a box of buttons, and the keys of those that get its focus: the first that can
-be used. A button that was only drawn again keeps it."""
+_FALLBACKS: dict[str, tuple[str, ...]] = {}
 
 
-def keep_focus(fallbacks: FocusFallbacks) -> None:
-    """Move the focus on this page by these rules."""
-    rules = [
-        {"of": _selector(key), "to": [_selector(fallback) for fallback in to]}
-        for key, to in fallbacks.items()
-    ]
+def focus_fallback(key: str, *to: str) -> None:
+    """Declare, beside a button or a box of buttons, the keys of those that get its focus: the first that can
+    be used. A button that was only drawn again keeps it, also without any.
+
+    `key` may end in "*", which stands for the rest of many keys, and in `to` for that of the button's own.
+    Of boxes within each other the inner one's rule counts.
+    """
+    _FALLBACKS[key] = to
+
+
+def keep_focus() -> None:
+    """Move the focus by all rules that were declared until now."""
+    rules = [{"of": key, "to": list(to)} for key, to in _FALLBACKS.items()]
     _focus(key="focus", data={"fallbacks": rules}, height=1)
-
-
-def _selector(key: str) -> str:
-    return f".st-key-{key}"

@@ -12,7 +12,7 @@ class Palette {
   constructor(dialog) {
     this.dialog = dialog;
     this.field = element("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-rows", "aria-autocomplete": "list",
-      "aria-label": "Go to, find or do", placeholder: "Go to a session, step or page; find words; do something", maxlength: 200, spellcheck: "false" });
+      "aria-label": "Go to, find or do", placeholder: "Go to a session, step, page or the documentation; find words; do something", maxlength: 200, spellcheck: "false" });
     this.list = element("div", { id: "palette-rows", role: "listbox", "aria-label": "Found" });
     this.state = element("p", { class: "palette-state", role: "status" });
     dialog.append(this.field, this.list, this.state);
@@ -22,6 +22,7 @@ class Palette {
     document.addEventListener("keydown", (event) => this.pressed(event), { signal });
     // What is not looked at is not looked for. A choice ends the search by itself.
     dialog.addEventListener("cancel", () => this.ask(""), { signal });
+    document.addEventListener("click", (/** @type {any} */ { target }) => { if (target.closest?.(".show-palette")) this.open(); }, { signal });
     dialog.addEventListener("click", ({ target }) => { if (target === dialog) this.leave(); }, { signal });
     dialog.addEventListener("keydown", (event) => this.key(event), { signal });
     this.field.addEventListener("input", () => this.typed(), { signal });
@@ -35,9 +36,14 @@ class Palette {
 
   pressed(event) {
     if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
-    if (document.querySelector('[role="dialog"], dialog.shortcuts[open]')) return;
     event.preventDefault();
     if (this.dialog.open) return this.leave();
+    this.open();
+  }
+
+  open() {
+    // A dialog keeps the focus to itself.
+    if (document.querySelector('[role="dialog"][aria-modal="true"], [data-testid="stDialog"], dialog.shortcuts[open]')) return;
     this.dialog.showModal();
     this.field.select();
     this.ask();
@@ -78,14 +84,14 @@ class Palette {
     const { query, rows, places, commands } = this.data, typed = this.field.value.trim(), words = typed.toLowerCase();
     // Until the answer is there, the rows before it stay.
     const waits = this.waits = typed !== query, recent = lately();
-    const here = [
-      ...commands.filter(([, , selector]) => button(selector)).map(([name, keys, selector]) => ({ id: `do:${name}`, kind: "", name, keys, selector })),
-      ...places,
-    ];
+    const doable = commands.filter(([, , selector]) => button(selector)).map(([name, keys, selector]) => ({ id: `do:${name}`, kind: "", name, keys, selector }));
+    // Before anything is typed, what people mostly go to comes first: sessions.
+    const all = typed ? [...doable, ...places, ...rows] : [...rows, ...places, ...doable];
     const age = ({ id }) => (recent.indexOf(id) + 1) || MOST_RECENT + 1;
     // What the server has answers these words, wherever they stand in it.
-    const rank = (row, answers) => (row.text ? 2 : score(row.name, words) ?? (answers ? 2 : null));
-    this.options = [...here.map((row) => ({ row, at: rank(row, false) })), ...rows.map((row) => ({ row, at: rank(row, true), answers: true }))]
+    const rank = ({ text, name, detail }, answers) => (text ? 2 : score(name, words) ?? (holds(detail, words) || answers ? 2 : null));
+    this.options = all
+      .map((row) => ({ row, answers: rows.includes(row), at: rank(row, rows.includes(row)) }))
       .filter(({ at }) => at !== null)
       .sort((one, other) => one.at - other.at || age(one.row) - age(other.row))
       .map(({ row, answers = false }) => this.option(row, answers, () => this.component.setTriggerValue("chosen", { query, id: row.id })));
@@ -97,7 +103,7 @@ class Palette {
       node.onclick = choose;
       node.onpointermove = () => { if (this.at !== at) this.mark(at, false); };
     });
-    this.state.textContent = waits ? "Searching…" : !this.options.length ? "Nothing has this name or these words." : "";
+    this.state.textContent = waits ? "Searching…" : !this.options.length ? "Nothing has this name or these words." : `${this.options.length} found`;
     this.mark(Math.min(this.typedAt === typed ? this.at ?? 0 : 0, Math.max(0, this.options.length - 1)));
     this.typedAt = typed;
     if (waits || !this.entered) return;
@@ -132,6 +138,9 @@ class Palette {
     clearTimeout(this.timer);
   }
 }
+
+// Whether what is named has each of the words as the beginning of one.
+const holds = (detail, words) => !!detail && words.split(" ").every((word) => [0, 1].includes(score(detail, word) ?? 3));
 
 // What was chosen in this tab, the newest first.
 const lately = () => JSON.parse(sessionStorage.getItem(RECENT) ?? "[]");

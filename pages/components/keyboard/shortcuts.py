@@ -29,7 +29,7 @@ class Shortcut:
 
 
 SHEET = Shortcut("?", "Show these keys")
-PALETTE = Shortcut("Ctrl+K", "Go to a session, step, worker or page, find words, or do what a button does")
+PALETTE = Shortcut("Ctrl+K", "Go anywhere, find words, read the documentation, do what a button does")
 
 SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
     "Everywhere": (
@@ -88,10 +88,13 @@ SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
 COMMANDS: Mapping[str, str] = {
     "Run the workflow": ".st-key-run button",
     "Stop what runs": ".st-key-stop button",
+    "Other ways to run": "[class*='st-key-run-ways-'] button",
+    "Race: run both": ".st-key-race-start button",
+    "Stop both": ".st-key-race-stop button",
     "Compare with the run or revision before": '.st-key-read-answer a[href*="compare"]',
     "Share: links and files": ".st-key-share button",
     "Evaluate this workflow on data": ".st-key-evaluate button",
-    "Other ways to run": "[class*='st-key-run-ways-'] button",
+    "Keep the answer as a test": "[class*='st-key-keep-test-'] button",
     "Set how it plans": ".st-key-settings button",
     "Set the number of steps": ".st-key-settings button",
     "Set the budget": ".st-key-settings button",
@@ -99,11 +102,11 @@ COMMANDS: Mapping[str, str] = {
     "Another round": ".st-key-another-round button",
     "Find the step that spoiled the answer": ".st-key-find-step button",
     "Plan again": ".st-key-plan-again button",
-    "Begin a new session": ".st-key-new button",
-    **{
-        f"Open {page.capitalize()}": f'[data-testid="stSidebarNav"] a[href$="{page}"]'
-        for page in ("compare", "sessions", "usage", "evaluation", "learning", "pool")
-    },
+    "Connect an endpoint": ".st-key-pool-connect button",
+    "Add a worker": ".st-key-pool-add button",
+    "Test all workers": ".st-key-pool-test-all button",
+    "Notify me when a run ends": ".notify",
+    "Show these keys": ".show-shortcuts",
 }
 """What has no key of its own and can be done by name: the selector of its button or link."""
 
@@ -122,7 +125,10 @@ def commands() -> list[tuple[str, str, str]]:
 _KEYS = {"Esc": "escape"}
 """What the browser calls a key, where a keyboard has another name for it."""
 
-_BUTTON = '<button type="button" class="show-shortcuts">Keyboard <kbd>?</kbd></button>'
+_BUTTONS = (
+    '<button type="button" class="show-palette">Go anywhere <kbd>Ctrl K</kbd></button>'
+    '<button type="button" class="show-shortcuts">Keyboard <kbd>?</kbd></button>'
+)
 
 _component = component(
     "conductor_shortcuts",
@@ -136,33 +142,32 @@ _component = component(
 
 def shortcuts() -> None:
     """Listen for them on this page."""
-    with st.container(key="keyboard"):
-        _component(
-            key="shortcuts",
-            data={
-                "pressed": [
-                    {
-                        "key": _KEYS.get(one.keys, one.keys.rpartition("+")[2].lower()),
-                        "ctrl": "Ctrl+" in one.keys,
-                        "shift": "Shift+" in one.keys,
-                        "button": f".st-key-{one.presses}",
-                        "within": None if one.within is None else f".st-key-{one.within}",
-                    }
-                    for group in SHORTCUTS.values()
-                    for one in group
-                    if one.presses is not None
-                ],
-                "sheet": SHEET.keys,
-                "groups": [
-                    {"name": name, "rows": [[one.keys.split(" "), one.does] for one in group]}
-                    for name, group in SHORTCUTS.items()
-                ],
-            },
-            height=1,
-        )
+    _component(
+        key="shortcuts",
+        data={
+            "pressed": [
+                {
+                    "key": _KEYS.get(one.keys, one.keys.rpartition("+")[2].lower()),
+                    "ctrl": "Ctrl+" in one.keys,
+                    "shift": "Shift+" in one.keys,
+                    "button": f".st-key-{one.presses}",
+                    "within": None if one.within is None else f".st-key-{one.within}",
+                }
+                for group in SHORTCUTS.values()
+                for one in group
+                if one.presses is not None
+            ],
+            "sheet": SHEET.keys,
+            "groups": [
+                {"name": name, "rows": [[one.keys.split(" "), one.does] for one in group]}
+                for name, group in SHORTCUTS.items()
+            ],
+        },
+        height=1,
+    )
 
 
-def shortcuts_button() -> None:
-    """The line of the sidebar that shows them."""
+def shortcuts_buttons() -> None:
+    """The line of the sidebar that opens what goes anywhere, and shows the keys."""
     with st.sidebar:
-        st.html(_BUTTON)
+        st.html(_BUTTONS)

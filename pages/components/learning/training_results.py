@@ -14,11 +14,13 @@ from conductor.learning.demonstration.acceptance import SPLITS, Results
 from conductor.learning.demonstration.contenders import CONDUCTOR
 from conductor.learning.demonstration.plan_pairs import ExamPlan, read_pairs
 from conductor.orchard import orchard_pool
+from conductor.planner.local.card import read_card
 from conductor.text.formatting import duration, p_value, percent
+from conductor.workers.local_model import SHIPPED
 from conductor.workers.protocol import WorkerCard
 from pages.components.graph import workflow_graph
 from pages.components.tab.state import plain
-from pages.components.view_models.training_curves import DARK, LIGHT, curves
+from pages.components.view_models.training_curves import DARK, LIGHT, accuracies, curves
 from pages.components.view_models.workflow.card_content import card_contents
 from pages.components.widgets.labels import distinct_labels
 from studio.learning.training_run import TrainingRun
@@ -31,6 +33,18 @@ def curve_charts(run: TrainingRun) -> None:
         for key, chart in curves(run, colours):
             with st.container(key=f"curve-{key}"):
                 st.vega_lite_chart(dict(chart), width="stretch", key=f"chart-{key}")
+
+
+def shipped_region() -> None:
+    """What the Conductor that comes with the app was measured to do; nothing without its results."""
+    card = read_card(SHIPPED["orchard"])
+    if not card.results:
+        return
+    results = Results.model_validate(card.results)
+    st.subheader("The Conductor that comes with the app", anchor=False)
+    st.caption(plain(_changes(results), limit=800))
+    colours = DARK if st.context.theme.type == "dark" else LIGHT
+    st.vega_lite_chart(dict(accuracies(results, colours)), width="stretch", key="chart-shipped")
 
 
 def results_table(results: Results) -> None:
@@ -51,6 +65,10 @@ def results_table(results: Results) -> None:
         for row in results.rows
     ]
     st.dataframe(rows, hide_index=True, key="training-table", width="stretch")
+    st.caption(plain(_changes(results), limit=800))
+
+
+def _changes(results: Results) -> str:
     after = results.row(CONDUCTOR).accuracy
     shares = [
         ("the likeliest plan", results.greedy_before, after),
@@ -67,7 +85,7 @@ def results_table(results: Results) -> None:
         f"{results.calls:,} calls of workers, {results.saved:,} saved by sharing.",
         f"It took {duration(results.seconds)}.",
     ]
-    st.caption(plain(" ".join(facts), limit=800))
+    return " ".join(facts)
 
 
 def plans_before_and_after(folder: Path) -> None:

@@ -26,7 +26,10 @@ def new_training(shared: Services) -> None:
         "then plans are drawn, run on the workers, and those that come to right answers are made likelier: "
         "GRPO. With what is set here at first that takes ten to twenty minutes, and nothing is downloaded."
     )
-    with st.container(horizontal=True, gap="small", key="training-how"):
+    with (
+        st.expander("Settings", icon=":material/tune:", key="training-settings"),
+        st.container(horizontal=True, gap="small", key="training-how"),
+    ):
         seed = st.number_input("Seed", min_value=0, value=0, key="train-seed", width=105)
         warm = st.number_input(
             "Warm start, steps", min_value=20, max_value=100_000, value=_DEFAULT.warm_steps,
@@ -44,7 +47,7 @@ def new_training(shared: Services) -> None:
             "Cores", min_value=1, max_value=64, value=THREADS, key="train-threads", width=105,
             help="Threads that calculate; the app needs some time of them, too",
         )  # fmt: skip
-    stop = st.checkbox("Stop where the gauges see a collapse", key="train-stop")
+        stop = st.checkbox("Stop where the gauges see a collapse", key="train-stop")
     if trainer() is None:
         st.info(
             "Training needs torch, which this environment does not have. Install it with `make learn`, or "

@@ -14,9 +14,12 @@ from conductor.errors import PoolError
 from conductor.workers.keys.mask import MASK
 from conductor.workers.pool.public_text import excerpt, left_masked, mask_keys
 from conductor.workers.pool.toml_editor import PoolDocument
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
 from pages.components.widgets.pool_saving import save
+
+focus_fallback("pool-text-save", "pool-undo", "pool-add")
 
 _TYPED = "pool-text"
 _FAULT = "pool-text-fault"

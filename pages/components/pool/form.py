@@ -16,6 +16,7 @@ from conductor.workers.keys.services import Service
 from conductor.workers.pool.kinds import table_faults
 from conductor.workers.pool.toml_editor import Entry, PoolDocument
 from conductor.workers.pool.toml_file import Place
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.pool.fields import (
     SERVICES,
     Field,
@@ -33,6 +34,8 @@ from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.pool_saving import save
+
+focus_fallback("pool-save", "pool-undo", "pool-add")
 
 _FORM = "pool-form"
 _FAULTS = "pool-faults"

@@ -25,6 +25,7 @@ from conductor.workers.keys.services import HOSTED, Service, service_of
 from conductor.workers.pool.built_in import ORCHARD, built_in_file
 from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
 from conductor.workers.pool.toml_editor import PoolDocument
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.account import is_local
 from pages.components.tab.services import access, services
 from pages.components.tab.state import TabState, plain
@@ -32,6 +33,8 @@ from pages.components.widgets.controls import action, row
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.pool_saving import save, saved_notice, was_saved
 from studio.workbench import Workbench
+
+focus_fallback("found", "pool-add")
 
 _FIRST_SECONDS = 0.1
 """How long a page waits for servers that answer; slower ones come in afterwards."""

@@ -22,11 +22,14 @@ from conductor.workers.keys.secret import find_secret
 from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.pool.form import open_form
 from pages.components.tab.state import plain
 from pages.components.view_models.workflow.card_content import worker_marks
 from pages.components.widgets.controls import action
 from pages.components.widgets.pool_saving import PLACE, save
+
+focus_fallback("pool-icon-remove-*", "pool-undo")
 
 _WIDTHS = (2.1, 2.5, 0.95, 1.05, 1.15, 1.25, 1.95, 1.45)
 _HEADINGS = ("Name", "Model and endpoint", "Context", "$ a million", "Limits", "Key", "Health", "")

@@ -15,6 +15,7 @@ import streamlit as st
 
 from conductor.errors import StorageError
 from conductor.text.formatting import dollars, quantity
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.account import api_url
 from pages.components.tab.notices import errors_shown
@@ -26,6 +27,8 @@ from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
 from storage.api_token import MAX_NAME, Period, Spent, Token, TokenLimits, limit_texts
 from studio.access.machine_token import NAME
+
+focus_fallback("token-table", "token-create")
 
 _WIDTHS = (2.2, 1.4, 1.4, 2.2, 3.2, 0.6)
 _HEADINGS = ("Name", "Created", "Last used", "Used so far", "Limits", "")

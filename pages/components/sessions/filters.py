@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.sessions.filter_url import STATES, TOPOLOGIES, begin_of, day_of, end_of
 from pages.components.sessions.list_state import SessionList
 from pages.components.tab.page_part import committing, shows
@@ -16,6 +17,8 @@ from pages.components.view_models.run_text import state_label
 from pages.components.widgets.labels import distinct_labels
 from storage import SessionFilter
 from studio.workbench import Workbench
+
+focus_fallback("find-set", "find-search")
 
 POPOVER = "find-filters"
 

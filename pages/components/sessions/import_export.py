@@ -79,12 +79,13 @@ def file_name(title: str) -> str:
 
 def import_sessions(bench: Workbench, tab: TabState) -> None:
     """Draw the button and, once it was pressed, the dialog; an imported session is opened."""
-    st.button("Import", key="import-sessions", icon=":material/upload:", on_click=_open)
+    st.button("Import", key="import-sessions", icon=":material/upload:", on_click=open_import)
     if st.session_state.get("import-open"):
         st.dialog("Import", width="medium", on_dismiss=_close)(_dialog)(bench, tab)
 
 
-def _open() -> None:
+def open_import() -> None:
+    """Have the dialog open on the next run of the sessions page."""
     st.session_state["import-open"] = True
     # With a new key the last dialog's file is gone.
     st.session_state["imports"] = st.session_state.get("imports", 0) + 1

@@ -9,6 +9,7 @@ import streamlit as st
 from conductor.errors import StorageError
 from conductor.text.calendar_time import local_time
 from conductor.text.formatting import quantity
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.sessions.actions import SessionActions
 from pages.components.sessions.list_state import SessionList
 from pages.components.streamlit_patches.initial_values import on_choice, show_stored
@@ -18,6 +19,12 @@ from pages.components.view_models.run_text import STATE_ICONS, state_label
 from pages.components.widgets.controls import action, compare_page_link, row
 from pages.components.widgets.labels import distinct_labels
 from storage import SessionOrigin, SessionStore, SessionSummary, Snippet
+
+focus_fallback("act-*", "undelete")
+focus_fallback("restore-*", "session-rows")
+focus_fallback("restore-selected", "session-rows")
+focus_fallback("select-none", "selection")
+focus_fallback("delete-selected", "undelete")
 
 _WORKERS = 3
 """Workers that a row names; of the others it gives the number."""

@@ -1,11 +1,12 @@
-"""Where a person can go by name: the steps and panels of a session, the pool's workers, other sessions.
+"""Where a person can go by name, and what can be done: steps and panels of a session, the pool's workers,
+other sessions, pages, commands and the documentation.
 
 Pure; knows no page and no component.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,19 +14,50 @@ from conductor.workflow.model import Workflow
 from pages.components.view_models.run_text import state_label
 from pages.components.view_models.workflow.card_content import step_name
 from storage import SessionSummary
+from studio.documentation import Section
 
-DestinationKind = Literal["step", "panel", "worker", "session"]
+DestinationKind = Literal["step", "panel", "worker", "session", "page", "command", "documentation"]
 
-HEADINGS = {"step": "Step", "panel": "Panel", "worker": "Worker", "session": "Session"}
-"""What stands before the name of each kind."""
+HEADINGS: Mapping[DestinationKind, str] = {
+    "step": "Step",
+    "panel": "Panel",
+    "worker": "Worker",
+    "session": "Session",
+    "page": "Page",
+    "command": "",
+    "documentation": "Documentation",
+}
+"""What stands beside the name of each kind."""
+
+_PAGES: Mapping[str, str] = {
+    "workbench": "ask, plan, run",
+    "compare": "runs, plans, a race",
+    "sessions": "search, tags, import, export",
+    "usage": "tokens and dollars",
+    "evaluation": "planners on questions",
+    "learning": "train a Conductor, its curves",
+    "pool": "workers, endpoints, keys, API tokens",
+}
+
+_COMMANDS: Mapping[str, tuple[str, str]] = {
+    "new": ("Begin a new session", "ask a question"),
+    "import": ("Import a file", "a session, a run, a workflow"),
+}
+
+_OF_SESSIONS: Mapping[str, tuple[str, str]] = {
+    "export-run": ("Export the run in one file", "to replay without the app"),
+    "export-workflow": ("Export the workflow", "JSON"),
+    "export-session": ("Export the session", "JSON Lines"),
+    "code": ("Use it from code", "Python, JavaScript, curl, the API"),
+}
 
 _MOST_TITLE = 90
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """`name` is what people look for. `value`: the step's number from 0, the panel's or the worker's name, or
-    the session's id. `detail` has more of it, or is "".
+    """`name` is what people look for. `value`: the step's number from 0, the name of the panel, worker, page
+    or command, or the id of the session or section. `detail` has more of it, or is "".
     """
 
     kind: DestinationKind
@@ -39,18 +71,29 @@ class Destination:
         return f"{self.kind}:{self.value}"
 
 
-def of_workflow(workflow: Workflow, panels: Iterable[str]) -> list[Destination]:
-    """The steps, with their workers, and the panels of the drawer."""
+def of_workflow(workflow: Workflow, panels: Mapping[str, str], *, ran: bool) -> list[Destination]:
+    """The steps, with their workers, the panels of the drawer with what they hold, and what is given out: the
+    run, too, where it `ran`.
+    """
     steps = [
         Destination("step", str(at), step_name(workflow, at), step.worker)
         for at, step in enumerate(workflow.steps)
     ]
-    return [*steps, *(Destination("panel", name, name) for name in panels)]
+    own = (Destination("command", value, *words) for value, words in _OF_SESSIONS.items())
+    return [
+        *steps,
+        *(Destination("panel", name, name, holds) for name, holds in panels.items()),
+        *(command for command in own if ran or command.value != "export-run"),
+    ]
 
 
-def of_pool(workers: Iterable[str]) -> list[Destination]:
-    """The workers; each opens the page of the pool."""
-    return [Destination("worker", name, name, "on the Pool page") for name in workers]
+def of_app(workers: Iterable[str]) -> list[Destination]:
+    """Pages, what can be done on each of them, and the workers; each of these opens the page of the pool."""
+    return [
+        *(Destination("page", value, f"Open {value.capitalize()}", about) for value, about in _PAGES.items()),
+        *(Destination("command", value, *words) for value, words in _COMMANDS.items()),
+        *(Destination("worker", name, name, "on the Pool page") for name in workers),
+    ]
 
 
 def of_sessions(sessions: Sequence[SessionSummary], *, but: str | None) -> list[Destination]:
@@ -60,3 +103,8 @@ def of_sessions(sessions: Sequence[SessionSummary], *, but: str | None) -> list[
         for one in sessions
         if one.id != but
     ]
+
+
+def of_documentation(sections: Sequence[Section]) -> list[Destination]:
+    """The sections, each with the page that it is of."""
+    return [Destination("documentation", one.id, one.title, one.page) for one in sections]

@@ -270,6 +270,7 @@ def state_text(view: SessionView, *, now: float) -> str:
         parts += used_of(view.state, view.plan).known_words
     elif view.outlook is not None:
         parts.append(view.outlook.sentence.removesuffix("."))
+    # Last, as the end is what a narrow bar leaves out.
     if view.state is not None and view.as_run and view.state.round > 1:
         parts.append(f"round {view.state.round}")
     parts.append(view.head.workflow.topology)

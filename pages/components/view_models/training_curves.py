@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from conductor.learning.demonstration.acceptance import Results
+from conductor.learning.demonstration.contenders import CONDUCTOR
 from conductor.learning.gauges import Gauges
 from studio.learning.training_run import TrainingRun
 
@@ -61,6 +63,45 @@ def curves(run: TrainingRun, colours: Colours) -> Iterator[tuple[str, Chart]]:
     yield "routing", _chart("Steps and routing", routing, colours, top=None)
     live = {"Groups whose rewards differ": _smooth(run, lambda gauges: gauges.live)}
     yield "live", _chart("What can be learnt from", live, colours, share=True)
+
+
+def accuracies(results: Results, colours: Colours) -> Chart:
+    """A bar for each planner, with its interval; the trained one stands out."""
+    rows = [
+        {"planner": row.planner, "right": row.accuracy, "from": row.interval[0], "to": row.interval[1]}
+        for row in results.rows
+    ]
+    axis = {"labelColor": colours.text, "titleColor": colours.text, "title": None, "labelLimit": 260}
+    y = {"field": "planner", "type": "nominal", "sort": None, "axis": {**axis, "ticks": False}}
+    x = {
+        "field": "right", "type": "quantitative", "scale": {"domain": [0, 1]},
+        "axis": {**axis, "format": ".0%", "gridColor": colours.grid},
+    }  # fmt: skip
+    own = {"test": f"datum.planner === {CONDUCTOR!r}", "value": colours.accent}
+    tooltip = [
+        {"field": "planner", "type": "nominal", "title": " "},
+        {"field": "right", "type": "quantitative", "format": ".1%", "title": "right"},
+    ]
+    return {
+        "title": {
+            "text": "Right answers to questions that it never saw, with 95% intervals", "anchor": "start",
+            "color": colours.text, "fontSize": 14, "offset": 10,
+        },
+        "data": {"values": rows},
+        "width": "container",
+        "height": 26 * len(rows),
+        "encoding": {"y": y, "tooltip": tooltip},
+        "layer": [
+            {
+                "mark": {"type": "bar", "height": 12, "cornerRadius": 3},
+                "encoding": {"x": x, "color": {"condition": own, "value": colours.quiet}},
+            },
+            {
+                "mark": {"type": "rule", "strokeWidth": 1.5, "color": colours.text},
+                "encoding": {"x": {**x, "field": "from"}, "x2": {"field": "to"}},
+            },
+        ],
+    }  # fmt: skip
 
 
 def _smooth(run: TrainingRun, value: Callable[[Gauges], float | None]) -> tuple[Points, Points]:

@@ -8,8 +8,11 @@ from hashlib import sha256
 import streamlit as st
 
 from conductor.workers.keys.hosts import KeyHost, confirm
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
+
+focus_fallback("pool-confirm-*", "run", "query", "pool-add")
 
 
 def key_questions(pairs: Iterable[KeyHost], *, place: str) -> None:

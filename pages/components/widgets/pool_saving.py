@@ -11,8 +11,11 @@ from typing import cast
 import streamlit as st
 
 from conductor.workers.pool.toml_editor import PoolDocument
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
+
+focus_fallback("pool-undo", "pool-add")
 
 PLACE = "pool"
 """Where notices about the pool file stand."""

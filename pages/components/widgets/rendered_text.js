@@ -69,7 +69,7 @@ export class RenderedText {
     this.copy.hidden = !data.copy;
     this.copy.setAttribute("aria-label", `Copy ${data.label.toLowerCase()}`);
     const { style } = this.body;
-    style.maxHeight = data.height ? `${data.height}px` : "";
+    style.maxHeight = typeof data.height === "number" ? `${data.height}px` : data.height ?? "";
     style.height = data.steady ? style.maxHeight : "";
     this.body.setAttribute("aria-label", data.label);
     this.body.setAttribute("aria-live", data.live ? "polite" : "off");

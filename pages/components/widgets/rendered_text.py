@@ -46,7 +46,7 @@ def rendered_text(
     framed: bool = True,
     copy: bool = True,
     live: bool = False,
-    height: int | None = None,
+    height: int | str | None = None,
     steady: bool = False,
     notable: Notable | None = None,
 ) -> None:

@@ -12,6 +12,7 @@ from conductor.errors import EditConflict
 from conductor.text.formatting import quantity
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.merge import Rebased, rebase
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState, plain
@@ -25,6 +26,8 @@ from pages.components.widgets.text_diff import text_diff
 from storage import Revision
 from studio.sessions.notes import author
 from studio.workbench import Workbench
+
+focus_fallback("conflict-decisions", "run", "share")
 
 _CHANGED_AGAIN = "The workflow was changed once more; look at it and decide again."
 

@@ -1,38 +1,44 @@
-"""Ctrl+K on every page: going to a session, step, panel or worker by name, and to where words stand in the
-texts and notes of the open session.
+"""Ctrl+K on every page: going to a session, step, panel, worker, page or section of the documentation by
+name, doing what has one, and going to where words stand in the texts and notes of the open session.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 import streamlit as st
 
 from conductor.values.note import NotePart
+from conductor.workflow.model import Workflow
 from pages.components.keyboard.palette import PaletteRow, find_box
+from pages.components.sessions.import_export import open_import
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.services import workbench
-from pages.components.tab.state import FoundWords, TabState
+from pages.components.tab.state import Export, FoundWords, TabState
 from pages.components.view_models.destinations import (
     HEADINGS,
     Destination,
-    of_pool,
+    of_app,
+    of_documentation,
     of_sessions,
     of_workflow,
 )
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import step_name
-from pages.components.widgets.controls import COMPARE_PAGE, compare_query
-from pages.components.workbench.drawer.panels import offered_panels
+from pages.components.widgets.controls import compare_query
+from pages.components.widgets.section_dialog import open_section, section_dialog
+from pages.components.workbench.bar.share import open_code
+from pages.components.workbench.drawer.panels import PANELS
 from pages.components.workbench.step.inspector import PARTS, state_of
 from storage import RunRecord, SessionFilter
+from studio.documentation import find_sections
 from studio.sessions.words import LONGEST, SessionText, WordPlace, find_words, texts_of
 from studio.workbench import Workbench
 
 _KEY = "palette"
 _QUERY, _OPENS = "palette-query", "palette-opens"
-_WORKBENCH_PAGE, _POOL_PAGE = "pages/workbench.py", "pages/pool.py"
 
 _TABS: Mapping[NotePart, str] = dict(
     zip(("output", "instruction", "request", "reasoning"), PARTS, strict=True)
@@ -45,11 +51,15 @@ _EARLIER = 50
 _SESSIONS = 8
 """Sessions that are offered: the newest ones, or those that have the words."""
 
+_SECTIONS = 6
+"""Sections of the documentation that are offered: those that have the words."""
+
 
 def find_anywhere(tab: TabState) -> None:
     """Listen for Ctrl+K on a page that shows no session."""
 
     def part() -> None:
+        tab.redraw_if_asked()
         with errors_shown("find"):
             find(workbench(), tab, None)
 
@@ -61,16 +71,20 @@ def find(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
     if (opens := st.session_state.pop(_OPENS, None)) is not None:
         page, query_params = opens
         st.switch_page(page, query_params=query_params)
+    section_dialog()
     query = st.session_state.get(_QUERY, "")
     runs = () if view is None else bench.store.runs.of_session(view.session.id)
     words = [] if view is None else find_words(_texts(bench, view, runs), query)
     numbers = {run.id: len(runs) - at for at, run in enumerate(runs)}
     sessions = bench.store.sessions.listed(SessionFilter(search=query), limit=_SESSIONS)
     places = [
-        *([] if view is None or view.head is None else of_workflow(view.head.workflow, offered_panels(view))),
-        *of_pool(bench.pool.names),
+        *([] if view is None or view.head is None else _of_session(view, view.head.workflow)),
+        *of_app(bench.pool.names),
     ]
-    others = of_sessions(sessions, but=None if view is None else view.session.id)
+    others = [
+        *of_sessions(sessions, but=None if view is None else view.session.id),
+        *of_documentation(find_sections(query, limit=_SECTIONS)),
+    ]
     texts = {f"text:{at}": place for at, place in enumerate(words)}
     goals = {place.id: place for place in [*places, *others]}
 
@@ -107,22 +121,46 @@ def _row(place: Destination) -> PaletteRow:
     return {"id": place.id, "kind": HEADINGS[place.kind], "name": place.name, "detail": place.detail}
 
 
+def _of_session(view: SessionView, workflow: Workflow) -> list[Destination]:
+    panels = {name: panel.holds for name, panel in PANELS.items()}
+    return of_workflow(workflow, panels, ran=view.run is not None)
+
+
 def _open(tab: TabState, place: Destination, *, here: bool) -> None:
-    """Show the place. `here`: the workbench is open, with a session."""
-    match place.kind:
-        case "step":
-            tab.select(int(place.value))
-        case "panel":
-            st.session_state["panel"] = place.value
-        case "worker":
-            st.session_state[_OPENS] = (_POOL_PAGE, None)
-        case "session":
-            if here:
-                tab.open(place.value)
-            else:
-                st.session_state[_OPENS] = (_WORKBENCH_PAGE, {"session": place.value})
-    if here:
+    """Show the place, or do what it names. `here`: the workbench is open, with a session."""
+    match place.kind, place.value:
+        case "step", value:
+            tab.select(int(value))
+        case "panel", value:
+            st.session_state["panel"] = value
+        case "worker", _:
+            _go_to("pool")
+        case "page", value:
+            _go_to(value)
+        case "session", value if here:
+            tab.open(value)
+        case "session", value:
+            _go_to("workbench", {"session": value})
+        case "documentation", value:
+            open_section(value)
+        case "command", "new":
+            tab.open(None)
+            _go_to("workbench")
+        case "command", "import":
+            open_import()
+            _go_to("sessions")
+        case "command", "code":
+            open_code()
+        case "command", value:
+            tab.ask_export(cast("Export", value.removeprefix("export-")))
+    # A dialog that a fragment opens takes the page its styles.
+    if here or place.kind == "documentation":
         tab.ask_redraw()
+
+
+def _go_to(page: str, query_params: Mapping[str, str] | None = None) -> None:
+    """Have a page shown on the next run, which a callback cannot do."""
+    st.session_state[_OPENS] = (f"pages/{page}.py", query_params)
 
 
 def _texts(bench: Workbench, view: SessionView, runs: tuple[RunRecord, ...]) -> Iterator[SessionText]:
@@ -161,7 +199,7 @@ def _go(tab: TabState, view: SessionView, place: WordPlace) -> None:
     if text.run is not None:
         if view.run is not None:
             query = compare_query(f"run:{text.run}", f"run:{view.run.id}")
-            st.session_state[_OPENS] = (COMPARE_PAGE, query)
+            _go_to("compare", query)
         return
     tab.select(text.step)
     if text.step is not None:

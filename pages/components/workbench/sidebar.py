@@ -10,6 +10,7 @@ import streamlit as st
 
 from conductor.errors import ConductorError, FormatError, StorageError
 from conductor.workflow.model import Workflow
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.sessions.forked_from import fork_source
 from pages.components.sessions.import_export import IMPORTED, MAX_MEGABYTES
 from pages.components.tab.state import TabState, plain
@@ -21,6 +22,8 @@ from pages.components.workbench.question.composer import chosen_settings
 from storage import Session, SessionStore, SessionSummary
 from studio.session_file import holds_sessions, import_sessions
 from studio.workbench import RECENT, Workbench
+
+focus_fallback("new", "query")
 
 
 def sidebar(bench: Workbench, tab: TabState, view: SessionView | None) -> None:

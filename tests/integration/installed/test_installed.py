@@ -21,7 +21,7 @@ from tests.support.processes.child_process import child
 from tests.support.runs.waiting import until
 
 ROOT = Path(__file__).parents[3]
-SHIPPED = ("conductor", "storage", "studio", "pages", "app.py", ".streamlit/config.toml")
+SHIPPED = ("conductor", "storage", "studio", "pages", "docs/*.md", "app.py", ".streamlit/config.toml")
 PAGES = {
     "/compare": "Compare",
     "/sessions": "Sessions",

@@ -13,7 +13,7 @@ import pytest
 
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from pages.components.workbench.drawer.code_snippets import snippets
+from pages.components.workbench.bar.code_snippets import snippets
 from tests.support.processes.api_server import ServedApi, serving_api
 
 ANSWER = "It is seventeen."

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.panes import STYLES
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
@@ -18,6 +19,9 @@ from pages.components.workbench.drawer.timeline import player
 from pages.components.workbench.following.live_refresh import CurrentView
 from pages.components.workbench.reading import reading_pane
 from studio.workbench import Workbench
+
+# Drawn again where a session begins to be presented, and where that ends.
+focus_fallback("graph-room", "present")
 
 _LARGE = Path(__file__).with_name("presented.css")
 

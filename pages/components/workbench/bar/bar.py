@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.page_part import PagePart, committing, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.replay import moment_text
@@ -19,6 +20,12 @@ from pages.components.workbench.editor import redo, undo
 from pages.components.workbench.following.live_refresh import CurrentView
 from storage import Session
 from studio.workbench import Workbench
+
+focus_fallback("undo", "redo", "share")
+focus_fallback("redo", "undo", "share")
+focus_fallback("replay-end", "run", "share")
+# Drawn again where a session begins to be presented, and where that ends.
+focus_fallback("present")
 
 _VIEW_ONLY = (
     "This link shows the session as it is, and as it goes on: its plan, its run, its answer. Nothing can be "
@@ -56,10 +63,10 @@ def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
                 width="content",
                 wrap=False,
             ):
+                evaluate(bench, view)
                 _undo_and_redo(bench, tab, view)
                 current.fragment("run", partial(run_buttons, bench, tab))
-                evaluate(bench, view)
-                share(bench, tab, view)
+                current.fragment("share", partial(share, bench, tab))
                 _present(tab)
 
 

@@ -7,11 +7,16 @@ import streamlit as st
 from conductor.errors import ConductorError
 from conductor.runs.scope import FORCE, RunScope
 from conductor.text.formatting import estimated
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
 from pages.components.widgets.labels import distinct_labels
 from studio.workbench import Outlook, Workbench
+
+focus_fallback("run", "stop", "run-split", "share")
+focus_fallback("run-split", "stop", "share")
+focus_fallback("stop", "run", "run-split", "ask-again", "plan-again")
 
 _SCOPES = {
     "to": "Run to here",
@@ -30,10 +35,11 @@ def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
         action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
         return
     with st.container(horizontal=True, gap="xsmall", key="run-buttons", width="content", wrap=False):
-        _run_split(bench, tab, view)
+        # Before the other button, which stays where it was.
         if view.waits:
             tip = "Do not continue this run; what it finished is kept"
             action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
+        _run_split(bench, tab, view)
 
 
 def _run_split(bench: Workbench, tab: TabState, view: SessionView) -> None:

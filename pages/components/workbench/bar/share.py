@@ -15,8 +15,11 @@ from pages.components.tab.state import Export, TabState
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.text_block import text_block
+from pages.components.workbench.bar.use_from_code import use_from_code
 from studio.access.view_links import PARAMETER
 from studio.workbench import Workbench
+
+_PEOPLE, _CODE = "Files and links", "Code"
 
 _FILES: tuple[tuple[Export, str, str, str], ...] = (
     (
@@ -32,28 +35,35 @@ _FILES: tuple[tuple[Export, str, str, str], ...] = (
 
 def share(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the button and what it opens."""
-    with (
-        st.popover("Share", icon=":material/ios_share:", key="share", width="content"),
-        st.container(key="share-ways", gap="xsmall"),
-    ):
-        for file, label, icon, meaning in _FILES:
-            with row(f"share-{file}"):
-                lacks = file == "run" and view.run is None
-                action(label, icon, tab.ask_export, file, key=f"export-{file}", disabled=lacks)
-                st.caption(meaning)
-        with row("share-code"):
-            action("Code", "code", _open_code, key="share-code-open")
-            st.caption("How a program asks this workflow, or the Conductor")
-        text_block(session_link(view.session.id), key="share-link", label="Link", notes=["to this session"])
-        _view_only(bench, view.session.id)
     if what := tab.export_asked():
         _export(bench, tab, view, what)
+    with (
+        st.popover("Share", icon=":material/ios_share:", key="share", on_change="rerun", width="content"),
+        st.container(key="share-ways"),
+    ):
+        people, programs = st.tabs([_PEOPLE, _CODE], key="share-part", on_change="rerun")
+        with people, st.container(gap="xsmall"):
+            _with_people(bench, tab, view)
+        if programs.open:
+            with programs:
+                use_from_code(bench, tab, view)
     if tab.download is not None:
         download(tab.download)
 
 
-def _open_code() -> None:
-    st.session_state["panel"] = "Code"
+def open_code() -> None:
+    """Have Share open on the next run of the page, at how a program asks."""
+    st.session_state["share"], st.session_state["share-part"] = True, _CODE
+
+
+def _with_people(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    for file, label, icon, meaning in _FILES:
+        with row(f"share-{file}"):
+            lacks = file == "run" and view.run is None
+            action(label, icon, tab.ask_export, file, key=f"export-{file}", disabled=lacks)
+            st.caption(meaning)
+    text_block(session_link(view.session.id), key="share-link", label="Link", notes=["to this session"])
+    _view_only(bench, view.session.id)
 
 
 def _view_only(bench: Workbench, session: str) -> None:

@@ -1,4 +1,4 @@
-"""The plan check: what was found step by step, and a button for each fix."""
+"""The plan check: who reads whom, as a grid; what was found step by step, and a button for each fix."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from conductor.text.formatting import quantity
 from conductor.values.output import Output
 from conductor.workflow.lint import RULES, Finding, Fix, Severity, check
 from conductor.workflow.model import Workflow
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action
+from pages.components.workbench.drawer.access import access_view
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.question.settings import open_settings
 from studio.workbench import Workbench
+
+focus_fallback("check", "panel")
 
 _Outputs = tuple[tuple[int, Output], ...]
 
@@ -37,7 +41,14 @@ def remark(bench: Workbench, view: SessionView) -> str:
 
 
 def check_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw what the check found in the session's workflow."""
+    """Draw the access of the session's workflow, and beside it what the check found."""
+    with st.container(horizontal=True, gap="medium", key="check-panel"):
+        with st.container(key="access"):
+            access_view(bench, tab, view)
+        _results(bench, tab, view)
+
+
+def _results(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.head is None:
         return
     results = findings(view, bench.pool.names)

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.history import history_tree
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.revision_text import RevisionRow, revision_rows
 from pages.components.view_models.session import SessionView
@@ -17,6 +18,9 @@ from pages.components.widgets.labels import distinct_labels
 from pages.components.workbench.editor import Editor
 from storage import RevisionSummary
 from studio.workbench import Workbench
+
+focus_fallback("history-restore", "history-fork")
+focus_fallback("history-more", "history-fork")
 
 FIRST = 60
 """Revisions that are shown before a person requests more."""

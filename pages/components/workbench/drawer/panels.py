@@ -11,27 +11,25 @@ from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.labels import distinct_labels
-from pages.components.workbench.drawer.access import access_view
 from pages.components.workbench.drawer.check import check_view, remark
 from pages.components.workbench.drawer.history import history_view
 from pages.components.workbench.drawer.plans import plans_view
 from pages.components.workbench.drawer.plans import remark as plans_remark
 from pages.components.workbench.drawer.timeline import timeline_view
 from pages.components.workbench.drawer.trials.panel import trials_view
-from pages.components.workbench.drawer.use_from_code import use_from_code
 from studio.workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A view of a workflow, or of its run where it `needs_run`. `remark` is what its name shows more, such as
-    a count, or "". `selects`: it shows which step is selected; `moves`: while the
-    run does. `viewed`: an audience has it, too.
+    """A view of a workflow or of its run. `remark` is what its name shows more, such as a count, or "".
+    `selects`: it shows which step is selected; `moves`: while the run does. `viewed`: an audience has it,
+    too. `holds` is what is in it, by the names that people may look for.
     """
 
     icon: str
     draw: Callable[[Workbench, TabState, SessionView], None]
-    needs_run: bool = False
+    holds: str
     remark: Callable[[Workbench, SessionView], str] = lambda _bench, _view: ""
     selects: bool = False
     moves: bool = False
@@ -39,13 +37,13 @@ class Panel:
 
 
 PANELS: Mapping[str, Panel] = {
-    "Timeline": Panel("view_timeline", timeline_view, needs_run=True, selects=True, moves=True, viewed=True),
-    "Access": Panel("grid_on", access_view, selects=True),
-    "Check": Panel("rule", check_view, remark=remark),
-    "Trials": Panel("science", trials_view, needs_run=True, selects=True),
-    "Plans": Panel("alt_route", plans_view, remark=plans_remark),
-    "History": Panel("history", history_view),
-    "Code": Panel("code", use_from_code),
+    "Timeline": Panel(
+        "view_timeline", timeline_view, "bars, critical path, replay", selects=True, moves=True, viewed=True
+    ),
+    "Check": Panel("rule", check_view, "access grid, warnings, fixes", remark=remark, selects=True),
+    "Trials": Panel("science", trials_view, "swap a worker, test edges, find the step, data", selects=True),
+    "Plans": Panel("alt_route", plans_view, "candidates, methods, changes in words", remark=plans_remark),
+    "History": Panel("history", history_view, "revisions, restore, fork"),
 }
 """In the order in which they are offered."""
 
@@ -54,7 +52,7 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the choice and, while the drawer is open, the chosen view of a session that has a workflow."""
     if view.head is None:
         return
-    own = [name for name in offered_panels(view) if PANELS[name].viewed or not tab.watched]
+    own = [name for name, panel in PANELS.items() if panel.viewed or not tab.watched]
     name = _chosen(bench, view, own)
     tab.panel_selects = name is not None and PANELS[name].selects
     # While a replay plays, its player advances in the browser without the server.
@@ -63,12 +61,6 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
         with st.container(key="drawer-body"):
             PANELS[name].draw(bench, tab, view)
     PagePart(tab, view.head, place="panels").mark()
-
-
-def offered_panels(view: SessionView) -> list[str]:
-    """The views that the session has by now."""
-    ran = view.state is not None and view.state.workflow is not None
-    return [name for name, panel in PANELS.items() if ran or not panel.needs_run]
 
 
 def _chosen(bench: Workbench, view: SessionView, offered: list[str]) -> str | None:

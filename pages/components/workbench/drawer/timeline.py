@@ -43,11 +43,10 @@ _SEEN_ROWS = 12
 
 def timeline_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw a run whole: a replay of it moves over the bars."""
-    if view.run is None or view.head is None:
-        return
-    run = _run_choice(bench, tab, view) or view.run
-    contents = _read(bench, run)
-    if contents is None:
+    run = _run_choice(bench, tab, view)
+    contents = None if run is None else _read(bench, run)
+    if run is None or view.head is None or contents is None:
+        st.caption("Nothing has run yet. Run the workflow; how long each step takes is then shown here.")
         return
     state, timeline, recorded = contents
     if not state.is_run_of(view.head.workflow):

@@ -44,13 +44,17 @@ def budget_meter(view: SessionView) -> None:
         st.caption("Includes the planning and the rounds that led to this run.")
 
 
-def streaming(view: SessionView, *, height: int = 130, steady: bool = True, noted: bool = True) -> None:
-    """What running steps are writing just now, each in so many pixels of height, or in fewer while it is
-    short where it is not `steady`; `noted` with the run's pool.
+def streaming(
+    view: SessionView, *, height: int | None = None, steady: bool = True, noted: bool = True
+) -> None:
+    """What running steps are writing just now, each in so many pixels of height, by default its share of the
+    pane's, or in fewer while it is short where it is not `steady`; `noted` with the run's pool.
     """
     state = view.state
     if state is None or state.workflow is None or not state.live:
         return
+    running = sum(step.status == "running" for step in state.steps)
+    share = f"max(8rem, calc(var(--live-room) / {max(1, running)} - 4rem))"
     # Keeps its room while one step hands over to the next.
     with st.container(key="streams"):
         for at, step in enumerate(state.steps):
@@ -67,7 +71,7 @@ def streaming(view: SessionView, *, height: int = 130, steady: bool = True, note
                     ],
                     copy=False,
                     live=True,
-                    height=height,
+                    height=share if height is None else height,
                     steady=steady,
                 )
 

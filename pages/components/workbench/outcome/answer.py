@@ -12,6 +12,7 @@ from conductor.runs.state import RunState
 from conductor.text.formatting import duration, quantity
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import Workflow
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import (
@@ -34,6 +35,8 @@ from pages.components.workbench.question.settings import open_settings
 from pages.components.workbench.step.notes import step_notes
 from storage import Plan, Revision
 from studio.workbench import Workbench
+
+focus_fallback("another-round", "stop")
 
 _THUMBS: Sequence[Thumbs] = ("down", "up")
 """By the number that the widget gives them."""

@@ -12,6 +12,7 @@ import streamlit as st
 from conductor.errors import EditConflict
 from conductor.text.formatting import quantity
 from conductor.values.total import Total
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import rules_address
 from pages.components.view_models.session import SessionView
@@ -24,6 +25,10 @@ from storage import Plan
 from studio.sessions.activity import FEWEST, MOST
 from studio.sessions.notes import author
 from studio.workbench import Workbench
+
+focus_fallback("ask-alternatives", "stop", "plan-choices-batch")
+focus_fallback("plan-choices-text", "run", "share")
+focus_fallback("plan-choices-batch", "run", "share")
 
 _USUAL = 3
 

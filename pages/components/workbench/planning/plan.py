@@ -13,6 +13,7 @@ from conductor.text.formatting import duration, quantity
 from conductor.values.total import Total
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import INTERRUPTED, PlanReport
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander
@@ -21,6 +22,10 @@ from pages.components.widgets.text_block import Stretch, Tone, text_block
 from storage import Plan, Revision
 from studio.sessions.notes import author
 from studio.workbench import Workbench
+
+focus_fallback("no-workflow", "stop", "run", "query")
+focus_fallback("ask-again", "stop")
+focus_fallback("plan-again", "stop")
 
 
 def plan_panel(plan: Plan, planned: Revision | None) -> None:

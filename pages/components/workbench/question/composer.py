@@ -16,6 +16,7 @@ import streamlit as st
 from conductor.errors import ConductorError, QueryError
 from conductor.files.file_text import MAX_FILE
 from conductor.values.presets import Settings
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.page_part import committing, shows
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
@@ -32,6 +33,9 @@ from storage import Session
 from studio.sessions.notes import author
 from studio.workbench import Workbench
 from studio.workbench.attaching import IMAGE_ENDINGS, Upload, attached
+
+# Drawn again where the page goes from one session to another, or to none.
+focus_fallback(BOX)
 
 _QUICK_SECONDS = 0.2
 """A plan that is there this soon is shown at once, not after a glimpse of the planning."""

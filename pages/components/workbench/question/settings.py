@@ -6,7 +6,7 @@ They belong to the open session, else to the next one. Knows the workbench and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Literal
 
@@ -16,7 +16,7 @@ from conductor.errors import ConductorError
 from conductor.values.budget import Budget, Limit
 from conductor.values.presets import MAX_ROUNDS, MODES, Mode, Settings
 from conductor.workflow.model import MAX_STEPS
-from pages.components.keyboard.focus import FocusFallbacks
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.page_part import committing, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models import settings_choices
@@ -25,8 +25,15 @@ from pages.components.widgets.controls import action, row
 from pages.components.workbench.question.plan_as import plan_as
 from studio.workbench import Workbench
 
+# The row moves, and at its end the other arrow is left.
+focus_fallback("worker-move-up-*", "worker-move-down-*")
+focus_fallback("worker-move-down-*", "worker-move-up-*")
+
 MENU = "settings"
 """The key of the menu, which holds whether it is open."""
+
+# Its label changes, and it is drawn again.
+focus_fallback(MENU)
 
 _ROWS_SHOWN = 7
 """More workers than this scroll."""
@@ -47,15 +54,6 @@ def settings_of(bench: Workbench, tab: TabState) -> Settings:
     except ConductorError:
         # The page shows the session's error; the composer stays usable.
         return tab.settings
-
-
-def settings_focus_fallbacks(names: Sequence[str]) -> FocusFallbacks:
-    """Where the focus goes in the settings: a worker's arrow keeps it as the row moves, and at the end
-    hands it to the other one; the menu keeps it as its label changes.
-    """
-    ways = [(move_key(name, "up"), move_key(name, "down")) for name in names]
-    arrows = {key: (other,) for way in ways for key, other in (way, way[::-1])}
-    return {**arrows, MENU: ()}
 
 
 def move_key(worker: str, way: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from conductor.runs.step_state import StepState, status_of
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.streamlit_patches.initial_values import note_drawn, on_choice
 from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState, plain
@@ -37,6 +38,10 @@ from pages.components.workbench.step.request_view import sight
 from pages.components.workbench.step.step_fields import StepField, step_fields, take_over, worker_field
 from studio.workbench import Workbench
 from studio.workbench.editing import EditEnd
+
+focus_fallback("step-arrow_upward", "step-arrow_downward", "step-add")
+focus_fallback("step-arrow_downward", "step-arrow_upward", "step-add")
+focus_fallback("step-delete", "step-add")
 
 _OUTPUT, _INSTRUCTION, _SAW, _REASONING = PARTS = ("Output", "Instruction", "Saw", "Reasoning")
 """What is shown of a step, one at a time, by the names of the tabs."""

@@ -12,6 +12,7 @@ from conductor.runs.step_state import StepState
 from conductor.text.formatting import duration, quantity
 from conductor.values.output import NO_ANSWER
 from conductor.workflow.model import Workflow
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.streamlit_patches.component import trigger_value
 from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
@@ -35,6 +36,10 @@ from pages.components.workbench.step.nested_path import (
 )
 from pages.components.workbench.step.request_view import hidden_from, reader, request_view
 from studio.workbench import Workbench
+
+focus_fallback("open-inside", "share")
+focus_fallback("inside-out", "open-inside", "share")
+focus_fallback("inside-close", "open-inside", "share")
 
 _OUTCOMES: Mapping[str, str] = {
     "running": "running",

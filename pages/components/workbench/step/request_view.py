@@ -18,6 +18,7 @@ from conductor.values.provenance import Shares, comparable, estimated
 from conductor.workers.endpoint.tokens import request_shares
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import plain
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import step_name
@@ -44,6 +45,8 @@ from pages.components.workbench.step.request import (
     unchanged,
 )
 from studio.sessions.notes import step_text
+
+focus_fallback("unseen", "step-parts")
 
 _compared = lru_cache(maxsize=16)(compare_texts)
 """A redraw of a run under way asks again four times a second."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.pool.offers import first_models
 from pages.components.tab.state import TabState
 from pages.components.workbench.question.composer import composer
 from pages.components.workbench.welcome.gallery import gallery
 from pages.components.workbench.welcome.stage import Stage, stage
 from studio.workbench import Workbench
+
+focus_fallback("welcome", "stop", "run", "query")
 
 
 def welcome(bench: Workbench, tab: TabState, current: Stage) -> None:

@@ -48,6 +48,8 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.head is None:
         return
     tab.show_notice("trials")
+    if view.run is None:
+        st.caption("Nothing has run yet. A trial is compared with a run of the workflow; run it first.")
     _new(bench, tab, view, view.head)
     data_trials(bench, tab, view)
     records = bench.store.experiments.of_session(view.session.id)

@@ -49,7 +49,9 @@ def test_a_session_without_a_run_has_no_run_to_give_out(app, session):
     assert not page.button(key="export-session").disabled
 
 
-def test_code_opens_the_view_that_shows_how_a_program_asks(app, session):
+def test_code_is_drawn_once_a_person_looks_at_it(app, session):
     page = app(session=session)
-    page.button(key="share-code-open").click().run()
-    assert page.session_state["panel"] == "Code"
+    assert "code-try" not in {button.key for button in page.button}
+    page.session_state["share-part"] = "Code"
+    page.run()
+    assert not page.button(key="code-try").disabled

@@ -12,7 +12,7 @@ from pages.components.workbench.drawer.access import access_view
 
 def opened(app, session):
     page = app(session=session)
-    page.session_state["panel"] = "Access"
+    page.session_state["panel"] = "Check"
     page = page.run()
     assert not page.exception
     return [caption.value for caption in page.caption]

@@ -1,4 +1,4 @@
-"""The code panel's wiring: the model's name, the question in the snippets, an attempt and what came of it."""
+"""Share's code: the model's name, the question in the snippets, an attempt and what came of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from pages.components.tab import services
-from pages.components.workbench.drawer import use_from_code
+from pages.components.workbench.bar import use_from_code
 from studio.access.auth import OWN_KEY
 from tests.support.processes.served_app import serving
 
@@ -46,9 +46,9 @@ def api(monkeypatch):
 
 @pytest.fixture
 def page(app, session):
-    """The workbench with the panel open."""
+    """The workbench with Share open at its code."""
     page = app(session=session)
-    page.session_state["panel"] = "Code"
+    page.session_state["share-part"] = "Code"
     return page.run()
 
 
@@ -95,8 +95,9 @@ def test_what_is_asked_can_be_changed(page, session):
 
 def test_the_question_stays_while_another_view_is_shown(page, session):
     page.text_area(key=f"code-query-{session}").set_value("Why so?").run()
-    for view in ("Access", "Code"):
-        page.segmented_control(key="panel").set_value(view).run()
+    for part in ("Files and links", "Code"):
+        page.session_state["share-part"] = part
+        page.run()
     assert page.text_area(key=f"code-query-{session}").value == "Why so?"
 
 

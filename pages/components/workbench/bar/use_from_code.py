@@ -17,7 +17,7 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.rendered_text import rendered_text
-from pages.components.workbench.drawer.code_snippets import KEY, snippets
+from pages.components.workbench.bar.code_snippets import KEY, snippets
 from studio.access.auth import OWN_KEY
 from studio.api.playground_client import Attempt
 from studio.workbench import Workbench

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.components.workbench.drawer.code_snippets import MOST_CHARACTERS, quoted, snippets
+from pages.components.workbench.bar.code_snippets import MOST_CHARACTERS, quoted, snippets
 
 URL = "http://localhost:8501/v1"
 MODEL = "workflow:9f6af4c713016740"

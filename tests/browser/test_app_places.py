@@ -1,0 +1,105 @@
+"""The buttons of the bar stay where they are, whatever is edited, run, exported, undone, selected, opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from conductor.workflow.model import Step
+from tests.browser.workbench_page import THREE, WorkbenchPage
+
+pytestmark = pytest.mark.browser
+
+PLACES = """bar => Object.fromEntries([...bar.querySelectorAll("button")]
+  .filter((button) => button.checkVisibility({ visibilityProperty: true }))
+  .map((button) => {
+    const { left, top, width } = button.getBoundingClientRect();
+    const key = button.closest("[class*='st-key-']").className.match(/st-key-([a-z-]+[a-z])/)[1];
+    return [key, [Math.round(left), Math.round(top), Math.round(width)]];
+  }))"""
+"""Left, top and width of each button of a bar that can be seen, by its key without numbers."""
+
+
+def exported(desk: WorkbenchPage) -> None:
+    with desk.page.expect_download():
+        desk.share().button("Workflow").click()
+
+
+def away(desk: WorkbenchPage) -> None:
+    desk.page.keyboard.press("Escape")
+    desk.page.mouse.move(1, 1)
+
+
+def edited(desk: WorkbenchPage) -> None:
+    desk.select(1)
+    desk.choose("Worker", "writer-8b")
+    expect(desk.button("Undo")).to_be_enabled()
+
+
+def undone(desk: WorkbenchPage) -> None:
+    desk.button("Undo").click()
+    expect(desk.button("Redo")).to_be_enabled()
+
+
+def ran(desk: WorkbenchPage) -> None:
+    desk.run()
+    desk.finished()
+
+
+def menu(desk: WorkbenchPage) -> None:
+    desk.keyed("run-split").get_by_role("button").last.click()
+    expect(desk.page.get_by_role("menuitem").first).to_be_visible()
+
+
+WAYS: dict[str, Callable[[WorkbenchPage], None]] = {
+    "run": ran,
+    "export": exported,
+    "popover": lambda desk: desk.share(),
+    "code": lambda desk: desk.share().page.get_by_role("tab", name="Code").click(),
+    "close": away,
+    "selection": lambda desk: desk.select(0),
+    "edit": edited,
+    "menu": menu,
+    "close again": away,
+    "undo": undone,
+    "redo": lambda desk: desk.button("Redo").click(),
+    "rerun": ran,
+    "drawer": lambda desk: desk.drawer("Check"),
+}
+"""In the order in which they are done."""
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_no_button_of_the_bar_moves_whatever_is_done(visit, paced_app, width):
+    session = paced_app.plant(
+        *THREE, query="Which one of the two answers is the better one, and why is it so?"
+    )
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.page.set_viewport_size({"width": width, "height": 900})
+    desk.graph.settle()
+    desk.settled()
+    bar, seen, moved = desk.keyed("toolbar"), {}, []
+    for way, do in {"": lambda _: None, **WAYS}.items():
+        do(desk)
+        desk.settled()
+        for key, place in bar.evaluate(PLACES).items():
+            if seen.setdefault(key, place) != place:
+                moved.append((way, key, seen[key], place))
+    assert moved == []
+    assert {"evaluate", "undo", "redo", "run", "share", "present"} <= set(seen)
+
+
+def test_stop_stands_where_run_stood(visit, paced_app):
+    session = paced_app.plant(Step(instruction="Write at length.", worker="steady-13b"))
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.graph.settle()
+    desk.settled()
+    before = desk.keyed("run-split").bounding_box()
+    desk.run()
+    stop = desk.keyed("stop").locator("button")
+    expect(stop).to_be_visible()
+    box = stop.bounding_box()
+    assert (box["x"], box["width"]) == (before["x"], before["width"])
+    desk.finished()
