@@ -54,6 +54,7 @@ def _is_zone(name: str, now: datetime) -> bool:
 def _locale() -> tuple[bool, str]:
     variable = next((name for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "LANG")
     encoding = (sys.stdout.encoding or "utf-8").upper()
+    before = locale.setlocale(locale.LC_CTYPE)
     try:
         locale.setlocale(locale.LC_CTYPE, "")
     except locale.Error:
@@ -61,4 +62,6 @@ def _locale() -> tuple[bool, str]:
             f"{variable} ({one_line(os.environ.get(variable, ''))}) names no locale of this machine, and "
             f"text is written as {encoding}; choose one that `locale -a` lists, such as C.UTF-8, or unset it."
         )
+    finally:
+        locale.setlocale(locale.LC_CTYPE, before)
     return True, f"text is written as {encoding}."

@@ -75,7 +75,7 @@ def test_on_a_phone_the_answer_comes_first_and_a_step_comes_up_from_below(visit,
     desk.finished()
     desk.page.set_viewport_size({"width": 420, "height": 900})
     expect(desk.answer).to_be_visible()
-    third = desk.page.locator(".graph").get_by_role("option").nth(2)
+    third = desk.page.get_by_role("listbox", name="Workflow graph").get_by_role("option").nth(2)
     expect(third.locator(".head")).to_have_text(re.compile(r"^3\. Compare both plans.* m?s$"))
     expect(third.locator(".head")).to_be_in_viewport()
     expect(third.locator(".said")).to_contain_text("Step 3 of 5: Compare both plans, worker writer-8b")

@@ -2,7 +2,7 @@
 // first; sessions and words are looked for by the server. The focus stays in the field; the arrow keys move through
 // the list.
 
-import { element, markOption, mounted } from "../streamlit_patches/shared.js";
+import { element, isDialogOpen, markOption, mounted } from "../streamlit_patches/shared.js";
 import { score } from "./fuzzy.js";
 
 const TYPING = 150;                                         // milliseconds without a key before the server is asked
@@ -43,7 +43,7 @@ class Palette {
 
   open() {
     // A dialog keeps the focus to itself.
-    if (document.querySelector('[role="dialog"][aria-modal="true"], [data-testid="stDialog"], dialog.shortcuts[open]')) return;
+    if (isDialogOpen()) return;
     this.dialog.showModal();
     this.field.select();
     this.ask();

@@ -47,6 +47,10 @@ export const workerMark = (mark, size = 12) => mark
   ? svg("svg", { class: "worker-mark", viewBox: "0 0 24 24", width: size, height: size, "aria-hidden": "true" }, svg("polygon", { points: mark.points, fill: mark.hue }))
   : "";
 
+// Whether a dialog, ours or Streamlit's, takes the keys.
+export const isDialogOpen = () =>
+  document.querySelector('[role="dialog"][aria-modal="true"], [data-testid="stDialog"], dialog.shortcuts[open]') !== null;
+
 // What only screen readers read, as one more part of a name; the style sheets of its components hide it.
 export const unseen = (text) => element("span", "unseen", ` ${text} `);
 

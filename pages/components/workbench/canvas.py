@@ -33,8 +33,8 @@ _DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
 def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor | None = None) -> None:
     """The workflow's graph, with a proposed change of it as a ghost, or the plan as far as it is written;
-    selecting redraws the inspector only, editing the whole page. `editor` makes the edits; None: one of the
-    session's head.
+    selecting redraws the inspector only, editing the whole page. `editor` makes the edits of a session that
+    is not in the store; None: one of the session's head.
 
     An audience can edit nothing in it; presented, its letters are large.
     """
@@ -45,7 +45,8 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
             st.caption("The steps are drawn here as they are written.")
         return
     workflow = view.head.workflow
-    change = None if tab.watched or tab.presents else drawn_change(bench, view)
+    stored = editor is None
+    change = None if tab.watched or tab.presents or not stored else drawn_change(bench, view)
     ghost = None if change is None or change.diff is None else Ghost(change.diff)
     key = f"graph-{view.session.id}"
     editor = editor or Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
@@ -89,6 +90,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         notes={} if tab.presents else bench.notes.counts(view.session.id, workflow),
     )
     legend = worker_legend(workflow, contents, run)
+    trials = trial_heat(bench, tab, view) if stored else ()
     if ghost is not None:
         workflow, legend, new = ghost.workflow, (), ghost.diff.new
         contents = ghost.contents(
@@ -110,7 +112,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         proposal=None if change is None or ghost is None else proposal_data(change, ghost),
         inspector="inspector",
         legend=legend,
-        heats=() if ghost is not None else (*run_heat(workflow, run, now=now), *trial_heat(bench, tab, view)),
+        heats=() if ghost is not None else (*run_heat(workflow, run, now=now), *trials),
         opened=inside.way[0].step if inside.way else None,
         revision=view.head.id,
         on_select=selected,

@@ -128,8 +128,11 @@ def _recent(bench: Workbench, tab: TabState) -> None:
 # A session's workflow changes with its time only; the list is drawn with every page.
 @lru_cache(maxsize=4 * RECENT)
 def _workflow(store: SessionStore, session: str, _updated_at: float) -> Workflow | None:
-    head = store.revisions.head(session)
-    return None if head is None else head.workflow
+    # What cannot be read is named where the session is opened.
+    with suppress(StorageError):
+        head = store.revisions.head(session)
+        return None if head is None else head.workflow
+    return None
 
 
 def _used_today(bench: Workbench, *, after: float) -> None:

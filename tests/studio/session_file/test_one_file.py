@@ -140,6 +140,6 @@ def test_ten_steps_of_text_are_under_a_megabyte(store: SessionStore, session: st
 @pytest.mark.slow
 def test_the_run_that_readme_links_is_as_the_program_writes_it() -> None:
     page = FILE.read_text(encoding="utf-8")
-    assert page == recorded_page(), "write it again: see tests/recorded_page.py"
+    assert page == recorded_page(), "write it again: see tests/support/stores/recorded_page.py"
     assert len(page.encode()) < 1_000_000
     assert f"docs/{FILE.name}" in (FILE.parents[1] / "README.md").read_text(encoding="utf-8")
