@@ -9,8 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-import streamlit as st
-
 from pages.components.streamlit_patches.component import component
 
 STYLES = Path(__file__).with_name("panes.css")
