@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from conductor.errors import FormatError
+from conductor.text.json_text import parsed
 from conductor.text.thoughts import answer_in_full
 
 # Each takes the rest of its line as it is: what must be trimmed there would be tried at every character.
@@ -62,6 +64,10 @@ _BEHIND = re.compile(r"(?:です|입니다)?。.*|(?:です|입니다)\.?\Z|(?:\
 _BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{")
 _BOXED_WORD = re.compile(r"\\boxed +([^\s{}$\\]+)")
 _BRACE = re.compile(r"[{}]")
+_RULE = re.compile(r"-{3,}|\*{3,}|_{3,}|`{3,}|~{3,}")
+"""A line that only ends what stands before it."""
+_OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
+_FIELD = re.compile(r"(?:final|correct|right|best)?[ _-]?(?:answer|solution|choice)", re.IGNORECASE)
 _OPENED = re.compile(r"[^\w\n]*?(\*{1,3})(?=\w)")
 _EMPHASIZED = re.compile(r"(\*{1,3})([^*]+)\1\Z")
 
@@ -87,22 +93,26 @@ def without_ask(question: str) -> str:
 def final_answer(response: str) -> str:
     """The answer of a response, without the words around it; "" where it is empty or declines to answer.
 
-    The last box counts before the last `<answer>`, this before the last "Answer:" line, this before the last
-    sentence with "the answer is", and this before the last line that is not empty. Thoughts hold no answer,
-    and a fence only where nothing else does. Only the last `ENDING` characters of a response are read.
+    The last box counts before the last `<answer>`, this before the field `answer` of a JSON object at the
+    end, this before the last "Answer:" line, this before the last sentence with "the answer is", and this
+    before the last line that is not empty. Thoughts hold no answer, and a fence only where nothing else does.
+    Only the last `ENDING` characters of a response are read.
     """
     response = _ENDS.sub("", answer_in_full(response[-ENDING:]))
     own = _EXAMPLE.sub("", response)
     response = own if own.strip() else response
     # What stands in a fence is an example, unless nothing else is there.
     for text in (_FENCED.sub("", response), _FENCED.sub(r"\2", response)):
-        last = text.rstrip().rpartition("\n")[2].strip()
+        lines = (line.strip() for line in reversed(text.split("\n")))
+        last = next((line for line in lines if line and not _RULE.fullmatch(line)), "")
         if last.startswith(NO_ANSWER):
             return ""
         if (boxed := _last_boxed(text)) is not None:
             return boxed.strip()
         if tagged := _TAGGED.findall(text):
             return _bare(tagged[-1][1] or tagged[-1][3])
+        if (field := _answer_field(text)) is not None:
+            return field
         if (labelled := labelled_answer(text)) is not None:
             return labelled
     return _bare(last[begins.end() :] if (begins := _WEAK.match(last)) else last)
@@ -118,6 +128,20 @@ def labelled_answer(text: str) -> str | None:
             opened = _OPENED.match(match[0])
             return _bare(within[-1] if within else match[1], opened="**" if opened is None else opened[1])
     return None
+
+
+def _answer_field(text: str) -> str | None:
+    """The value of the last field that is named as an answer, of a JSON object with which a text ends."""
+    begins = _OBJECT.search(text) if text.rstrip().endswith("}") else None
+    try:
+        fields = {} if begins is None else parsed(text[begins.end() :], where="the answer")
+    except FormatError:
+        return None
+    values = [value for name, value in fields.items() if _FIELD.fullmatch(name)]
+    value = values[-1] if values else None
+    if isinstance(value, list) and len(value) == 1:
+        (value,) = value
+    return str(value).strip() if isinstance(value, str | int | float) else None
 
 
 def _last_boxed(response: str) -> str | None:

@@ -16,8 +16,13 @@ from conductor.evaluation.score import Score
 from conductor.limited.command import Ended, limited, python
 from conductor.limited.supervisor import Limits
 from conductor.own_settings import setting
+from conductor.text.thoughts import answer_in_full
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~)[ \t]*(\w*)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(
+    r"(?<![^\s:>])(`{3,8}|~{3,8})[ \t]*(\w*)[^\n`]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE
+)
+"""It may open behind words, as LiveCodeBench reads it."""
+_NO_PYTHON = re.compile(r"\b(?:Syntax|Indentation)Error\b")
 LIMITS = Limits(seconds=20.0)
 STARTED_LIMITS = Limits(seconds=3_600.0, memory=4 * 1024**3)
 """Of tests that start the program themselves, once for each of many inputs, each with seconds of its own; the
@@ -50,7 +55,8 @@ async def code(response: str, item: Item) -> Score:
 
     Raises `DataError` where the target is no Python, and as `limited`.
     """
-    program, tests = program_in(response), "\n".join(item.target)
+    answer, tests = answer_in_full(response), "\n".join(item.target)
+    program = program_in(answer)
     try:
         reads_text = PROGRAM in compile(tests, "tests", "exec").co_names
     except (SyntaxError, ValueError) as error:
@@ -66,6 +72,8 @@ async def code(response: str, item: Item) -> Score:
     if ended.code == 0 and ended.output.endswith(mark):
         return Score.of(True, program)
     last = ended.output.strip().rpartition("\n")[2][:300]
+    if program == answer and _NO_PYTHON.search(last):
+        return Score.no_answer(program, "the response holds no program")
     return Score.of(False, program, reason=ended.stopped or last or f"exit code {ended.code}")
 
 

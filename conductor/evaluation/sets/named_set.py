@@ -20,6 +20,7 @@ from conductor.evaluation.items import DataSet
 from conductor.evaluation.rows import rows_of
 from conductor.evaluation.sets import programs
 from conductor.text.equality.choice import LETTERS
+from conductor.text.equality.writing import plain
 from conductor.text.final_answer import final_answer
 
 MAX_LINE = 200_000_000
@@ -108,10 +109,12 @@ def _aime(row: Row, year: str) -> Mapping[str, Any]:
     if years and year not in years:
         raise DataError(f"it is a problem of {years[0]}, and this the set of {year}")
     value = _value(row, "answer", "Answer")
-    answer = str(_boxed_in(_value(row, "solution", "Solution")) if value is None else value).strip()
+    answer = _boxed_in(_value(row, "solution", "Solution")) if value is None else final_answer(str(value))
+    # opencompass publishes 336^\circ, the degrees of an arc.
+    answer = plain(answer).removesuffix("°")
     if not answer.isdecimal() or int(answer) > 999:
         raise DataError(f"its answer {answer[:40]!r} is no whole number from 0 to 999")
-    problem = _value(row, "problem", "Problem", "question")
+    problem = _value(row, "problem", "Problem", "question", "Question")
     return {"input": problem + _BOXED, "target": answer} | ({} if id is None else {"id": id})
 
 

@@ -33,7 +33,6 @@ _AMOUNT = re.compile(
     re.IGNORECASE,
 )
 """Sign, money, sign, and a power with its factor, base and exponent, or another number."""
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
 _NEGATIVE = re.compile(
     rf"(^|[=(:]\s?|\b(?:is|are|equals|answer)\s)(?:minus|negative)\s(?=[{SIGNS}]?[\d.])", re.IGNORECASE
 )
@@ -113,7 +112,7 @@ def amount_in(text: str) -> Amount | None:
     """
     if len(text) > _LONGEST:
         return None
-    text = bare(_BOX.sub(r"\1", _signed(plain(text))))
+    text = bare(_signed(plain(text)))
     if _SEVERAL.search(text):
         return None
     if (amount := _only(text.rpartition("=")[2])) is None and (result := _RESULT.fullmatch(text)) is not None:

@@ -24,22 +24,29 @@ _MOST = 2 * len(LETTERS)
 _NEAR = 400
 """Characters beside a letter that decide whether it is one of a choice."""
 
-_LEAD = r"[\s(\[{*\"']*"
-_ALONE = re.compile(rf"{_LEAD}([A-Za-z])[\s)\]}}.,:;!*\"]*")
+_MARKS = "✓✔✅☑👉➡→⇒•●▪★⭐"
+_LEAD = rf"(?:[->#+]+ |[\s(\[{{<*_\"'{_MARKS}])*"
+_ALONE = re.compile(rf"{_LEAD}([A-Za-z])[\s)\]}}>.,:;!*_\"{_MARKS}]*")
 _FIRST = re.compile(rf"{_LEAD}(?:(?i:option|choice|answer)[\s:(\[*]+)?(?:([A-Z])|([a-z])(?=[).:]))(?!\w)")
 _NAMED = re.compile(
     r"\b(?i:answer|choice|option)\b(?: (?i:is|would be|should be|must be))?"
     r"(?: (?i:option|choice))?(?:[\s:=(\[*\"]|-\s)*?([A-Z])(?!\w)"
 )
-_PREFERRED = re.compile(
-    r"\b(?i:choose|chose|pick|select|go with|so|thus|hence|therefore|but)"
-    r"(?: (?i:option|choice))?[\s:,(\[*\"]+([A-Z])(?!\w)"
+_STATED = re.compile(
+    r"(?<!\w)([A-Z])[)\]*\"]* (?i:is|was|must be|has to be|would be|seems|looks|fits)"
+    r"(?: (?i:the|clearly|more|most|also))* (?i:right|correct|true|best|better|answer|one)\b"
 )
+_PREFERRED = re.compile(
+    r"\b(?i:choose|chose|pick|select|go with|going with|leaves(?: us with)?|so|thus|hence|therefore|but"
+    r"|it(?:'s| is| (?:must|should|would|has to) be)|ans|correct|definitely|selection|letter)"
+    r"(?: (?i:option|choice))?[\s.:=,(\[*\"]+([A-Z])(?!\w)"
+)
+_SUBJECT = re.compile(r"[\s)\]*\"]*(?:is|was|would)\b")
 _MARKED = re.compile(r"\(([A-Z])\)")
 _SECOND = re.compile(r"[\s)\].]*(?:and|or|,|/|&|\+)\s*[(\[]*([A-Za-z])(?!\w)")
 _DENIED = re.compile(r"\W*\s(?:is|was)(?:n't| not| wrong| incorrect| false)\b")
 _NEGATED = re.compile(r"(?:\b(?:not|never|neither|nor)|n't)\W*$", re.IGNORECASE)
-_SEPARATED = re.compile(r"[\s(\[)\]}.,;:!*\"$|—]*(?:-\s)?\s*")
+_SEPARATED = re.compile(rf"[\s(\[)\]}}.,;:!*\"$|—/={_MARKS}]*(?:->?\s)?\s*")
 _LONGER = re.compile(r"\w|[.,/^]\d|[%!'+#^]")
 _GOES_ON = re.compile(
     rf"[\s)\],;-]*(?:{OPENING}|(?:according|although|and|as|based|but|by|due|for|from|given|here|if|in|instead|is"
@@ -103,12 +110,16 @@ def letters_in(response: str, choices: Sequence[str]) -> str:
         return alone[1].upper() if alone[1].upper() in _letters(choices) else ""
     if letter := _by_text(answer, choices):
         return letter
-    if (first := _FIRST.match(answer)) is not None and (letter := _read(first, choices)):
+    first = _FIRST.match(answer)
+    letter = "" if first is None else _read(first, choices)
+    if first is not None and letter and not _SUBJECT.match(answer, first.end()):
         return letter
-    letter = _last(_NAMED, answer, choices) or _last(_PREFERRED, answer, choices)
-    marked = (_read(match, choices) for match in [*_MARKED.finditer(answer)][-_MOST:])
-    letter = letter or "".join(sorted(set("".join(marked))))
-    return letter or _last(_NAMED, plain(response[-ENDING:]), choices)
+    # "A is tempting, but D is right": the first letter need not be the answer.
+    letters = _all(_STATED, answer, choices) or _last(_NAMED, answer, choices)
+    if not letters and not any(len(text) == 1 for text in choices):
+        letters = _last(_PREFERRED, answer, choices)
+    letters = letters or letter or _all(_MARKED, answer, choices)
+    return letters or _last(_NAMED, plain(response[-ENDING:]), choices)
 
 
 def _letters(choices: Sequence[str]) -> str:
@@ -122,6 +133,11 @@ def _by_text(answer: str, choices: Sequence[str]) -> str:
     equal = [at for at, text in enumerate(choices) if comparable(text) == comparable(answer)]
     equal = equal or [at for at, text in enumerate(choices) if same(answer, text)]
     return LETTERS[equal[0]] if len(equal) == 1 else ""
+
+
+def _all(pattern: re.Pattern[str], text: str, choices: Sequence[str]) -> str:
+    matches = [*pattern.finditer(text)][-_MOST:]
+    return "".join(sorted(set("".join(_read(match, choices) for match in matches))))
 
 
 def _last(pattern: re.Pattern[str], text: str, choices: Sequence[str]) -> str:

@@ -29,7 +29,8 @@ _DENIED = re.compile(
     r"(?:\b(?:not|never|neither|nor|no|without)|n't) (?:(?:the|an?) )?[\"'(]?$", re.IGNORECASE
 )
 _ARTICLE_OR_PRONOUN = re.compile(rf"(?<!\S)(?:[ai]|[AI](?={IS_WORD}))(?!\S)")
-_BULLET = re.compile(r"^[ \t]*[-*+•][ \t]+", re.MULTILINE)
+_MARKUP = re.compile(r"^[ \t]*[-*+•][ \t]+|</?[A-Za-z]\w*>", re.MULTILINE)
+"""Bullets and tags."""
 _PARTS_BEFORE = {
     "letter": re.compile(r"[^\s(\"*:,]$"),
     "word": re.compile(r"[\w.@\\^*!/]$|\w[-+&]$"),
@@ -99,7 +100,7 @@ def stands_in(answer: str, text: str) -> bool:
     """Whether an answer stands in a text, and is not denied straight before: an amount by its value, with no
     other unit or percent; another answer as whole words.
     """
-    text = plain(_BULLET.sub("", text))
+    text = plain(_MARKUP.sub(" ", text))
     if (amount := whole_amount(answer)) is not None:
         return any(
             each.value == amount.value

@@ -29,7 +29,7 @@ _SPACED_MINUS = re.compile(r"(^|[=(,:≈<>≤≥]|\b(?:is|are|equals)\b)\s*−\s
 _FRACTION = re.compile(r"\\[dt]?frac\s*(?:\{\s*(\d{1,30})\s*\}|(\d))\s*(?:\{\s*(\d{1,30})\s*\}|(\d))")
 _SPACED_SIGN = re.compile(r"(?<![^\s=(])([-+]) (?=\d+/\d)")
 _FONT = re.compile(
-    r"\\(?:text(?:bf|it|rm|sf|tt|normal)?|math(?:rm|bf|it|sf|tt)|operatorname|emph)\s*\{([^{}]*)\}"
+    r"\\(?:text(?:bf|it|rm|sf|tt|normal)?|math(?:rm|bf|it|sf|tt)|operatorname|emph|boxed|fbox)\s*\{([^{}]*)\}"
 )
 _SPACE = re.compile(r"\\(?:[,;: ]|q?quad(?![A-Za-z]))")
 _NOTHING = re.compile(r"\\!|\\left(?=[(\[|.\\])|\\right(?=[)\]|.\\])|\\(?=[$%#&])")
@@ -76,9 +76,9 @@ def plain(text: str) -> str:
 
     Widths, ligatures, minus signs, hyphens, quotation marks and relations have one form each; powers are
     "m^2", subscripts of numbers "11_2", fractions ("1½", `1\\frac12`) "1 1/2"; percent is "%". Fonts,
-    emphasis, code and formulas lose their marks where these stand in pairs: `2*3`, `A*` and `__init__` have
-    none. Thousands that are set apart by spaces, apostrophes or dots before a decimal comma, or in India's
-    groups, are joined; a comma or dot that could be either is read as in English.
+    boxes, emphasis, code and formulas lose their marks where these stand in pairs: `2*3`, `A*` and
+    `__init__` have none. Thousands that are set apart by spaces, apostrophes or dots before a decimal
+    comma, or in India's groups, are joined; a comma or dot that could be either is read as in English.
     """
     text = _RAISED.sub(_raised, text)
     text = _LOWERED.sub(lambda match: f"_{match[0]}", text)
@@ -87,7 +87,7 @@ def plain(text: str) -> str:
     text = _SPACED_MINUS.sub(r"\1 -", text).translate(_SIGNS).replace("{,}", ",")
     text = _FRACTION.sub(lambda match: f" {match[1] or match[2]}/{match[3] or match[4]}", text)
     text = _SPACED_SIGN.sub(r"\1", text)
-    for _ in range(2):  # A font may stand within another.
+    for _ in range(3):  # A font may stand within another, and within a box.
         text = _FONT.sub(r"\1", text)
     text = _NOTHING.sub("", _SPACE.sub(" ", _FORMULA.sub(r"\2", text)))
     for opening, closing in (("\\(", "\\)"), ("\\[", "\\]")):
