@@ -42,7 +42,7 @@ def revise(
     note: str | None = None,
 ) -> Revision | None:
     """Store the workflow, which was edited from `head`, as the next revision, where it differs. Prints how it
-    differs and what of it will run, and with `ask` asks; None where the answer is no.
+    differs and what of it will run, and with `ask` asks; None if the answer is no.
 
     Raises `WorkflowError` for a worker that the pool does not have, `EditConflict` for a new head.
     """
