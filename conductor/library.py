@@ -3,22 +3,26 @@
 Joins the pool's Conductor, the planner and the engine, and folds their events. Knows no store: outputs to
 reuse are given as the runs that made them. `plan`, `change`, `run` and `ask` block in any thread, also where
 an event loop runs, as in a notebook, and call `on_event` in another one; `aplan`, `achange`, `arun` and
-`aask` are coroutines.
+`aask` are coroutines, `stream` and `astream` iterators of events.
 """
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
-from contextlib import aclosing
-from functools import cache, wraps
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from concurrent import futures
+from contextlib import aclosing, suppress
+from functools import wraps
+from inspect import isawaitable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from conductor.engine.known_outputs import KnownOutputs
 from conductor.engine.meter import Meter
-from conductor.errors import PlanError
+from conductor.errors import ConductorError, PlanError
 from conductor.orchestration.recorder import MemoryRecorder
 from conductor.orchestration.rounds import orchestrate, plan_request, plan_round
 from conductor.orchestration.runtime import runtime_of
@@ -38,11 +42,18 @@ from conductor.workflow.selection import with_own_settings
 
 P = ParamSpec("P")
 T = TypeVar("T")
-OnEvent = Callable[[Event], None]
+OnEvent = Callable[[Event], Awaitable[None] | None]
+"""Called with each event as it happens, in the loop of the work; a coroutine is awaited."""
+AnyPool = Pool | Path | str
+"""A pool, or the path of its file; or built-in, or orchard."""
 
 
 async def aplan(
-    query: str, *, pool: Pool | None = None, settings: Settings | None = None, on_event: OnEvent | None = None
+    query: str,
+    *,
+    pool: AnyPool | None = None,
+    settings: Settings | None = None,
+    on_event: OnEvent | None = None,
 ) -> PlanReport:
     """Ask the pool's Conductor for a workflow that answers `query`; the report's `workflow` is the plan.
 
@@ -56,13 +67,13 @@ async def aplan(
 async def _plan(
     query: str,
     *,
-    pool: Pool | None,
+    pool: AnyPool | None,
     settings: Settings | None,
     on_event: OnEvent | None,
     change: ChangeRequest | None = None,
 ) -> PlanReport:
     request = RunRequest(check_query(query), settings or Settings(), change=change)
-    runtime = runtime_of(pool or configured_pool())
+    runtime = runtime_of(_pool_of(pool))
     planning = plan_round(
         plan_request(request, pool=runtime.pool),
         request,
@@ -81,7 +92,7 @@ async def achange(
     query: str,
     wish: str,
     *,
-    pool: Pool | None = None,
+    pool: AnyPool | None = None,
     settings: Settings | None = None,
     on_event: OnEvent | None = None,
 ) -> PlanDiff:
@@ -104,7 +115,7 @@ async def arun(
     workflow: Workflow,
     query: str,
     *,
-    pool: Pool | None = None,
+    pool: AnyPool | None = None,
     after: RunState | Iterable[RunState] = (),
     budget: Budget = NO_BUDGET,
     on_event: OnEvent | None = None,
@@ -117,14 +128,16 @@ async def arun(
     and `QueryError`.
     """
     request = RunRequest(check_query(query), Settings(budget=budget), workflow=workflow)
-    runs = (after,) if isinstance(after, RunState) else after
-    reusable = KnownOutputs.of(*reversed(tuple(runs)))
-    state = await _folded(_events(request, pool, MemoryRecorder(reusable)), on_event)
+    state = await _folded(_events(request, pool, MemoryRecorder(_reusable(after))), on_event)
     return state.runs[-1]
 
 
 async def aask(
-    query: str, *, pool: Pool | None = None, settings: Settings | None = None, on_event: OnEvent | None = None
+    query: str,
+    *,
+    pool: AnyPool | None = None,
+    settings: Settings | None = None,
+    on_event: OnEvent | None = None,
 ) -> RunState:
     """Plan and run `query`, in as many rounds as the settings allow; the last round's run.
 
@@ -137,9 +150,56 @@ async def aask(
     return state.runs[-1]
 
 
-def _events(request: RunRequest, pool: Pool | None, recorder: MemoryRecorder) -> AsyncGenerator[Event, None]:
+async def astream(
+    query: str,
+    *,
+    workflow: Workflow | None = None,
+    pool: AnyPool | None = None,
+    settings: Settings | None = None,
+    after: RunState | Iterable[RunState] = (),
+) -> AsyncGenerator[Event, None]:
+    """The events of a run of `workflow` on `query`, without one of planning and all rounds, as they happen;
+    `fold` makes the state of a run of them. To close the iterator stops the work.
+
+    Raises as `arun` and `aask`, but for an answer without a plan, which is an event.
+    """
+    request = RunRequest(check_query(query), settings or Settings(), workflow=workflow)
+    async with aclosing(_events(request, pool, MemoryRecorder(_reusable(after)))) as events:
+        async for event in events:
+            yield event
+
+
+def stream(
+    query: str,
+    *,
+    workflow: Workflow | None = None,
+    pool: AnyPool | None = None,
+    settings: Settings | None = None,
+    after: RunState | Iterable[RunState] = (),
+) -> Iterator[Event]:
+    """As `astream`, in any thread but that of the work."""
+    events = astream(query, workflow=workflow, pool=pool, settings=settings, after=after)
+    try:
+        while (event := _LOOP.wait(lambda: _next(events), name="astream")) is not None:
+            yield event
+    finally:
+        _LOOP.wait(events.aclose, name="astream")
+
+
+async def _next(events: AsyncGenerator[Event, None]) -> Event | None:
+    return await anext(events, None)
+
+
+def _reusable(after: RunState | Iterable[RunState]) -> KnownOutputs:
+    runs = (after,) if isinstance(after, RunState) else after
+    return KnownOutputs.of(*reversed(tuple(runs)))
+
+
+def _events(
+    request: RunRequest, pool: AnyPool | None, recorder: MemoryRecorder
+) -> AsyncGenerator[Event, None]:
     meter = Meter(request.settings.budget)
-    runtime = runtime_of(pool or configured_pool())
+    runtime = runtime_of(_pool_of(pool))
     return orchestrate(
         request,
         conductor=runtime.planner_for(request.settings),
@@ -154,9 +214,13 @@ async def _folded(events: AsyncGenerator[Event, None], on_event: OnEvent | None)
     async with aclosing(events):
         async for event in events:
             state = state.advance(event)
-            if on_event is not None:
-                on_event(event)
+            if on_event is not None and isawaitable(waiting := on_event(event)):
+                await waiting
     return state
+
+
+def _pool_of(pool: AnyPool | None) -> Pool:
+    return pool if isinstance(pool, Pool) else configured_pool(None if pool is None else Path(pool))
 
 
 def _no_plan(state: RunState) -> str:
@@ -169,36 +233,104 @@ def _no_plan(state: RunState) -> str:
 
 
 def _waited(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Waits for the coroutine's result. An interrupt, as of a notebook's kernel, cancels it."""
+    """Waits for the coroutine's result. An interrupt, as of a notebook's kernel, cancels it.
+
+    Raises `ConductorError` in the thread of the loop itself, as in `on_event` and in a worker's `stream`.
+    """
 
     @wraps(work)
     def wait(*arguments: P.args, **options: P.kwargs) -> T:
-        future = asyncio.run_coroutine_threadsafe(work(*arguments, **options), _loop())
-        try:
-            return result_of(future)
-        except BaseException:
-            future.cancel()
-            raise
+        return _LOOP.wait(lambda: work(*arguments, **options), name=work.__name__)
 
     wait.__name__ = wait.__qualname__ = work.__name__.removeprefix("a")
     return wait
 
 
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """The loop in which all waited calls run: connections and computing processes outlive a call."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="conductor-library", daemon=True)
-    thread.start()
+class _Loop:
+    """The loop in which all waited calls run: connections and computing processes outlive a call. One in a
+    process, and another one in a process that was forked, which has no thread of the first.
+    """
 
-    def close() -> None:
-        asyncio.run_coroutine_threadsafe(loop.shutdown_asyncgens(), loop).result(timeout=2)
+    def __init__(self) -> None:
+        self._making = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._is_closing = False
+
+    def wait(self, work: Callable[[], Coroutine[Any, Any, T]], *, name: str) -> T:
+        loop = self._started()
+        if threading.current_thread() is self._thread:
+            raise ConductorError(
+                f"{name.removeprefix('a')} waits for the loop that it is called in, as by on_event or a "
+                f"worker; write `await {name}(...)` in a coroutine in its place."
+            )
+        try:
+            future = asyncio.run_coroutine_threadsafe(_awaited(work), loop)
+            try:
+                return result_of(future)
+            except BaseException:
+                future.cancel()
+                raise
+        except (futures.CancelledError, RuntimeError):
+            if self._is_closing:
+                # A daemon thread while Python ends, which nothing waits for.
+                threading.Event().wait()
+            raise
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._making:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="conductor-library", daemon=True
+                )
+                self._thread.start()
+                atexit.register(self._close, os.getpid())
+            return self._loop
+
+    def _close(self, process: int) -> None:
+        """Let all work end, and what it opened be closed, before Python ends."""
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None or process != os.getpid():
+            return
+        self._is_closing = True
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(_cleared(loop), loop).result(timeout=_CLOSING_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(timeout=2)
-        loop.close()
+        thread.join(timeout=_CLOSING_SECONDS)
+        if not thread.is_alive():
+            loop.close()
 
-    atexit.register(close)
-    return loop
+
+async def _awaited(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    # Made inside of the loop: where that takes no more work, no coroutine is left without an end.
+    return await work()
+
+
+async def _cleared(loop: asyncio.AbstractEventLoop) -> None:
+    while left := asyncio.all_tasks(loop) - {asyncio.current_task()}:
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+    await loop.shutdown_asyncgens()
+
+
+_CLOSING_SECONDS = 2.0
+
+_LOOP = _Loop()
+
+
+def _forget_loop() -> None:
+    """In a forked process: the loop's thread is not there, and another one may have held its lock."""
+    global _LOOP, _PARENT
+    _PARENT, _LOOP = _LOOP, _Loop()
+
+
+_PARENT: _Loop | None = None
+"""The loop of the process that this one was forked from; never collected, which would use its connections."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_loop)
 
 
 plan = _waited(aplan)

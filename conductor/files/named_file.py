@@ -16,13 +16,15 @@ from pathlib import Path
 from shutil import copyfileobj
 from stat import S_IMODE, S_ISFIFO
 from tempfile import TemporaryFile
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 from uuid import uuid4
 
 from conductor.errors import FormatError, PoolError
 
 STDIN = "-"
 """The name of stdin where a file's name may be given as text."""
+
+_read_stdin: TextIO | None = None
 
 # Windows has none, and no pipes among its files.
 _NONBLOCK: int = getattr(os, "O_NONBLOCK", 0)
@@ -67,7 +69,7 @@ def open_seekable(place: Path | str) -> Iterator[BinaryIO]:
 
 
 def _called(place: Path | str) -> str:
-    return "stdin" if place == STDIN else str(place)
+    return "stdin" if str(place) == STDIN else str(place)
 
 
 def _opened(place: Path | str, name: str, stack: ExitStack) -> tuple[bytes, BinaryIO]:
@@ -76,9 +78,13 @@ def _opened(place: Path | str, name: str, stack: ExitStack) -> tuple[bytes, Bina
     Raises `FormatError` where nothing writes to it: a pipe without a writer, a program without stdin.
     """
     unwritten = FormatError(f"{name} cannot be read: nothing writes to it; name a file.")
-    if place == STDIN:
+    if str(place) == STDIN:
+        global _read_stdin  # noqa: PLW0603 - there is one in a process
         if sys.stdin is None:
             raise unwritten
+        if sys.stdin is _read_stdin:
+            raise FormatError("stdin can be read once; name a file in one of the two places.")
+        _read_stdin = sys.stdin
         return b"", sys.stdin.buffer
 
     def opener(path: str, flags: int) -> int:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from typing import Literal, TypedDict, TypeVar, assert_never
 
+from pydantic import TypeAdapter, ValidationError
+
+from conductor.errors import FormatError
 from conductor.runs.events import (
     AnswerKept,
     BudgetExceeded,
@@ -132,6 +135,23 @@ class RunState:
     """In Unix seconds."""
     seq: int = -1
     """Of the newest event, -1 before the first."""
+
+    def __repr__(self) -> str:
+        done = f"{sum(step.status == 'finished' for step in self.steps)} of {len(self.steps)} steps"
+        answer = self.answer if self.answer is None or len(self.answer) <= 60 else f"{self.answer[:60]}…"
+        return f"<RunState {self.run[:8]}: {self.status}, {done} finished, answer={answer!r}>"
+
+    def model_dump_json(self) -> str:
+        """All of it as JSON text, which `model_validate_json` reads."""
+        return _json().dump_json(self).decode()
+
+    @classmethod
+    def model_validate_json(cls, text: str | bytes) -> RunState:
+        """The state that `model_dump_json` wrote. Raises `FormatError` for another text."""
+        try:
+            return _json().validate_json(text)
+        except ValidationError as error:
+            raise FormatError(f"The text is no run: {error.errors()[0]['msg']}.") from error
 
     @property
     def live(self) -> bool:
@@ -511,3 +531,9 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
         warning=event.warning,
         finished_at=state.finished_at if state.status == "paused" else event.at,
     )
+
+
+@cache
+def _json() -> TypeAdapter[RunState]:
+    """Made when first used, as most programs store no state."""
+    return TypeAdapter(RunState)

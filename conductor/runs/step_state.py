@@ -181,7 +181,9 @@ class StepState:
 
     @property
     def failure(self) -> str | None:
-        """Why its own worker gave no answer, where the step's rule for failures gave the output."""
+        """Why its own worker gave no answer, also where the step's rule for failures gave the output."""
+        if self.status == "failed":
+            return self.message
         stand_in = None if self.output is None else self.output.stand_in
         return None if stand_in is None else stand_in.reason
 

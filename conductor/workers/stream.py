@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
-from conductor.errors import UnfitWorkerError, WorkerError, outage_of
+from conductor.errors import ConductorError, UnfitWorkerError, WorkerError, outage_of
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Delta, Request, Retried, Thought
 from conductor.workers.protocol import FellBack, StreamItem, Worker
@@ -75,6 +75,27 @@ async def whole_answer(
     raise unended(worker.card.name)
 
 
+_NOT_ITEMS = (str, bytes, dict, list, tuple, int, float, type(None))
+
+
+def _iterated(stream: AsyncIterable[T]) -> AsyncIterator[T]:
+    if hasattr(stream, "__aiter__"):
+        return aiter(stream)
+    if isinstance(stream, Coroutine):
+        # No warning that it was never awaited.
+        stream.close()
+    raise _misused(f"is a {type(stream).__name__}")
+
+
+def _misused(how: str) -> WorkerError:
+    """The error of a worker that is no worker of ours."""
+    return WorkerError(
+        f"A worker's stream {how}, where an asynchronous generator is due: `async def stream(self, request)` "
+        "yields Delta(text) for each piece and then one Completion(text=...).",
+        used=NOTHING_USED,
+    )
+
+
 def unended(worker: str) -> WorkerError:
     """The error of a stream without an end."""
     return WorkerError(f"{worker} stopped without ending its answer; call it again.")
@@ -83,6 +104,8 @@ def unended(worker: str) -> WorkerError:
 def fault(worker: str, error: Exception) -> WorkerError:
     """The error of a worker whose program broke with `error`, which is logged."""
     _log.error("the worker %s broke", worker, exc_info=error)
+    if isinstance(error, ConductorError):
+        return WorkerError(f"{worker} failed: {error}", outage=outage_of(error))
     return WorkerError(
         f"{worker} broke with {type(error).__name__}, a fault of its program and not of the plan; give the "
         "step another worker or try again.",
@@ -208,7 +231,7 @@ async def read_stream(
     members: tuple[str, ...] = ()
     answer, thought, calls = DeltaBatch(emit), DeltaBatch(think), CallBatches(on_call)
     # Without `Opened`, which would cost as much as a twentieth of a whole step.
-    items = aiter(stream)
+    items = _iterated(stream)
     try:
         async for item in items:
             if isinstance(item, Delta):
@@ -242,6 +265,8 @@ async def read_stream(
                     answer.flush()
                     logprobs.clear()
                     calls.begin_again()
+                elif isinstance(item, _NOT_ITEMS):
+                    raise _misused(f"yields a {type(item).__name__}")
                 note(item)
     finally:
         thought.flush()

@@ -6,11 +6,12 @@ Knows a diff and its rows; who wrote the other workflow it does not know. Positi
 from __future__ import annotations
 
 from collections.abc import Collection
+from secrets import randbits
 
 from conductor.errors import WorkflowError
 from conductor.text.formatting import quantity
 from conductor.workflow.diff import PlanDiff, plan_diff
-from conductor.workflow.model import Step, Workflow
+from conductor.workflow.model import MAX_STEPS, Step, Workflow
 
 
 def take_rows(diff: PlanDiff, rows: Collection[int]) -> Workflow:
@@ -107,6 +108,17 @@ def _read(diff: PlanDiff, row: int, read: int, place: dict[int, int], *, of_new:
     raise WorkflowError(
         f"The step of row {row + 1} {how} reads the step of row {read + 1}, which would come behind it; take "
         "the rows of moved steps together."
+    )
+
+
+def edited_as(old: Workflow, new: Workflow) -> Workflow:
+    """`new`, which was written from `old` as a text: each step that was there has its number from `old`, and
+    each that is added has one of its own.
+    """
+    came_from = {pair.new: old.lineage[pair.old] for pair in plan_diff(old, new).pairs}
+    return Workflow.of(
+        step.model_copy(update={"lineage": came_from.get(at, MAX_STEPS + randbits(52))})
+        for at, step in enumerate(new.steps)
     )
 
 

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from errno import EDQUOT, EFBIG, ENOSPC
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -24,13 +23,27 @@ from typer.main import get_command
 
 from conductor.errors import ConductorError
 from studio.cli.options import DEBUG
-from studio.cli.output.terminal import print_remark, print_shown, stream_text
+from studio.cli.output.terminal import (
+    be_quiet,
+    command_name,
+    name_next,
+    print_fault,
+    print_next,
+    print_remark,
+    print_shown,
+    stream_text,
+)
 from studio.gc_tuning import resume
 from studio.version import own_version
 
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "plan": ("workflow.plan", "Write a workflow for a query."),
     "run": ("workflow.run", "Answer a query, or run a workflow file or a session."),
+    "edit": ("workflow.edit", "Edit a session's workflow, or one step, in $VISUAL or $EDITOR."),
+    "set": (
+        "workflow.set_step",
+        "Change a step of a session's workflow, without an editor.",
+    ),
     "find-step": ("workflow.find_step", "Find the step that spoiled a session's answer."),
     "parse": ("workflow.parse", "Read a Conductor's completion."),
     "export": ("workflow.export", "Write a session's workflow as JSON, or all corrections as JSON Lines."),
@@ -57,18 +70,17 @@ _NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the process's exit code."""
     # Only the installed command has a name that a shell can complete.
-    installed = Path(sys.argv[0]).stem == "conductor"
     app = typer.Typer(
         cls=_Commands,
         callback=_conductor,
-        add_completion=installed,
+        add_completion=command_name() == "conductor",
         context_settings={"help_option_names": ["--help", "-h"]},
         pretty_exceptions_enable=False,
         # What is piped or written to a file is plain and not cut to any width.
         rich_markup_mode="rich" if sys.stdout.isatty() and sys.stderr.isatty() else None,
     )
     try:
-        get_command(app).main(arguments, prog_name="conductor" if installed else "python -m conductor")
+        get_command(app).main(arguments, prog_name=command_name())
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -117,6 +129,8 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> NoReturn:
         """Run the command and end with its exit code; an error that a person can act on is one sentence."""
+        name_next(None)
+        be_quiet(False)
         try:
             code: int = super().invoke(ctx)
             # Here rather than when Python ends, so that a reader who has gone is noticed.
@@ -128,7 +142,7 @@ class _Commands(TyperGroup):
         except ConductorError as error:
             if ctx.meta.get(DEBUG):
                 traceback.print_exc()
-            print_remark(str(error))
+            print_fault(str(error))
             code = 1
         except KeyboardInterrupt:
             print_remark("stopped; what was finished is kept.")
@@ -142,9 +156,11 @@ class _Commands(TyperGroup):
                 raise
             if ctx.meta.get(DEBUG):
                 traceback.print_exc()
-            print_remark(f"the output cannot be written: {error.strerror}. What was finished is kept.")
+            print_fault(f"the output cannot be written: {error.strerror}. What was finished is kept.")
             _write_no_more()
             code = 1
+        if not sys.stderr.closed:
+            print_next()
         raise typer.Exit(code)
 
 

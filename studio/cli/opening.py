@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 FEWEST_LETTERS = 4
 """How much of an id is enough, where no other begins so."""
 
+LAST = "last"
+"""Names the newest of its kind where an id may stand; ids have hexadecimal digits."""
+
 
 @contextmanager
 def stored(options: Stored) -> Iterator[SessionStore]:
@@ -73,15 +76,22 @@ def confirm_keys(path: Path | None, *, ask: bool) -> None:
 
 
 def session_of(store: SessionStore, prefix: str) -> str:
-    """The id of the session that `prefix` names, whole or by its beginning; also of a deleted one.
+    """The id of the session that `prefix` names, whole or by its beginning; also of a deleted one. `LAST` is
+    the last changed one that is not deleted.
 
     Raises `StorageError` where it names none or several.
     """
+    if prefix == LAST and (newest := store.sessions.listed(limit=1)):
+        return newest[0].id
     return _one_of(prefix, store.sessions.named, noun="session", shown_by="sessions list")
 
 
 def run_of(store: SessionStore, prefix: str) -> str:
-    """The id of the run that `prefix` names, as `session_of` does of sessions."""
+    """The id of the run that `prefix` names, as `session_of` does of sessions; `LAST` is the newest run of
+    the last changed session.
+    """
+    if prefix == LAST and (newest := store.runs.latest(session_of(store, LAST))):
+        return newest.id
     return _one_of(prefix, store.runs.named, noun="run", shown_by="sessions show SESSION")
 
 
@@ -132,11 +142,11 @@ def session_ids(context: typer.Context, incomplete: str) -> list[str]:
     except ConductorError:
         # A shell has no place for a message; the command itself names what is wrong.
         return []
-    return [id for id in ids if id.startswith(incomplete) and can_be_proposed(id)]
+    return [id for id in (LAST, *ids) if id.startswith(incomplete) and can_be_proposed(id)]
 
 
 SESSION: Any = typer.Argument(
-    metavar="ID", autocompletion=session_ids, help="A session's id, or its first characters."
+    metavar="ID", autocompletion=session_ids, help="A session's id, or its first characters, or last."
 )
 SessionId = Annotated[str, SESSION]
 SessionIds = Annotated[list[str], SESSION]

@@ -5,23 +5,32 @@ Readers raise `typer.BadParameter`; typer adds the name of the option to the mes
 
 from __future__ import annotations
 
+import os
 import re
+import select
+import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from stat import S_ISFIFO, S_ISREG, S_ISSOCK
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer import Argument, BadParameter, Option
 
-from conductor.errors import ConductorError
+from conductor.errors import ConductorError, FormatError
+from conductor.files.named_file import STDIN, read_bounded
 from conductor.text.calendar_time import unix_seconds
 from conductor.values.budget import Budget
 from conductor.values.presets import MAX_ROUNDS, Mode
-from studio.cli.output.terminal import print_json, print_shown
+from studio.cli.output.terminal import be_quiet, print_json, print_shown
+
+_MOST_READ = 5_000_000
+_PATIENCE = 5.0
 
 LARGEST = 10**12
 """More than anything that is counted; every store accepts it."""
@@ -74,8 +83,40 @@ def first_moment(text: str) -> float:
         raise BadParameter(f"{text!r} is no day; write it as 2026-11-01") from error
 
 
+def text_or_stdin(text: str) -> str:
+    """The text; of `STDIN` what stdin has, without its last line's end."""
+    if text != STDIN:
+        return text
+    try:
+        return read_bounded(STDIN, most=_MOST_READ, kind="a text").decode().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise BadParameter("stdin is not text in UTF-8") from error
+    except FormatError as error:
+        raise BadParameter(str(error)) from error
+
+
+def piped_text() -> str | None:
+    """What is piped or redirected to the program; None if stdin is a terminal or a device, or if a
+    pipe stays empty for `_PATIENCE` seconds, as one that a parent left open.
+    """
+    try:
+        kind = os.fstat(sys.stdin.fileno()).st_mode
+        if not (S_ISFIFO(kind) or S_ISREG(kind) or S_ISSOCK(kind)):
+            return None
+        if not S_ISREG(kind) and not select.select([sys.stdin], [], [], _PATIENCE)[0]:
+            return None
+    except (AttributeError, OSError, ValueError):
+        return None
+    return text_or_stdin(STDIN) or None
+
+
 def _remember_debug(context: typer.Context, value: bool) -> bool:
     context.meta[DEBUG] = value
+    return value
+
+
+def _read_quiet(value: bool) -> bool:
+    be_quiet(value)
     return value
 
 
@@ -118,14 +159,17 @@ def flag(name: str, help: str, *, panel: str | None = None) -> Any:
     return Option(name, help=help, rich_help_panel=panel)
 
 
+Force = Annotated[bool, flag("--force", "Overwrite a file that exists.")]
 OutputFile = Annotated[Path | None, option("Write here.", "FILE", Path, names=("--output", "-o"))]
 Files = Annotated[
     list[Path] | None,
     option("Attach this text or PDF to the query; once for each file.", "FILE", Path, names=("--file",)),
 ]
-Query = Annotated[str | None, Argument(parser=str, metavar="QUERY", help="The question.")]
+Query = Annotated[
+    str | None, Argument(parser=text_or_stdin, metavar="QUERY", help="The question; - is stdin.")
+]
 EvaluationId = Annotated[
-    str, Argument(metavar="ID", help="As `evaluate list` names it; its beginning is enough.")
+    str, Argument(metavar="ID", help="As `evaluate list` names it; its beginning is enough, or last.")
 ]
 
 
@@ -134,7 +178,7 @@ def can_be_proposed(word: str) -> bool:
     return re.fullmatch(r"[A-Za-z0-9_.,:/@+-]+", word) is not None
 
 
-def _worker_names(context: typer.Context, incomplete: str) -> list[str]:
+def worker_names(context: typer.Context, incomplete: str) -> list[str]:
     """The pool's workers, for a shell to propose as the last name of a list."""
     # Commands that need no pool do not load all that it may be made of.
     from conductor.workers.pool.pool import configured_pool  # noqa: PLC0415
@@ -157,7 +201,15 @@ class Shared:
     """The options of every command."""
 
     json: Annotated[bool, flag("--json", "Print one JSON object.")] = False
+    quiet: Annotated[
+        bool, Option("--quiet", "-q", callback=_read_quiet, help="Print nothing on stderr but what failed.")
+    ] = False
     debug: Annotated[bool, Option("--debug", callback=_remember_debug, help="Show tracebacks.")] = False
+
+    @property
+    def again(self) -> str:
+        """The options that state where to look, as they were typed, each after a space."""
+        return ""
 
     def show(self, shape: object, *lines: str) -> int:
         """Print the shape with `--json`, else the lines, at once; returns the exit code of what is done."""
@@ -174,6 +226,10 @@ class Pooled(Shared):
 
     pool: Annotated[Path | None, option("Pool file (TOML), or built-in, or orchard.", "FILE", Path)] = None
 
+    @property
+    def again(self) -> str:
+        return super().again + ("" if self.pool is None else f" --pool {shlex.quote(str(self.pool))}")
+
 
 _url = not_empty("name a store, like sqlite:///data/conductor.db")
 
@@ -183,6 +239,13 @@ class Stored(Shared):
     """The options of a command that opens a store."""
 
     database: Annotated[str | None, option("The store that holds the sessions.", "URL", _url)] = None
+
+    @property
+    def again(self) -> str:
+        url = self.database or ""
+        # Another one may hold a password.
+        place = shlex.quote(url) if url.startswith("sqlite:") else "URL"
+        return super().again + (f" --database {place}" if url else "")
 
 
 @dataclass(frozen=True)
@@ -194,7 +257,7 @@ _PANEL = "How the answer is sought"
 _sought = partial(option, panel=_PANEL)
 _most = partial(count, panel=_PANEL)
 _PLANNER = "Who plans, instead of the pool's Conductor: worker:NAME, baseline:moa and others."
-_named = partial(_sought, metavar="A,B", parser=names, complete=_worker_names)
+_named = partial(_sought, metavar="A,B", parser=names, complete=worker_names)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,11 @@ from storage.records import EvaluationRecord
 
 
 def find_evaluation(store: SessionStore, prefix: str) -> EvaluationRecord:
-    """The evaluation whose id begins so. Raises `DataError` for none and for several."""
+    """The evaluation whose id begins so, the newest one for "last". Raises `DataError` for none and for
+    several.
+    """
+    if prefix == "last" and (newest := store.evaluations.listed()):
+        return newest[0]
     ids = store.evaluations.named(prefix)
     if len(ids) != 1:
         which = "There is no evaluation" if not ids else "There are several evaluations"

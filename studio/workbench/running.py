@@ -80,19 +80,23 @@ class Running:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
-    def outlook(self, session: str, scope: RunScope | None = None) -> Outlook:
-        """What running the current workflow will do as far as `scope`, None: `next_scope`. Raises
-        `WorkflowError` as `start`.
+    def outlook(
+        self, session: str, scope: RunScope | None = None, *, workflow: Workflow | None = None
+    ) -> Outlook:
+        """What running the current workflow will do as far as `scope`, None: `next_scope`; or `workflow` in
+        its place. Raises `WorkflowError` as `start`.
         """
         scope = self.next_scope(session) if scope is None else scope
-        scope.check(self._bench.required_head(session).workflow)
-        return self.outlooks(session, [scope])[scope]
+        scope.check(workflow or self._bench.required_head(session).workflow)
+        return self.outlooks(session, [scope], workflow=workflow)[scope]
 
-    def outlooks(self, session: str, scopes: Sequence[RunScope]) -> dict[RunScope, Outlook]:
-        """What running the current workflow as far as each of `scopes` will do; those that cannot be are
-        left out. Raises `WorkflowError` where a step's worker is not in the pool.
+    def outlooks(
+        self, session: str, scopes: Sequence[RunScope], *, workflow: Workflow | None = None
+    ) -> dict[RunScope, Outlook]:
+        """What running the current workflow, or `workflow`, as far as each of `scopes` will do; those that
+        cannot be are left out. Raises `WorkflowError` where a step's worker is not in the pool.
         """
-        bound, head = self.bound_workflow(session), self._bench.required_head(session)
+        bound, head = self.bound_workflow(session, workflow), self._bench.required_head(session)
         runs = self._bench.store.runs
         before = 0 if head.looks_back is None else self._bench.state(runs.find(head.looks_back)).round
         plans_again = before + 1 < self._bench.settings(session).rounds
@@ -180,12 +184,14 @@ class Running:
         elif last.status == "running":
             self._bench.store.processes.ask_to_stop(last.id)
 
-    def bound_workflow(self, session: str) -> BoundWorkflow:
-        """The current workflow set to the session's query. Raises `WorkflowError` as `start` does."""
+    def bound_workflow(self, session: str, workflow: Workflow | None = None) -> BoundWorkflow:
+        """The current workflow, or `workflow`, set to the session's query. Raises `WorkflowError` as `start`
+        does.
+        """
         head = self._bench.required_head(session)
         record = self._bench.store.sessions.find(session)
         return BoundWorkflow.of(
-            head.workflow,
+            workflow or head.workflow,
             query=record.query,
             pool=self._bench.pool,
             previous=self._bench.runner.previous(head),
@@ -204,13 +210,14 @@ class Running:
         for run in self._bench.store.runs.of_session(session)[:LOOKED_BACK]:
             yield run, self._bench.state(run)
 
-    def unwritten(self, session: str, step: int) -> Output:
-        """An empty output for a step of the current workflow that has none, for a person to write.
+    def unwritten(self, session: str, step: int, *, workflow: Workflow | None = None) -> Output:
+        """An empty output for a step of the current workflow, or of `workflow`, that has none, for a person
+        to write.
 
         Its fingerprint is "" where it is not known yet what the step will see.
         """
-        bound = self.bound_workflow(session)
-        outputs = self.outlook(session, EDITED).radius.outputs
+        bound = self.bound_workflow(session, workflow)
+        outputs = self.outlook(session, EDITED, workflow=workflow).radius.outputs
         own = bound.workflow.steps[step]
         seen = all(read in outputs for read in own.access)
         return Output(

@@ -5,7 +5,6 @@ Knows a terminal; `studio.evaluation` makes evaluations.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from storage.records import EvaluationRecord
 from studio.cli.options import Configured
 from studio.cli.output.evaluation_table import table_lines
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import print_remark
+from studio.cli.output.terminal import command_name, print_remark
 from studio.cli.output.trial_table import trials_lines, trials_shape
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.crew import Crew
@@ -77,8 +76,7 @@ def carried_out(
 
 def _resume(record: EvaluationRecord, options: Configured) -> str:
     """The command that goes on with it, on the same pool."""
-    pool = "" if options.pool is None else f" --pool {shlex.quote(str(options.pool))}"
-    return f"evaluate resume {record.id}{pool}"
+    return f"{command_name()} evaluate resume {record.id}{options.again}"
 
 
 @contextmanager

@@ -7,14 +7,17 @@ which makes control characters visible, or is JSON, which has them as escapes. K
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from conductor.errors import FormatError
 from conductor.files.named_file import replaced
@@ -23,6 +26,17 @@ from conductor.text.control_characters import escaped, visible
 from conductor.values.total import Total
 
 UNKNOWN = "-"
+
+Style = Literal["red", "green", "dim"]
+_CODES: dict[Style, int] = {"red": 31, "green": 32, "dim": 2}
+
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+_next_line: ContextVar[str | None] = ContextVar("next_line", default=None)
+
+
+def command_name() -> str:
+    """The program as it was typed, for hints that name a command."""
+    return "conductor" if Path(sys.argv[0]).stem == "conductor" else "python -m conductor"
 
 
 # -- texts -----------------------------------------------------------------------------------------
@@ -35,18 +49,58 @@ def stream_text(text: str, stream: TextIO | None = None) -> str:
     return visible(text, pictures=(stream or sys.stdout).isatty())
 
 
-def print_shown(*lines: str, stream: TextIO | None = None) -> None:
-    """Print lines on `stream` (None: stdout) at once."""
-    print(stream_text("\n".join(lines), stream), file=stream or sys.stdout, flush=True)
+def print_shown(
+    *lines: str, stream: TextIO | None = None, style: Style | None = None, end: str = "\n"
+) -> None:
+    """Print lines on `stream` (None: stdout) at once, in a style where the stream shows colours."""
+    text = stream_text("\n".join(lines), stream)
+    if style is not None and _coloured(stream or sys.stdout):
+        text = f"\x1b[{_CODES[style]}m{text}\x1b[0m"
+    print(text, end=end, file=stream or sys.stdout, flush=True)
+
+
+def _coloured(stream: TextIO) -> bool:
+    """Whether a stream shows colours, by the variables that most programs know."""
+    return not os.environ.get("NO_COLOR") and (bool(os.environ.get("FORCE_COLOR")) or stream.isatty())
 
 
 def print_remark(text: str) -> None:
     """Print a sentence about the work on stderr; it may quote a model."""
-    print_shown(f"conductor: {text}", stream=sys.stderr)
+    if not _quiet.get():
+        print_shown(f"conductor: {text}", stream=sys.stderr)
+
+
+def print_fault(text: str) -> None:
+    """Print on stderr why something failed, also where only that is wanted."""
+    print_shown(f"conductor: {text}", stream=sys.stderr, style="red")
+
+
+def be_quiet(is_set: bool) -> None:
+    """Whether stderr gets nothing but what failed."""
+    _quiet.set(is_set)
+
+
+def is_quiet() -> bool:
+    return _quiet.get()
+
+
+def name_next(thing: str | None, command: str = "", *, what: str = "next") -> None:
+    """Let the last line of stderr name what the command made and the command that goes on with it, whatever
+    becomes of the work. None takes the line away; so does JSON on stdout, which has the ids.
+    """
+    _next_line.set(None if thing is None else f"{thing}; {what}: {command_name()} {command}")
+
+
+def print_next() -> None:
+    """Print the line of `name_next`, if there is one."""
+    if (line := _next_line.get()) is not None:
+        _next_line.set(None)
+        print_remark(line)
 
 
 def print_json(shape: object) -> None:
     """Print a line of JSON in ASCII, at once."""
+    name_next(None)
     print(escaped(json.dumps(shape)), flush=True)
 
 
@@ -63,15 +117,18 @@ def write_file(text: str) -> None:
 
 
 @contextmanager
-def written_to(file: Path | None) -> Iterator[TextIO]:
+def written_to(file: Path | None, *, force: bool = True) -> Iterator[TextIO]:
     """The file, or stdout where it is None: what is written there must be `escaped` JSON. A file is replaced
     at the end of the block, and stays as it was where the block raises; a pipe or a device is written to.
-    Raises `FormatError` where it cannot be written.
+    Without `force` a person is asked before a file is replaced. Raises `FormatError` where it cannot be
+    written, and where it is there and no person agrees to that.
     """
     if file is None:
         yield sys.stdout
         sys.stdout.flush()
         return
+    if not force and file.is_file() and not (sys.stdin.isatty() and agreed(f"{file} exists; overwrite it?")):
+        raise FormatError(f"{file} exists and was not overwritten; name another file, or add --force.")
     replaceable = file.is_file() or not file.exists()
     try:
         with replaced(file.resolve(), mode=0o600) if replaceable else file.open("wb") as content:
@@ -100,18 +157,34 @@ def one_line(text: str, limit: int = 0) -> str:
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """The headings and the rows, a line each, in columns of equal width; those at `right` are flush right.
 
-    Rich's own tables are not used: they cut cells to the terminal's width, and a list that is piped into
-    another program may have a hundred thousand rows.
+    On a terminal that is too narrow for a line the widest of the other columns are cut.
+    Rich's own tables are not used: they cut what is piped, too, and a list that is piped into another program
+    may have a hundred thousand rows.
     """
+    shown = [[*map(stream_text, texts)] for texts in zip(headings, *rows, strict=True)]
+    widths = [max(map(cell_len, column)) for column in shown]
+    if sys.stdout.isatty():
+        over = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
+        for at in sorted(set(range(len(widths))) - set(right), key=lambda at: -widths[at]):
+            cut = min(over, widths[at] - _NARROWEST)
+            if cut > 0:
+                over, widths[at] = over - cut, widths[at] - cut
+                shown[at] = [_cut(cell, widths[at]) for cell in shown[at]]
     columns = []
-    for at, texts in enumerate(zip(headings, *rows, strict=True)):
-        column = [*map(stream_text, texts)]
-        width = max(map(cell_len, column))
+    for at, (column, width) in enumerate(zip(shown, widths, strict=True)):
         gaps = [" " * (width - cell_len(cell)) for cell in column]
         columns.append(
             [gap + cell if at in right else cell + gap for cell, gap in zip(column, gaps, strict=True)]
         )
     return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
+
+
+_NARROWEST = 12
+"""A cut column has at least so many cells; an id has eight."""
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
 
 
 def moment(at: float | None) -> str:

@@ -5,16 +5,15 @@ Knows how a proposal is printed; `studio.workbench.changing` asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 from conductor.errors import PlanError, WorkflowError
 from conductor.values.total import Total
-from conductor.workflow.diff import PlanDiff
 from studio.cli.options import Configured, flag, option
+from studio.cli.output.plan_diff import print_diff, what_changes
 from studio.cli.output.shapes import Shape, usage_shape
-from studio.cli.output.terminal import one_line, print_remark, print_shown
+from studio.cli.output.terminal import command_name, name_next, print_shown
 from studio.sessions.notes import author
 from studio.workbench import Proposal, Workbench
 
@@ -44,7 +43,9 @@ def changes(workbench: Workbench, session: str, choice: Change, options: Configu
     wish, take = choice.change, choice.take
     proposal = changing.newest(session) if wish is None else changing.ask(session, wish, author=author())
     if proposal is None:
-        raise PlanError(f'No change is open; ask for one: plan --session {session} --change "..."')
+        raise PlanError(
+            f'No change is open; ask for one: {command_name()} plan --session {session[:8]} --change "..."'
+        )
     if proposal.diff is None:
         raise PlanError(proposal.problem or "The Conductor gave no changed plan.")
     shape = _shape(proposal, label=workbench.pool.label)
@@ -52,15 +53,18 @@ def changes(workbench: Workbench, session: str, choice: Change, options: Configu
         changing.leave(proposal.record.id)
         return options.show({**shape, "decision": "left"}, "Left; the workflow is as it was.")
     if take is None:
-        lines = [*_lines(proposal.diff), *([f"({workbench.pool.label})"] if workbench.pool.label else [])]
         if options.json:
             return options.show(shape)
-        for line in lines:
-            print_shown(line)
-        print_remark(
-            f"nothing is changed yet: plan --session {session} --take all, --take 1,3 for some of these, or "
-            "--leave"
-        )
+        if proposal.diff.empty:
+            print_shown("The Conductor changes nothing.")
+        print_diff(proposal.diff, pairs=False)
+        if workbench.pool.label:
+            print_shown(f"({workbench.pool.label})")
+        if not proposal.diff.empty:
+            name_next(
+                "nothing is changed yet",
+                f"plan --session {session[:8]}{options.again} --take all, --take 1,3, or --leave",
+            )
         return 0
     rows = None if take == ALL else _rows(proposal, take)
     revision = changing.take(proposal.record.id, rows, author=author())
@@ -72,34 +76,14 @@ def _rows(proposal: Proposal, take: str) -> list[int]:
     """The rows of the diff that these numbers, as printed, name."""
     numbers = [number.strip() for number in take.split(",")]
     changed = proposal.changed_rows
+    if not changed:
+        raise WorkflowError("The Conductor's answer changes nothing, so there is no change to take.")
     for number in numbers:
         if not (number.isdecimal() and 0 < int(number) <= len(changed)):
             raise WorkflowError(
                 f"There is no change {number!r}; give {ALL}, or numbers from 1 to {len(changed)} with commas."
             )
     return [changed[int(number) - 1] for number in numbers]
-
-
-def _lines(diff: PlanDiff) -> Iterator[str]:
-    number = 0
-    for old, new in diff.rows:
-        if old is not None and new is not None and diff.of_new[new].same:
-            continue
-        number += 1
-        side, at = (diff.old, old) if new is None else (diff.new, new)
-        assert at is not None, "a row has a step"
-        step = side.steps[at]
-        yield f"{number}. {_what(diff, old, new)}: {step.worker}: {one_line(step.instruction, limit=100)}"
-    if number == 0:
-        yield "The Conductor changes nothing."
-
-
-def _what(diff: PlanDiff, old: int | None, new: int | None) -> str:
-    """What happens to a step, in a word or few each."""
-    if old is None or new is None:
-        return f"add step {(new or 0) + 1}" if old is None else f"remove step {old + 1}"
-    named = ", ".join(change.replace("_", " ") for change in diff.of_new[new].changes)
-    return f"change step {old + 1} ({named})"
 
 
 def _shape(proposal: Proposal, *, label: str | None) -> Shape:
@@ -111,7 +95,7 @@ def _shape(proposal: Proposal, *, label: str | None) -> Shape:
         "wish": proposal.record.wish,
         "label": label,
         "changes": [
-            {"old": old, "new": new, "what": _what(diff, old, new)}
+            {"old": old, "new": new, "what": what_changes(diff, old, new)}
             for old, new in (diff.rows[row] for row in proposal.changed_rows)
         ],
         "steps": [step.model_dump(mode="json", exclude_defaults=True) for step in diff.new.steps],

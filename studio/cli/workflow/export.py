@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Generator
 from contextlib import closing
@@ -33,8 +34,8 @@ from conductor.text.control_characters import escaped
 from conductor.text.formatting import quantity
 from storage import SessionStore
 from studio.cli.opening import opened, session_ids, session_of
-from studio.cli.options import App, Configured, OutputFile, flag, option
-from studio.cli.output.terminal import print_remark, written_to
+from studio.cli.options import App, Configured, Force, OutputFile, flag, option
+from studio.cli.output.terminal import name_next, print_remark, written_to
 
 CORRECTIONS = "corrections"
 _PANEL = "Corrections"
@@ -68,6 +69,7 @@ def export(
     ],
     file: Annotated[Path | None, Argument(parser=Path, metavar="FILE", help="Write here.")] = None,
     output: OutputFile = None,
+    force: Force = False,
     rows: Rows,
     options: Configured,
 ) -> int:
@@ -82,24 +84,30 @@ def export(
     if session == CORRECTIONS:
         if options.json and file is None:
             ctx.fail("--json sums up what was written to FILE; name one")
-        return _corrections(options, file, rows)
+        return _corrections(options, file, rows, force=force)
     if rows != Rows():
         ctx.fail(f'--format, --kind, --thumbs, --every and --bare go with "export {CORRECTIONS}"')
     with opened(options) as workbench:
         id = session_of(workbench.store, session)
         text = workbench.editing.export(id)
-    with written_to(file) as out:
+    with written_to(file, force=force) as out:
         out.write(escaped(text))
-    return options.show({"session": id, "file": str(file)}) if file is not None and options.json else 0
+    if file is None:
+        return 0
+    name_next(
+        f"{file} has the workflow",
+        f"run --session {id[:8]} --workflow {shlex.quote(str(file))}{options.again}",
+    )
+    return options.show({"session": id, "file": str(file)}) if options.json else 0
 
 
-def _corrections(options: Configured, file: Path | None, rows: Rows) -> int:
+def _corrections(options: Configured, file: Path | None, rows: Rows, *, force: bool) -> int:
     """Write them as they are read; those that give no row are counted by their reasons."""
     left_out: Counter[str] = Counter()
     written = 0
     with (
         opened(options) as workbench,
-        written_to(file) as out,
+        written_to(file, force=force) as out,
         # Closed before the store is, also where the reader goes away.
         closing(_records(workbench.store, rows)) as corrections,
     ):

@@ -8,8 +8,8 @@ from typer import Argument
 
 from conductor.runs.scope import EDITED
 from studio.cli.opening import confirm_keys, opened
-from studio.cli.options import App, Configured, Shared
-from studio.cli.output.terminal import print_remark
+from studio.cli.options import App, Configured, Shared, text_or_stdin
+from studio.cli.output.terminal import name_next, print_remark
 from studio.cli.workflow.run import Output, listening, run_session
 from studio.gallery import GALLERY, entry_of, needs_models
 
@@ -32,7 +32,10 @@ def list_workflows(options: Shared) -> int:
 @app.command()
 def run(
     name: Annotated[str, Argument(metavar="NAME", help="As `gallery list` names it.")],
-    query: Annotated[str, Argument(parser=str, metavar="QUERY", help="What it must hold is in the list.")],
+    query: Annotated[
+        str,
+        Argument(parser=text_or_stdin, metavar="QUERY", help="What it must hold is in the list; - is stdin."),
+    ],
     *,
     options: Configured,
 ) -> int:
@@ -44,4 +47,5 @@ def run(
         if needs_models(workbench.pool):
             print_remark("the pool has no language model, so the steps will decline; add one.")
         session = workbench.editing.open_gallery(entry, query)
-        return run_session(workbench, session, EDITED, listen=listen, output=output)
+        name_next(f"session {session.id[:8]}", f"run --session {session.id[:8]}{options.again}", what="again")
+        return run_session(workbench, session, EDITED, options, listen=listen, output=output)

@@ -15,7 +15,7 @@ from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Candidate, Dialect, PlanReport
 from studio.cli.options import App, Shared, count, names, option
 from studio.cli.output.shapes import report_shape
-from studio.cli.output.terminal import print_remark, print_shown
+from studio.cli.output.terminal import print_fault, print_shown
 
 MAX_BYTES = 5_000_000
 """More than the longest reply that is accepted from an endpoint usually has."""
@@ -63,7 +63,7 @@ def described(workflow: Workflow) -> str:
 def print_problems(report: PlanReport) -> None:
     """Print on stderr why a plan is not valid."""
     for problem in report.problems:
-        print_remark(problem.message)
+        print_fault(problem.message)
 
 
 def _passed_over(candidate: Candidate) -> str:

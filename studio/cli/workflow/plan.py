@@ -13,7 +13,7 @@ import typer
 from conductor.baselines.named import planner_named
 from conductor.errors import PlanError, PoolError
 from conductor.files.file_text import MAX_FILE
-from conductor.files.named_file import read_bounded
+from conductor.files.named_file import STDIN, read_bounded
 from conductor.planner.prompt.examples import example_instructions
 from conductor.values.presets import MODES, Settings
 from conductor.values.total import Total
@@ -22,9 +22,9 @@ from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
 from storage import Plan, Session
 from studio.cli.opening import confirm_keys, opened, session_of, session_option
-from studio.cli.options import App, Choice, Configured, Files, Limited, Query, count
+from studio.cli.options import App, Choice, Configured, Files, Limited, Query, count, piped_text
 from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
-from studio.cli.output.terminal import print_remark, print_shown
+from studio.cli.output.terminal import name_next, print_remark, print_shown
 from studio.cli.workflow.change import Change, changes
 from studio.cli.workflow.parse import described, print_problems
 from studio.sessions.activity import FEWEST, MOST
@@ -34,6 +34,7 @@ from studio.workbench.attaching import attached
 _alternatives_option = count(
     f"Ask for K plans at once, {FEWEST} to {MOST}, to choose from.", "K", least=FEWEST, most=MOST
 )
+STDIN_NAME = "stdin.txt"
 _OF_MODE = {"max_steps", "rounds", "economical"}
 
 app = App()
@@ -52,6 +53,8 @@ def plan(
     options: Configured,
 ) -> int:
     """Write a workflow for a query."""
+    if query is None and session is None:
+        query = piped_text()
     if (query is None) == (session is None):
         ctx.fail("give a query or --session ID")
     if file and session is not None:
@@ -69,6 +72,7 @@ def plan(
                 return changes(workbench, chosen.id, change, options)
         else:
             chosen = new_session(workbench, query or "", choice, file or ())
+        name_next(f"session {chosen.id[:8]}", f"plan --session {chosen.id[:8]}{options.again}", what="again")
         if alternatives is not None:
             return _alternatives(workbench, chosen, alternatives, options)
         return _plan(workbench, chosen, options)
@@ -107,6 +111,7 @@ def _plan(workbench: Workbench, session: Session, options: Configured) -> int:
         print_label(label)
         if outlook is not None:
             print_remark(outlook.sentence)
+            name_next(f"session {session.id[:8]}", f"run --session {session.id[:8]}{options.again}")
     print_problems(report)
     for finding in findings:
         print_remark(f"{finding.severity}: {finding.sentence}")
@@ -136,7 +141,13 @@ def new_session(workbench: Workbench, query: str, choice: Choice, files: Sequenc
     """
     settings = settings_of(choice, pool=workbench.pool)
     print_unusable(workbench.pool, settings)
-    uploads = [(path.name, read_bounded(path, most=MAX_FILE, kind="an attached file")) for path in files]
+    uploads = [
+        (
+            STDIN_NAME if str(path) == STDIN else path.name,
+            read_bounded(path, most=MAX_FILE, kind="an attached file"),
+        )
+        for path in files
+    ]
     conversation = attached(None, uploads, cards=workbench.pool.cards.values())
     for file in () if conversation is None else conversation.files:
         if file.cut is not None:

@@ -9,8 +9,8 @@ import typer
 from typer import Argument
 
 from studio.cli.opening import run_of, session_of, session_option, stored
-from studio.cli.options import App, OutputFile, Stored
-from studio.cli.output.terminal import write_file, written_to
+from studio.cli.options import App, Force, OutputFile, Stored
+from studio.cli.output.terminal import print_remark, write_file, written_to
 from studio.session_file import newest_run, run_page
 
 app = App()
@@ -22,6 +22,7 @@ def report(
     run: Annotated[str | None, Argument(metavar="RUN", help="The run's id.")] = None,
     session: Annotated[str | None, session_option("The newest run of this session.")] = None,
     output: OutputFile = None,
+    force: Force = False,
     *,
     options: Stored,
 ) -> int:
@@ -40,6 +41,9 @@ def report(
     if output is None:
         write_file(text)
         return 0
-    with written_to(output) as out:
+    with written_to(output, force=force) as out:
         out.write(text)
-    return options.show({"run": id, "file": str(output)}) if options.json else 0
+    if options.json:
+        return options.show({"run": id, "file": str(output)})
+    print_remark(f"{output} has the run {id[:8]}; a browser opens it.")
+    return 0

@@ -13,17 +13,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from conductor.files.named_file import read_bounded
+from conductor.files.named_file import STDIN, read_bounded
 from conductor.runs.events import Event
 from conductor.runs.scope import EDITED, FORCE, RunScope, RunScopeKind
 from conductor.runs.state import RunState, RunStatus
-from conductor.workflow.file import MAX_BYTES
+from conductor.workflow.file import MAX_BYTES, read_plan
 from storage import Session
 from studio.cli.opening import confirm_keys, opened, session_option
-from studio.cli.options import App, Choice, Configured, Files, Query, count, flag, option
+from studio.cli.options import App, Choice, Configured, Files, Query, count, flag, option, piped_text
 from studio.cli.output.progress import EventLines, ProgressPrinter
 from studio.cli.output.shapes import run_shape
-from studio.cli.output.terminal import print_json, print_remark, print_shown
+from studio.cli.output.terminal import name_next, print_json, print_remark, print_shown
 from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
 from studio.cli.workflow.plan import (
@@ -33,6 +33,7 @@ from studio.cli.workflow.plan import (
     session_again,
     settings_of,
 )
+from studio.cli.workflow.revising import head_of, revise
 from studio.workbench import Workbench
 
 _ENDS: dict[RunStatus, str] = {
@@ -70,7 +71,12 @@ def run(
     query: Query = None,
     file: Files = None,
     workflow: Annotated[
-        Path | None, option("Run this exported workflow; a QUERY replaces the file's.", "FILE", Path)
+        Path | None,
+        option(
+            "Run this workflow, - is stdin; a QUERY replaces its own. With --session: its revision.",
+            "FILE",
+            Path,
+        ),
     ] = None,
     session: Annotated[str | None, session_option(_AGAIN)] = None,
     first: Annotated[int | None, _step("Run it and all that its output reaches.", names=["--from"])] = None,
@@ -98,10 +104,10 @@ def run(
 
     With --from, --to or --only a part of the workflow is run; steps count from 1.
     """
-    if session is None and query is None and workflow is None:
+    if session is None and query is None and workflow is None and (query := piped_text()) is None:
         ctx.fail("give a query, --workflow FILE, or --session ID")
-    if session is not None and (query is not None or workflow is not None):
-        ctx.fail("a session has a query and a workflow of its own; give --session alone")
+    if session is not None and query is not None:
+        ctx.fail("a session has a query of its own; give --session alone, or with --workflow")
     if file and (session is not None or workflow is not None):
         ctx.fail("--file goes with a QUERY alone")
     if options.json and events:
@@ -114,6 +120,13 @@ def run(
     with listening(output) as listen, opened(options) as workbench:
         if session is not None:
             target = session_again(workbench, session, choice)
+            _name_session(target, options)
+            if workflow is not None:
+                plan = read_plan(read_bounded(workflow, most=MAX_BYTES, kind="a workflow file"))
+                revise(
+                    workbench, head_of(workbench, target.id), plan.workflow, options,
+                    note=f"From {'stdin' if str(workflow) == STDIN else workflow.name}",
+                )  # fmt: skip
             planned = workbench.store.revisions.head(target.id) is not None
             if not planned:
                 print_remark("this session has no workflow yet; the Conductor is asked for one")
@@ -121,6 +134,7 @@ def run(
             target, planned = _imported(workbench, workflow, query, choice), True
         else:
             target, planned = new_session(workbench, query or "", choice, file or ()), False
+        _name_session(target, options)
         if not planned:
             report = report_of(workbench.planning.plan(target.id, listen=listen))
             print_problems(report)
@@ -136,7 +150,12 @@ def run(
         )
         if scope == EDITED:
             scope = workbench.running.next_scope(target.id, proceed=proceed)
-        return run_session(workbench, target, scope, listen=listen, output=output)
+        return run_session(workbench, target, scope, options, listen=listen, output=output)
+
+
+def _name_session(session: Session, options: Configured) -> None:
+    """Until the run has ended, whatever stops it, the last line names how to go on with it."""
+    name_next(f"session {session.id[:8]}", f"run --session {session.id[:8]}{options.again}", what="again")
 
 
 def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:
@@ -173,12 +192,26 @@ def _imported(workbench: Workbench, file: Path, query: str | None, choice: Choic
 
 
 def run_session(
-    workbench: Workbench, session: Session, scope: RunScope, *, listen: Listening, output: Output
+    workbench: Workbench,
+    session: Session,
+    scope: RunScope,
+    options: Configured,
+    *,
+    listen: Listening,
+    output: Output,
 ) -> int:
     """Run a session's workflow as far as `scope`; print what comes of it. Returns the exit code."""
     if output == "text":
         print_remark(workbench.running.outlook(session.id, scope).sentence)
     state = _run(workbench, session, scope, listen, output)
+    if state.status == "paused":
+        name_next(
+            f"session {session.id[:8]} waits", f"run --session {session.id[:8]}{options.again} --continue"
+        )
+    elif state.status == "finished":
+        name_next(f"session {session.id[:8]}", f"edit {session.id[:8]}{options.again}", what="change it")
+    if output == "json":
+        name_next(None)
     if state.status == "finished" and not state.answered:
         return UNANSWERED
     return _EXIT_CODES.get(state.status, 1)
@@ -279,8 +312,7 @@ def _print_gates(workbench: Workbench, state: RunState, session: Session) -> Non
         sent = "\n\n".join(message.content for message in request.messages)
         worker = state.workflow.steps[step].worker
         print_remark(f"waiting before step {step + 1}; {worker} would be sent:\n\n{sent}\n")
-    calls = workbench.running.outlook(session.id).calls
-    print_remark(f"this calls {calls}: conductor run --session {session.id[:8]} --continue")
+    print_remark(f"to continue calls {workbench.running.outlook(session.id).calls}.")
 
 
 def _print_part(state: RunState, scope: RunScope) -> None:

@@ -156,7 +156,7 @@ def complete(line: Line, monkeypatch: pytest.MonkeyPatch) -> Complete:
 
 
 def test_a_shell_completes_commands_options_and_choices(complete: Complete) -> None:
-    assert complete("se") == ["sessions", "serve"]
+    assert complete("se") == ["set", "sessions", "serve"]
     assert complete("sessions", "v") == ["vacuum"]
     assert complete("run", "--budget-c") == ["--budget-cost", "--budget-calls"]
     assert complete("run", "--mode", "") == ["mini", "standard", "ultra"]
@@ -167,7 +167,7 @@ def test_a_shell_completes_commands_options_and_choices(complete: Complete) -> N
 def test_a_shell_completes_session_ids_and_worker_names(complete: Complete, simulated: str) -> None:
     with SessionStore.open("sqlite:///data/conductor.db") as store:
         one, other = (store.sessions.create(title).id for title in ("one", "other"))
-    assert set(complete("sessions", "show", "")) == {one, other}
+    assert set(complete("sessions", "show", "")) == {"last", one, other}
     assert complete("run", "--session", one[:-1]) == [one]
     assert complete("sessions", "delete", other, one[:-1]) == [one]
     assert complete("plan", "--pool", simulated, "--workers", "beta,") == ["beta,alpha"]

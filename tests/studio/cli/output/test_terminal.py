@@ -43,6 +43,7 @@ def parsed(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple
 def test_a_terminal_shows_pictures_of_what_a_model_wrote_to_move_it(
     text: str, part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
     for stream in (sys.stdout, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     printed = "".join(parsed(text, tmp_path, capsys))

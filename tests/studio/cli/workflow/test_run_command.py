@@ -66,7 +66,11 @@ def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> N
     assert result.code == 0
     assert result.out == "17 * 23 = 391\nAnswer: 391\n"
     assert "[1/1] calculator is done" in result.err
-    assert result.err.rstrip().endswith("(offline, no model is called)")
+    last = result.err.splitlines()[-2:]
+    assert last[0] == "(offline, no model is called)"
+    assert re.fullmatch(
+        r"conductor: session \w{8}; change it: python -m conductor edit \w{8} --pool built-in", last[1]
+    )
 
 
 def test_a_run_without_an_answer_has_an_exit_code_of_its_own_and_is_found_by_it(line: Line) -> None:
@@ -430,7 +434,7 @@ UNSET = "NO_SUCH_API_KEY is not set; export it, or write it into .streamlit/secr
 
 
 def test_a_worker_without_its_key_stops_only_what_uses_it(line: Line, folder: Path) -> None:
-    pool = folder / "keyless.toml"
+    pool = folder / "pair.toml"
     pool.write_text(KEYLESS + FACTS, encoding="utf-8")
     result = line("run", FACT, "--pool", str(pool))
     assert (result.code, "Paris" in result.out) == (0, True)
@@ -452,7 +456,7 @@ def test_a_run_waits_at_a_gate_and_goes_on_later(line: Line, simulated: str, fol
     assert result.out == ""
     assert "waiting before step 2; alpha would be sent:" in result.err
     assert "task 2" in result.err
-    session = re.search(r"run --session (\w+) --continue", result.err)
+    session = re.search(r"run --session (\w+) .*--continue", result.err)
     assert session is not None
     again = line("run", "--session", session[1], "--pool", simulated)
     assert again.code == 4

@@ -1,0 +1,45 @@
+"""How a workflow differs from another one, as lines for people. Knows no session."""
+
+from __future__ import annotations
+
+from conductor.workflow.diff import PlanDiff
+from conductor.workflow.model import Step
+from studio.cli.output.terminal import one_line, print_shown
+
+_EXCERPT = 100
+"""Characters of an instruction in a line that names a step."""
+
+
+def print_diff(diff: PlanDiff, *, pairs: bool = True) -> None:
+    """Print a numbered line for each step that differs; with `pairs` both states of a changed one."""
+    number = 0
+    for old, new in diff.rows:
+        if old is not None and new is not None and diff.of_new[new].same:
+            continue
+        number += 1
+        before = None if old is None else diff.old.steps[old]
+        after = None if new is None else diff.new.steps[new]
+        step = after or before
+        assert step is not None, "a row has a step"
+        line = f"{number}. {what_changes(diff, old, new)}"
+        if pairs and before is not None and after is not None:
+            print_shown(line)
+            print_shown(f"   - {_worded(before)}", style="red")
+            print_shown(f"   + {_worded(after)}", style="green")
+        else:
+            text = f"{line}: {step.worker}: {one_line(step.instruction, limit=_EXCERPT)}"
+            print_shown(text, style="green" if before is None else "red" if after is None else None)
+
+
+def _worded(step: Step) -> str:
+    read = ", ".join(str(each + 1) for each in step.access)
+    pin = " (pinned)" if step.pin is not None else ""
+    return f"{step.worker}: {one_line(step.instruction)}{f' (sees {read})' if read else ''}{pin}"
+
+
+def what_changes(diff: PlanDiff, old: int | None, new: int | None) -> str:
+    """What happens to a step, in a word or few each."""
+    if old is None or new is None:
+        return f"add step {(new or 0) + 1}" if old is None else f"remove step {old + 1}"
+    named = ", ".join(change.replace("_", " ") for change in diff.of_new[new].changes)
+    return f"change step {old + 1} ({named})"
