@@ -139,7 +139,7 @@ def test_a_gap_of_many_comments_takes_no_room() -> None:
     """Where all of them are one match, it remembers a place to go back to for each."""
     text = f"model_id = [{'/**/' * 4_000}"
     # What is made once, by whichever text is the first, is no room of this one.
-    parse(text[:100], workers=("a",))
+    parse(text, workers=("a",))
     tracemalloc.start()
     try:
         assert not parse(text, workers=("a",)).ok
