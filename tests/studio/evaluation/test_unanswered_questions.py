@@ -65,7 +65,7 @@ def bench_of(tmp_path: Path, toml: str) -> Workbench:
 
 @pytest.fixture
 def bench(endpoint: FailingEndpoint, tmp_path: Path) -> Iterator[Workbench]:
-    bench = bench_of(tmp_path, endpoint.pool("one", "two", seconds=0.5))
+    bench = bench_of(tmp_path, endpoint.pool("one", "two"))
     yield bench
     bench.close()
 
@@ -152,11 +152,13 @@ def test_an_endpoint_that_is_not_reached_answers_nothing(tmp_path: Path, base_ur
     bench.close()
 
 
-def test_an_endpoint_that_is_too_slow_answers_nothing(bench: Workbench, endpoint: FailingEndpoint) -> None:
+def test_an_endpoint_that_is_too_slow_answers_nothing(tmp_path: Path, endpoint: FailingEndpoint) -> None:
     endpoint.failures = {0: lambda _: time.sleep(2)}
+    bench = bench_of(tmp_path, endpoint.pool("one", seconds=0.5))
     evaluation = Evaluations(bench).add(questions(1), ["worker:one"], SPEC).id
     Evaluations(bench).run(evaluation)
     assert verdicts(bench, evaluation, "worker:one") == [("unanswered", "timed out")]
+    bench.close()
 
 
 def test_the_table_names_what_was_not_answered_and_is_complete_once_that_is_asked_again(
