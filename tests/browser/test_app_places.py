@@ -21,6 +21,14 @@ PLACES = """bar => Object.fromEntries([...bar.querySelectorAll("button")]
   }))"""
 """Left, top and width of each button of a bar that can be seen, by its key without numbers."""
 
+WORD_IN_FRAME = """button => {
+  const words = document.createRange(), frame = button.getBoundingClientRect();
+  words.selectNodeContents(button.querySelector("p"));
+  const { left, right, width } = words.getBoundingClientRect();
+  return width > 0 && left >= frame.left && right <= frame.right;
+}"""
+"""Whether the word on a button lies whole in its frame."""
+
 
 def exported(desk: WorkbenchPage) -> None:
     with desk.page.expect_download():
@@ -84,6 +92,7 @@ def test_no_button_of_the_bar_moves_whatever_is_done(visit, paced_app, width):
     for way, do in {"": lambda _: None, **WAYS}.items():
         do(desk)
         desk.settled()
+        assert desk.keyed("run").get_by_role("button").evaluate(WORD_IN_FRAME), way
         for key, place in bar.evaluate(PLACES).items():
             if seen.setdefault(key, place) != place:
                 moved.append((way, key, seen[key], place))
