@@ -41,7 +41,7 @@ from conductor.text.calendar_time import local_time
 from conductor.values.budget import Used
 from conductor.values.charge import Charge
 from conductor.values.messages import NOTHING_USED, Usage
-from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
+from conductor.values.output import EMBEDDED_LABEL, OFFLINE_LABEL, SIMULATED_LABEL
 from conductor.values.total import MOST_TOKENS, NOTHING, UNDER_WAY, BoundedSum, Total
 from storage.api_token import Spent
 from storage.database.compiled_statement import Statement
@@ -214,7 +214,6 @@ def _bounds(least: float, most: float, *, unknown: int) -> BoundedSum:
 _NO_REQUEST = Total(may_call=True)
 
 _MAY_CALL = func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL
-_CALLS_MODELS = RUNNING & _MAY_CALL & (func.coalesce(RUNS.c.pool_label, "") != SIMULATED_LABEL)
 
 
 def totals(connection: Connection, sessions: Sequence[str] | Select[str]) -> Mapping[str, Total]:
@@ -263,31 +262,38 @@ def run_totals(connection: Connection, session: str) -> Mapping[str, Total]:
     return _with_runs(connection, used, RUNS.c.id, runs)
 
 
-def since(connection: Connection, moment: float) -> Total:
-    """What the requests have used that ended since `moment` (Unix seconds), those of simulated workers apart.
-    What sessions used that were removed counts as well.
+UsageKey = Literal["worker", "person", "token", "session", "day"]
+
+Reality = Literal["real", "embedded", "simulated", "earlier"]
+"""`embedded` requests went to a model of this machine, which nobody is paid for; `simulated` requests used
+nothing; what is `earlier` a token spent before there was a ledger, which has the same requests without their
+token."""
+
+_NOT_REAL: Mapping[str, Reality] = {"embedded": "embedded", "simulated": "simulated", "": "earlier"}
+"""By the kind of a worker."""
+
+
+def since(connection: Connection, moment: float, reality: Reality = "real") -> Total:
+    """What the requests of this reality have used that ended since `moment` (Unix seconds). What sessions used
+    that were removed counts as well.
     """
     first = _quarter(moment) + (moment % QUARTER > 0)
-    sums = (USAGE_SUMS.c.quarter >= first, _reality(USAGE_SUMS) == "real")
-    row = connection.execute(_over_sums().where(*sums)).one()
-    used = _total(row)
+    sums = (USAGE_SUMS.c.quarter >= first, _reality(USAGE_SUMS) == reality)
+    used = _total(connection.execute(_over_sums().where(*sums)).one())
     if moment % QUARTER > 0:
         own = (CHARGES.c.at >= moment, CHARGES.c.at < first * QUARTER, CHARGES.c.copied == 0)
-        rest = _sums().where(*own, CHARGES.c.kind != "simulated")
+        rest = _sums().where(*own, _reality(CHARGES) == reality)
         used += _total(connection.execute(rest).one())
-    if connection.scalar(select(exists().where(_CALLS_MODELS))):
+    if connection.scalar(select(exists().where(RUNNING, _MAY_CALL, _pool_is(reality)))):
         used += UNDER_WAY
     return used
 
 
-UsageKey = Literal["worker", "person", "token", "session", "day"]
-
-Reality = Literal["real", "simulated", "earlier"]
-"""`simulated` requests used nothing; what is `earlier` a token spent before there was a ledger, which has the
-same requests without their token."""
-
-_NOT_REAL: Mapping[str, Reality] = {"simulated": "simulated", "": "earlier"}
-"""By the kind of a worker."""
+def _pool_is(reality: Reality) -> ColumnElement[bool]:
+    """Whether the run's pool calls models of this reality; one of several kinds is real."""
+    label = func.coalesce(RUNS.c.pool_label, "")
+    unpaid = {"embedded": EMBEDDED_LABEL, "simulated": SIMULATED_LABEL}
+    return label.not_in(unpaid.values()) if reality == "real" else label == unpaid.get(reality)
 
 
 class Use(NamedTuple):

@@ -28,8 +28,8 @@ def usage(
 ) -> int:
     """Sum up what requests have used.
 
-    Removed sessions count, copied and imported ones do not. Simulated workers use nothing: they stand below
-    the total and are not in it. Days are this machine's.
+    Removed sessions count, copied and imported ones do not. Models on this machine cost nothing and simulated
+    workers use nothing: they stand below the total and are not in it. Days are this machine's.
     """
     with stored(options) as store:
         used = UsageTable.read(store, by, since=since or 0.0)

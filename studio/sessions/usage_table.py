@@ -18,6 +18,7 @@ _WITHOUT: Mapping[UsageKey, str] = {
 }
 _REALITY: Mapping[Reality, str] = {
     "real": "",
+    "embedded": "on this machine, not paid for",
     "simulated": "simulated",
     "earlier": "before there was a ledger",
 }
@@ -40,8 +41,8 @@ class UsageRow:
 
 @dataclass(frozen=True, slots=True)
 class UsageTable:
-    """Rows and their sum `total`, in which those apart are not: simulated requests, and what is in other rows
-    as well.
+    """Rows and their sum `total`, in which those apart are not: those of models on this machine, simulated ones,
+    and what is in other rows as well.
     """
 
     rows: tuple[UsageRow, ...]

@@ -24,14 +24,21 @@ class UsedToday:
         self._store = store
         self._day: float | None = None
         self._until = self._read_at = 0.0
-        self._total = Total()
+        self._total = self._unpaid = Total()
         self._left_out: Sequence[str] = ()
         self._reading = Lock()
 
     def total(self, *, after: float = 0.0) -> Total:
-        """The sum as of now, or of a moment ago where reading it takes long; never one from before `after`,
-        in Unix seconds, such as the end of a run.
+        """The sum of what is paid for as of now, or of a moment ago where reading it takes long; never one from
+        before `after`, in Unix seconds, such as the end of a run.
         """
+        return self._read(after)[0]
+
+    def unpaid(self, *, after: float = 0.0) -> Total:
+        """The sum of what models on this machine took, as `total`."""
+        return self._read(after)[1]
+
+    def _read(self, after: float) -> tuple[Total, Total]:
         now = datetime.now().astimezone()
         day = now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
         with self._reading:
@@ -39,9 +46,10 @@ class UsedToday:
             if day != self._day or began >= self._until or self._read_at <= after:
                 self._read_at = now.timestamp()
                 with left_out_rows() as sentences:
-                    self._total, self._day = self._store.sessions.used_since(day), day
+                    read = self._store.sessions.used_since
+                    self._total, self._unpaid, self._day = read(day), read(day, "embedded"), day
                 self._left_out = tuple(sentences)
                 ended = time.monotonic()
                 self._until = ended + REUSE_FACTOR * (ended - began)
             leave_out(*self._left_out)
-            return self._total
+            return self._total, self._unpaid

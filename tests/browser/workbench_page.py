@@ -230,6 +230,8 @@ class WorkbenchPage:
     def share(self) -> WorkbenchPage:
         """Open what the session is given out with; it stays open after a press within it."""
         button = self.keyed("share").get_by_role("button", name="Share")
+        # That of the page before may stand beside it for a moment.
+        expect(button).to_have_count(1)
         if button.get_attribute("aria-expanded") != "true":
             button.click()
         return self

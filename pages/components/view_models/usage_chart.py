@@ -40,8 +40,9 @@ def series_of(used: Sequence[Use], marks: Mapping[str, Mark], *, rest: str) -> t
     by_worker: dict[str, dict[str, Total]] = {}
     for use in used:
         day, worker = use.names
-        if use.reality == "real" and day is not None and worker is not None:
-            by_worker.setdefault(worker, {})[day] = use.total
+        if use.reality in {"real", "embedded"} and day is not None and worker is not None:
+            of_worker = by_worker.setdefault(worker, {})
+            of_worker[day] = of_worker.get(day, NOTHING) + use.total
     order = sorted(by_worker, key=lambda worker: (-_tokens(by_worker[worker]), worker))
     own = order if len(order) <= _MOST_SERIES else order[: _MOST_SERIES - 1]
     series = [Series(name, marks[name].hue, marks[name].html, by_worker[name]) for name in own]

@@ -136,9 +136,11 @@ def _workflow(store: SessionStore, session: str, _updated_at: float) -> Workflow
 
 
 def _used_today(bench: Workbench, *, after: float) -> None:
-    """What was used since midnight; nothing where no model was called."""
-    used = bench.used_today.total(after=after).known_words
-    if used:
+    """What was used since midnight, on this machine apart; nothing if no model was called."""
+    today = bench.used_today
+    parts = [", ".join(today.total(after=after).known_words)]
+    if (unpaid := today.unpaid(after=after)).tokens is not None:
+        parts.append(f"{unpaid.token_words} on this machine")
+    if words := " · ".join(filter(None, parts)):
         with st.container(key="used-today"):
-            label = plain(f"Today, with planning: {', '.join(used)}")
-            st.page_link("pages/usage.py", label=label)
+            st.page_link("pages/usage.py", label=plain(f"Today, with planning: {words}"))

@@ -11,7 +11,7 @@ from conductor.values.messages import Usage
 from conductor.values.total import Total
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from storage import SessionStore
+from storage import Reality, SessionStore
 from studio.workbench import Workbench
 
 
@@ -27,9 +27,9 @@ def test_it_counts_planning_and_is_as_new_as_reading_it_is_quick(
     now = [0.0]
     read = store.sessions.used_since
 
-    def timed(moment: float) -> Total:
-        now[0] += seconds
-        return read(moment)
+    def timed(moment: float, reality: Reality = "real") -> Total:
+        now[0] += seconds / 2
+        return read(moment, reality)
 
     # The module's own name alone: loops of servers in other threads wait by the real clock.
     monkeypatch.setattr("studio.workbench.used_today.time", SimpleNamespace(monotonic=lambda: now[0]))
@@ -53,3 +53,16 @@ def test_it_counts_planning_and_is_as_new_as_reading_it_is_quick(
         "a sum from before the end of a plan is not shown"
     )
     bench.close()
+
+
+def test_what_models_on_this_machine_took_is_apart_from_what_is_paid_for(url: str) -> None:
+    with SessionStore.open(url) as store:
+        bench = Workbench.over(
+            store, pool=Pool(workers=(SimulatedWorker(name="alpha"),)), conductor=OfflineConductor()
+        )
+        session = bench.ask("Why?").id
+        for kind, tokens in (("model", 10), ("embedded", 300), ("simulated", 5000)):
+            usage = Usage(prompt_tokens=tokens, completion_tokens=0)
+            store.plans.add(session, planner="c", planner_kind=kind, report=None, failure="No.", usage=usage)
+        assert (bench.used_today.total().tokens, bench.used_today.unpaid().tokens) == (10, 300)
+        bench.close()
