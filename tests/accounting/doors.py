@@ -237,15 +237,18 @@ def answers(_: Books, played: Played) -> Iterator[Figure]:
 
 
 def _that_answered(answered: Answered) -> list[Sent] | None:
-    """The requests that gave the answers, by the upstream's log: the last whole ones of the final step, the
-    first with its prompt and the others without. None if a Conductor does that step, or another one answered.
+    """The requests that gave the answers, by the upstream's log: the last whole one of the final step, or all
+    of them for several answers, the first with its prompt and the others without. None if a Conductor does
+    that step, if another one answered, or if one of several was asked for again: the log does not say which.
     """
     conductor = answered.body["conductor"]
     steps, choices = conductor["workflow"]["steps"], conductor.get("choices", [conductor])
     if steps[-1]["worker"] == NEST or any(each["answer_step"] != len(steps) - 1 for each in choices):
         return None
     own = [each for each in answered.requests if _is_of(each, steps[-1], is_alone=len(steps) == 1)]
-    whole = [each for each in own if each.behaviour in ANSWERS and each.is_whole][-len(choices) :]
+    whole = [each for each in own if each.behaviour in ANSWERS and each.is_whole]
+    if len(choices) == 1:
+        whole = whole[-1:]
     return [*whole[:1], *map(_without_prompt, whole[1:])] if len(whole) == len(choices) else None
 
 

@@ -74,7 +74,7 @@ test("a flat card has the figure that is looked at beside any title", () => {
 class Fills extends Canvas {
   bars = [];
   lines = [];
-  fillRect(left, top, width, height) { if (this.fillStyle === "heat") this.bars.push(width); }
+  fillRect(_, __, width) { if (this.fillStyle === "heat") this.bars.push(width); }
   setLineDash(dash) { this.dash = dash; }
   stroke() { this.lines.push([this.strokeStyle, this.dash?.length > 0]); }
 }
