@@ -41,8 +41,8 @@ class UsageRow:
 
 @dataclass(frozen=True, slots=True)
 class UsageTable:
-    """Rows and their sum `total`, in which those apart are not: those of models on this machine, simulated ones,
-    and what is in other rows as well.
+    """Rows and their sum `total`, in which those apart are not: those of models on this machine, simulated
+    ones, and what is in other rows as well.
     """
 
     rows: tuple[UsageRow, ...]

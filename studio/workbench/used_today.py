@@ -29,8 +29,8 @@ class UsedToday:
         self._reading = Lock()
 
     def total(self, *, after: float = 0.0) -> Total:
-        """The sum of what is paid for as of now, or of a moment ago where reading it takes long; never one from
-        before `after`, in Unix seconds, such as the end of a run.
+        """The sum of what is paid for as of now, or of a moment ago where reading it takes long; never one
+        from before `after`, in Unix seconds, such as the end of a run.
         """
         return self._read(after)[0]
 

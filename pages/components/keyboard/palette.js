@@ -91,10 +91,12 @@ class Palette {
     // What the server has answers these words, wherever they stand in it.
     const rank = ({ text, name, detail }, answers) => (text ? 2 : score(name, words) ?? (holds(detail, words) || answers ? 2 : null));
     this.options = all
-      .map((row) => ({ row, answers: rows.includes(row), at: rank(row, rows.includes(row)) }))
-      .filter(({ at }) => at !== null)
+      .flatMap((row) => {
+        const answers = rows.includes(row), at = rank(row, answers);
+        return at === null ? [] : [{ row, answers, at }];
+      })
       .sort((one, other) => one.at - other.at || age(one.row) - age(other.row))
-      .map(({ row, answers = false }) => this.option(row, answers, () => this.component.setTriggerValue("chosen", { query, id: row.id })));
+      .map(({ row, answers }) => this.option(row, answers, () => this.component.setTriggerValue("chosen", { query, id: row.id })));
     this.list.replaceChildren(...this.options.map(({ node }) => node));
     this.list.classList.toggle("waits", waits);
     this.list.hidden = !this.options.length;

@@ -74,7 +74,7 @@ test("a flat card has the figure that is looked at beside any title", () => {
 class Fills extends Canvas {
   bars = [];
   lines = [];
-  fillRect(_, __, width) { if (this.fillStyle === "heat") this.bars.push(width); }
+  fillRect(...place) { if (this.fillStyle === "heat") this.bars.push(place[2]); }
   setLineDash(dash) { this.dash = dash; }
   stroke() { this.lines.push([this.strokeStyle, this.dash?.length > 0]); }
 }
