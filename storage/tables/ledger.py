@@ -274,8 +274,8 @@ _NOT_REAL: Mapping[str, Reality] = {"embedded": "embedded", "simulated": "simula
 
 
 def since(connection: Connection, moment: float, reality: Reality = "real") -> Total:
-    """What the requests of this reality have used that ended since `moment` (Unix seconds). What sessions used
-    that were removed counts as well.
+    """What the requests of this reality have used that ended since `moment` (Unix seconds). What sessions
+    used that were removed counts as well.
     """
     first = _quarter(moment) + (moment % QUARTER > 0)
     sums = (USAGE_SUMS.c.quarter >= first, _reality(USAGE_SUMS) == reality)
