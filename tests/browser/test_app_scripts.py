@@ -109,12 +109,12 @@ def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     expect(page.get_by_text(re.compile(r"2 of 4 steps will run.*2 reused"))).to_be_visible()
     expect(desk.graph.cards.nth(1)).to_contain_text("reused")
 
-    # 7. Rerun: only what the edit touched, and nothing behind an output that came out as it was.
+    # 7. Rerun: only what the edit touched: the step itself, and the one that reads it with its instruction.
     desk.run()
     desk.read("Answer")
-    expect(page.get_by_text("1 step ran · 3 reused")).to_be_visible()
+    expect(page.get_by_text("2 steps ran · 2 reused")).to_be_visible()
     desk.finished()
-    assert fresh_app.calls(desk.session) == [[0, 1, 2, 3], [0]]
+    assert fresh_app.calls(desk.session) == [[0, 1, 2, 3], [0, 3]]
 
     # 8. Undo: the workflow is as it was.
     desk.leave_fields()
