@@ -265,7 +265,7 @@ def run_totals(connection: Connection, session: str) -> Mapping[str, Total]:
 UsageKey = Literal["worker", "person", "token", "session", "day"]
 
 Reality = Literal["real", "embedded", "simulated", "earlier"]
-"""`embedded` requests went to a model of this machine, which nobody is paid for; `simulated` requests used
+"""`embedded` requests went to a model of this machine and cost nothing; `simulated` requests used
 nothing; what is `earlier` a token spent before there was a ledger, which has the same requests without their
 token."""
 
