@@ -67,7 +67,9 @@ def correct_base_url(base_url: str) -> str | None:
     fixed_path = next((path for name, path in _PATHS.items() if f".{host}".endswith(f".{name}")), None)
     path = CALL.sub("", own) if fixed_path is None else fixed_path
     path = "/v1" if path in ("", "/api") else path
-    return None if path == own else parts._replace(path=path, query="" if fixed_path else parts.query).geturl()
+    return (
+        None if path == own else parts._replace(path=path, query="" if fixed_path else parts.query).geturl()
+    )
 
 
 def service_of(key: str) -> Service | None:
