@@ -45,9 +45,9 @@ def rows_of(
     """The rows with their numbers from 1; a row that cannot be read is the `DataError` with the reason.
 
     Files end in `.jsonl`, `.ndjson`, `.json` (lines, an array, or an object with one list of rows), `.csv`,
-    `.tsv` or `.parquet`; those of text may be packed by gzip, and have `.gz` after it. Text is UTF-8, or what its mark
-    shows, unless `encoding` names another. `headless` are the columns of a CSV whose first row does not have
-    the first of them.
+    `.tsv` or `.parquet`; those of text may be packed by gzip, and have `.gz` after it. Text is UTF-8, or what
+    its mark shows, unless `encoding` names another. `headless` are the columns of a CSV whose first row does
+    not have the first of them.
     """
     lines = partial(_json_lines, max_line=max_line)
     table = partial(_csv_rows, headless=headless, max_line=max_line)
