@@ -47,8 +47,10 @@ _WAIT = re.compile(
 )
 """How long to wait, in the words of Gemini, OpenAI, Azure and Groq."""
 
-_NOT_THERE = re.compile(r"unexpected endpoint|invalid url|page not found|cannot (?:get|post)", re.IGNORECASE)
-"""Words about a path, of LM Studio (inside a success), OpenAI, Go and Express."""
+_NOT_THERE = re.compile(
+    r"unexpected endpoint|ollama is running|invalid url|page not found|cannot (?:get|post)", re.IGNORECASE
+)
+"""Words about a path, of LM Studio and Ollama (inside a success), OpenAI, Go and Express."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+|\s+")
 
@@ -105,8 +107,8 @@ class Failures:
         self._endpoint = endpoint
         self._patience = endpoint.patience
         self._at = f"{name}: {endpoint.host}"
-        correction = correct_base_url(endpoint.base_url)
-        self._place = f"write {correction} as base_url" if correction else "check base_url"
+        self._correction = correct_base_url(endpoint.base_url)
+        self._place = f"write {self._correction} as base_url" if self._correction else "check base_url"
 
     # -- time --------------------------------------------------------------------------------------
 
@@ -242,9 +244,10 @@ class Failures:
             case 407:
                 return "write its user and password into the variable of the proxy, as http://USER:PASSWORD@HOST:PORT"
             case 404:
-                named = re.search(r"\bmodel|deployment", report.words)
-                place = "check base_url" if named else self._place
-                return f"{place} in the pool file, and that it serves the model {self._endpoint.model!r}"
+                model = f"that it serves the model {self._endpoint.model!r}"
+                named = self._correction is None or re.search(r"\bmodel|deployment", report.words)
+                place = f"{'check base_url' if named else self._place} in the pool file"
+                return f"{place}, and {model}" if named else f"{place}, or check {model}"
             case 400 if "https port" in report.words.lower():
                 return f"write {self._scheme('https')} as base_url in the pool file"
             case _ if code == 405 or _NOT_THERE.search(report.words):

@@ -146,7 +146,8 @@ KEY_FAULT = [{"error": {"code": 400, "message": "API key not valid. Please pass 
 @pytest.mark.parametrize(
     ("server", "base_url", "status", "body", "advice"),
     [
-        ("Ollama, gin", OLLAMA, 404, "404 page not found", f"write {OLLAMA}/v1 as base_url in the pool file"),
+        ("Ollama, gin", OLLAMA, 404, "404 page not found",
+         f"write {OLLAMA}/v1 as base_url in the pool file, or check that it serves the model 'm'"),
         ("Ollama", f"{OLLAMA}/v1", 404, "404 page not found", "check base_url in the pool file, and that it"),
         ("Open WebUI", "http://h/api", 404, {"detail": "Model not found"}, "serves the model 'm'"),
         ("Gemini's own", GEMINI, 404, "", f"write {GEMINI}/openai as base_url"),
@@ -180,6 +181,7 @@ def test_the_advice_is_about_what_is_at_fault(
 @pytest.mark.parametrize(
     ("server", "error", "advice"),
     [
+        ("Ollama, its root", "Ollama is running", f"write {OLLAMA}/v1 as base_url in the pool file"),
         (
             "LM Studio",
             "Unexpected endpoint or method. (POST /chat/completions)",
