@@ -26,7 +26,7 @@ _KINDS = tuple(
         (rb"\x89PNG|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP|II\*\0|MM\0\*|....ftyp(?:hei|mif|avif)", "an image",
          "send it as an image: PNG, JPEG, GIF or WebP"),
         (rb"ID3[\2-\4]\0|\xff[\xfb\xf3\xf2]|OggS\0|fLaC\0|RIFF....WAVE|\0...ftyp|\x1a\x45\xdf\xa3",
-         "a sound or a video", "write down what is said in it"),
+         "a sound or a video", "send its words as a text"),
         (GZIP, "packed by gzip", _UNPACK),
         (rb"BZh\d|\xfd7zXZ|7z\xbc\xaf|\x28\xb5\x2f\xfd|Rar!\x1a", "an archive", _UNPACK),
         (rb"PAR1[\x00-\x1f\x80-\xff]", "a Parquet file", "name it .parquet"),

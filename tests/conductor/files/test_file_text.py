@@ -50,7 +50,7 @@ def test_a_text_is_read_by_its_content(content: bytes, text: str) -> None:
         (b"PK\x03\x04\0", "of Excel, Word or LibreOffice"),
         (b"\xd0\xcf\x11\xe0", "an old Excel, Word or Outlook"),
         *(
-            (beginning, "it is a sound or a video; write down what is said in it")
+            (beginning, "it is a sound or a video; send its words as a text")
             for beginning in (
                 b"\0\0\0\x18ftypmp42",
                 b"\0\0\0\x20ftypM4A ",

@@ -81,9 +81,9 @@ class TokensSoFar:
             numbers = _numbers(place)
             if numbers is not None:
                 number_came = self._count(_kinds(numbers), _cost(numbers)) or number_came
-            if isinstance(place, dict) and isinstance(place.get("timings"), dict):
-                # llama.cpp: beside its usage.
-                number_came = self._count(_cached(place["timings"]), None) or number_came
+            timings = place.get("timings") if isinstance(place, dict) else None
+            if isinstance(timings, dict) and (cached := _count(timings.get("cache_n"))) is not None:
+                self._count({"cached": cached}, None)  # llama.cpp: beside its usage
             if isinstance(place, dict) and _BILL in place:
                 number_came = self._count({}, _cost(place[_BILL], _IN_BILL)) or number_came
         return number_came
@@ -154,11 +154,6 @@ def _kinds(numbers: Mapping[str, Any]) -> dict[str, int]:
         completion += reasoning  # a part is no larger than its whole, so it comes on top
     named = {"prompt": prompt, "completion": completion, "total": total, "cached": cached}
     return {kind: number for kind, number in named.items() if number is not None}
-
-
-def _cached(timings: Mapping[str, Any]) -> dict[str, int]:
-    cached = _first(timings, _CACHED)
-    return {} if cached is None else {"cached": cached}
 
 
 def _cost(bill: object, names: Mapping[str, int] = _DOLLARS) -> float | None:
