@@ -44,15 +44,16 @@ def rows_of(
 ) -> Rows:
     """The rows with their numbers from 1; a row that cannot be read is the `DataError` with the reason.
 
-    Files end in `.jsonl`, `.json` (lines, an array, or an object with one list of rows), `.csv`, `.tsv` or
-    `.parquet`; those of text may be packed by gzip, and have `.gz` after it. Text is UTF-8, or what its mark
-    shows, unless `encoding` names another. `headless` are the columns of a CSV whose first row does not have
-    the first of them.
+    Files end in `.jsonl`, `.ndjson`, `.json` (lines, an array, or an object with one list of rows), `.csv`,
+    `.tsv` or `.parquet`; those of text may be packed by gzip, and have `.gz` after it. Text is UTF-8, or what
+    its mark shows, unless `encoding` names another. `headless` are the columns of a CSV whose first row does
+    not have the first of them.
     """
     lines = partial(_json_lines, max_line=max_line)
     table = partial(_csv_rows, headless=headless, max_line=max_line)
     readers: dict[str, Callable[[Path, str | None], Rows]] = {
         ".jsonl": lines,
+        ".ndjson": lines,
         ".json": partial(_json_file, max_line=max_line),
         ".csv": table,
         ".tsv": partial(table, separator="\t"),
@@ -142,7 +143,7 @@ def _rows_within(path: Path, value: Any) -> Sequence[object]:
     if (
         len(value) > 1
         and all(isinstance(each, list) for each in value.values())
-        and value.keys().isdisjoint(_CONTAINERS)
+        and (value.keys().isdisjoint(_CONTAINERS) or "columns" in value)
     ):
         raise DataError(
             f"{path.name} is an object of lists; write an array of rows (pandas: orient='records')."
@@ -159,6 +160,11 @@ def _json_lines(path: Path, encoding: str | None, *, max_line: int) -> Rows:
         for number, line in enumerate(_lines(file, max_line), start=1):
             if not line.strip():
                 continue
+            if line.strip() in ("[", "{"):
+                raise DataError(
+                    f"{path.name} has JSON over several lines from line {number} on: write each row in one "
+                    "line, or an array into a file that ends in .json."
+                )
             if len(line) > max_line:
                 yield number, DataError(f"it has more than {max_line:,} characters")
                 continue
@@ -242,6 +248,9 @@ def _parquet_rows(path: Path) -> Rows:
     import pyarrow.parquet  # noqa: PLC0415
 
     number = 0
+    with path.open("rb") as beginning:
+        if (first := beginning.read(LENGTH))[:4] != b"PAR1":
+            _ = text_encoding(first)
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=500):

@@ -109,6 +109,7 @@ _MARKS = (
     _Mark((), ("assistantfinal", "assistantcommentary"), alone=True),  # harmony without its special tokens
     _Mark(("/think\n",), ("<|im_end|>\n<|im_start|>assistant\n",), leads=True),  # HyperCLOVA X SEED
     _Mark(("<|content_thinking|>",), ("<|end_message|>",)),  # Inkling
+    _Mark(("to=self<|message|>",), (*_ENDS, *_HEADS[:2]), leads=True),  # Muse behind a head in the prompt
     _Mark(("here are my reasoning steps:",), ("[begin final response]",), leads=True, alone=True),  # Apriel
     *(  # Granite 3.2
         _Mark((f"{here} my thought process:",), ("here is my response:", "here's my response:"), leads=True)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from conductor.text.thoughts import answer_in_full
 from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.message_parts.images import Image
 from conductor.values.message_parts.tools import ToolCall
@@ -49,6 +50,12 @@ class Turn(Value):
         if not any_thoughts and self.worker is None:
             return self
         return self.model_copy(update={"thoughts": thoughts, "worker": worker if any_thoughts else None})
+
+    @property
+    def without_marks(self) -> Turn:
+        """The same without thoughts that stand in an answer's text, and their marks."""
+        text = answer_in_full(self.text) if self.role == "assistant" else self.text
+        return self if text == self.text else self.model_copy(update={"text": text})
 
     @property
     def without_thoughts(self) -> Turn:

@@ -30,9 +30,10 @@ _INSTEAD = {
 """Where another way leads to the same."""
 
 _NAMES = {
-    # OpenAI, templates of vLLM and llama.cpp, Gemini.
+    # OpenAI, templates of vLLM and llama.cpp, Gemini, MiniMax.
     "system": r"\bsystem\b.{0,30}\b(?:role|message|prompt|instruction)|\brole\b.{0,60}\bsystem\b|"
-    r"developer instruction|\broles? (?:must|should)(?: be)? alternat|user and assistant roles|valid role",
+    r"developer instruction|invalid chat setting|\broles? (?:must|should)(?: be)? alternat|"
+    r"user and assistant roles|valid role",
     # OpenAI for an organization that is not verified, FastAPI, llama.cpp with tools.
     "stream": r"to stream this model|(?<!non-)\bstream(?:ing)?\b(?!.?options)\W+(?:\w+\W+){0,4}?"
     r"(?:not (?:be )?(?:support|permit|allow|avail|enabl|implement)|unsupported|unavailable|disabled)|"
@@ -51,7 +52,7 @@ _NAMES = {
     # The second part: Ollama and Anthropic.
     "reasoning_effort": r"reasoning[_. ]?effort|(?:reasoning|think) value|support thinking|effort level",
     "parallel_tool_calls": r"parallel[_ ]?tool[_ ]?calls?",
-    "response_format": r"response[_ ]?format|response mime type|\bjson_schema\b|\bjson mode",
+    "response_format": r"response[_ ]?format|response mime type|\bjson_schema\b|\bjson mode|\bgrammar\b",
 }
 """How servers name each, in small letters: xAI writes presencePenalty."""
 
@@ -62,13 +63,17 @@ _UNSUPPORTED = (
 _REFUSED = rf"{_UNSUPPORTED}|\binvalid\b|\bonly\b|cannot|to stream|alternat|valid role|at the beginning"
 _OF_VALUE = (
     r"less than|greater than|\bbetween\b|\btoo \w+|at (?:most|least)|(?:max|min)imum|exceed|\brange\b|"
-    r"(?:supported|allowed) (?:values|levels)|must be (?:one of|an? |positive|strictly|non-|in\b|\")|"
+    r"(?:supported|allowed) (?:values|levels)|"
+    r"(?:must|should) be (?:one of|an? |positive|strictly|non-|in\b|\")|"
     r"[<>≤≥]=? ?-?\d"
 )
 """Another value would be taken: that is for the person to choose."""
 
 _OF_MESSAGES = "messages."
 """Begins the names of members of messages, and of their calls."""
+
+_NAME = r"\bmessages\b.{0,160}\bname\b"
+"""Groq; "unknown name" is about another one."""
 
 _REQUIRED = r"passed back|\bmissing\b|\brequired\b|must be (?:passed|provided|present|set|included)"
 """Such a member is not refused: DeepSeek's in a loop of tools, where one of several has none."""
@@ -110,7 +115,10 @@ class Adaptation:
         if failure.status in _OTHER_CAUSES or len(done) >= MOST:
             return None
         message = failure.server_message[:_READ_CHARACTERS].lower().partition("did you mean")[0]
-        members = {name: rf"\b{re.escape(name.rpartition('.')[2])}\b" for name in _members(body["messages"])}
+        members = {
+            name: _NAME if name == "messages.name" else rf"\b{re.escape(name.rpartition('.')[2])}\b"
+            for name in _members(body["messages"])
+        }
         places = {
             name: match.start()
             for name, pattern in (_NAMES | members).items()
@@ -179,7 +187,7 @@ def _with_content(message: Mapping[str, Any], more: Any) -> dict[str, Any]:
 
 def _members(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """The names of members of these messages, and of their calls, that only some endpoints know."""
-    own = [name for message in messages for name, value in message.items() if is_opaque(name, value)]
+    own = [n for message in messages for n, value in message.items() if n == "name" or is_opaque(n, value)]
     calls = (call for message in messages for call in message.get("tool_calls") or ())
     of_calls = (f"tool_calls.{name}" for call in calls for name in call_extra(call))
     thoughts = (f"content.{part.get('type')}" for message in messages for part in _thoughts(message))

@@ -24,9 +24,11 @@ _NAMES = ("id", "model", "name", "key", "model_id", "model_name")
 
 _CONTEXTS = (
     "max_model_len", "context_length", "context_window", "loaded_context_length", "max_context_length",
-    "inputTokenLimit",
+    "inputTokenLimit", "max_input_tokens",
 )  # fmt: skip
-"""Of an entry, the first that is a number: vLLM's, OpenRouter's, Groq's, LM Studio's, Mistral's, Gemini's."""
+"""Of an entry, the first that is a number: vLLM's, OpenRouter's, Groq's, LM Studio's, Mistral's, Gemini's;
+Anthropic's, GitHub's in `limits` and LiteLLM's in `model_info`.
+"""
 
 
 class ServedModel(Value):
@@ -77,7 +79,9 @@ def _model(entry: Any, mask: Mask) -> ServedModel | None:
     name = next((name for name in names if name.startswith("@")), next(filter(None, names), ""))
     if not name or not name.isprintable():
         return None
-    owner, sizes = fields.get("owned_by"), (str(fields.get(key)).strip() for key in _CONTEXTS)
+    places = [place for key in ("limits", "model_info") if isinstance(place := fields.get(key), dict)]
+    sizes = (str(place.get(key)).strip() for place in (fields, *places) for key in _CONTEXTS)
+    owner = fields.get("owned_by")
     context = next((int(float(size)) for size in sizes if re.fullmatch(r"0*[1-9]\d{0,8}(\.0)?", size)), None)
     return ServedModel(
         name=mask(name), owner=mask(owner) if isinstance(owner, str) else None, context=context

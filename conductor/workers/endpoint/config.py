@@ -19,6 +19,7 @@ from conductor.values.messages import Value
 from conductor.workers.endpoint.transport.route import is_loopback
 from conductor.workers.keys.hosts import KeyHost, is_confirmed, origin_of
 from conductor.workers.keys.secret import SECRETS_FILE, find_secret, name_fault
+from conductor.workers.keys.services import CALL, correct_base_url
 
 MAX_CHARACTERS = 4_000_000
 """A longer answer is broken off, where the pool file sets no other limit."""
@@ -46,6 +47,8 @@ def _checked_url(text: str) -> str:
         raise ValueError("a user and password do not belong into this file; name a variable in api_key_env")
     if any(_SECRET_PARAMETER.search(name) for name in url.params):
         raise ValueError("a key in the URL does not belong into this file; name a variable in api_key_env")
+    if CALL.search(url.path):
+        raise ValueError(f"this is the address of a call; write {correct_base_url(text.strip())}")
     return text.strip()
 
 

@@ -19,9 +19,17 @@ from conductor.errors import NO_CONNECTION, TIMED_OUT, PoolError, WorkerError
 from conductor.text.json_text import portable
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.reply.error_forms import error_message, is_outage, report_in, report_of
+from conductor.workers.endpoint.reply.error_forms import (
+    ErrorReport,
+    error_message,
+    fault_of,
+    is_outage,
+    report_in,
+    report_of,
+)
 from conductor.workers.endpoint.transport.route import DIRECT, Route
 from conductor.workers.keys.mask import Mask
+from conductor.workers.keys.services import CALL, correct_base_url
 
 _AGAIN = "run the step again"
 
@@ -33,6 +41,16 @@ _SHOWN_CHARACTERS = 300
 
 _REFUSALS = ("401", "403", "407")
 """With which a proxy's answer begins that it repeats to every attempt."""
+
+_WAIT = re.compile(
+    r"(?:retry|try again) (?:in|after) (?:(\d{1,3})m(?!s))?(\d{1,5}(?:\.\d{1,9})?) ?(ms|s)", re.IGNORECASE
+)
+"""How long to wait, in the words of Gemini, OpenAI, Azure and Groq."""
+
+_NOT_THERE = re.compile(
+    r"unexpected endpoint|ollama is running|invalid url|page not found|cannot (?:get|post)", re.IGNORECASE
+)
+"""Words about a path, of LM Studio and Ollama (inside a success), OpenAI, Go and Express."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+|\s+")
 
@@ -67,7 +85,7 @@ class EndpointFailure(WorkerError):
 
     def refuses(self, parameter: str) -> bool:
         """Whether the server refused the request and named this parameter of its body."""
-        return self.status in (400, 422) and parameter in self.server_message
+        return self.status in (400, 404, 422, 500, 501) and parameter in self.server_message
 
     def name_request(self, request_id: str | None) -> None:
         """Add the provider's id of the call to the sentence, for a request to its support."""
@@ -89,6 +107,8 @@ class Failures:
         self._endpoint = endpoint
         self._patience = endpoint.patience
         self._at = f"{name}: {endpoint.host}"
+        self._correction = correct_base_url(endpoint.base_url)
+        self._place = f"write {self._correction} as base_url" if self._correction else "check base_url"
 
     # -- time --------------------------------------------------------------------------------------
 
@@ -150,6 +170,12 @@ class Failures:
             )
         by = f" through {route.through}" if route.through else ""
         settings = f"{route.variable} and base_url" if by else "base_url"
+        if "WRONG_VERSION_NUMBER" in str(error):
+            return EndpointFailure(
+                f"{self._at} does not speak TLS{by}",
+                advice=f"write {self._scheme('http')} as base_url in the pool file",
+                outage=NO_CONNECTION,
+            )
         if isinstance(error, httpx.ConnectTimeout):
             return EndpointFailure(
                 f"{self._at} took no connection{by} within {_seconds(self._patience.connect)}",
@@ -195,35 +221,44 @@ class Failures:
     ) -> EndpointFailure:
         """An answer that is no success; `encoding` is set where its body was compressed and not read."""
         code = response.status_code
-        server_message = mask(error_message(body))
+        server_message, report = mask(error_message(body)), report_in(body)
         unread = f", with words compressed ({_shortened(encoding)}) that are not read" if encoding else ""
         return EndpointFailure(
             f"{self._at} answered {_status(code)}{_quoted(server_message)}{unread}",
-            advice=self._advice(code),
+            advice=self._advice(code, report, mask(response.headers.get("location", ""))),
             status=code,
             server_message=server_message,
-            transient=_may_pass(code),
-            retry_after=_retry_after(response.headers.get("retry-after", "")),
-            outage=str(code) if is_outage(code, report_in(body)) else None,
+            transient=_may_pass(code) or (report.may_pass and code != 413),
+            retry_after=_retry_after(response.headers.get("retry-after", ""), server_message),
+            outage=str(code) if is_outage(code, report) else None,
         )
 
-    def _advice(self, code: int) -> str:
-        variable = self._endpoint.api_key_env
+    def _advice(self, code: int | None, report: ErrorReport, location: str = "") -> str:
+        variable, fault = self._endpoint.api_key_env, fault_of(code, report)
         match code:
-            case 401 | 403 if variable is None:
-                return "name the variable that holds its key in api_key_env in the pool file"
-            case 401 | 403:
-                return f"check the key in {variable}"
-            case 402:
+            case _ if fault == "key" or (code in (401, 403) and fault != "content"):
+                name = "name the variable that holds its key in api_key_env in the pool file"
+                return name if variable is None else f"check the key in {variable}"
+            case _ if code == 402 or fault == "account":
                 return "see to the account there"
             case 407:
                 return "write its user and password into the variable of the proxy, as http://USER:PASSWORD@HOST:PORT"
             case 404:
-                return f"check base_url, and that it serves the model {self._endpoint.model!r}"
+                model = f"that it serves the model {self._endpoint.model!r}"
+                named = self._correction is None or re.search(r"\bmodel|deployment", report.words)
+                place = f"{'check base_url' if named else self._place} in the pool file"
+                return f"{place}, and {model}" if named else f"{place}, or check {model}"
+            case 400 if "https port" in report.words.lower():
+                return f"write {self._scheme('https')} as base_url in the pool file"
+            case _ if code == 405 or _NOT_THERE.search(report.words):
+                return f"{self._place} in the pool file"
+            case None:
+                return _AGAIN
             case 429:
                 return "wait a while, or lower requests_per_minute or concurrency in the pool file"
             case _ if 300 <= code < 400:
-                return "write the address it sends to as base_url in the pool file"
+                address = CALL.sub("", location) if CALL.search(location) else "the address it sends to"
+                return f"write {address} as base_url in the pool file"
             case _ if _may_pass(code):
                 return f"{_AGAIN} later"
             case _:
@@ -235,7 +270,7 @@ class Failures:
         server_message = mask(report.words)
         return EndpointFailure(
             f"{self._at} reported an error{_quoted(server_message)}",
-            advice=_AGAIN,
+            advice=self._advice(report.status, report),
             status=report.status,
             server_message=server_message,
             transient=report.may_pass,
@@ -258,14 +293,16 @@ class Failures:
             outage=None if "malformed_function_call" in reason.lower() else "broken off",
         )
 
-    def wrong_type(self, content_type: str, words: str) -> EndpointFailure:
+    def markup(self, words: str) -> EndpointFailure:
         """The status is a success, but the body is no answer: a page, with `words` as its title."""
         return EndpointFailure(
-            f"{self._at} answered with {_shortened(content_type) or 'no content type'} "
-            f"instead of an event stream{_quoted(words)}",
-            advice="check base_url in the pool file, which for most servers ends in /v1",
+            f"{self._at} answered with HTML or XML instead of an event stream{_quoted(words)}",
+            advice=f"{self._place} in the pool file",
             outage=_UNREADABLE,
         )
+
+    def _scheme(self, scheme: str) -> httpx.URL:
+        return httpx.URL(self._endpoint.base_url).copy_with(scheme=scheme)
 
     def compressed(self, encoding: str) -> EndpointFailure:
         """The answer has a content encoding, which nothing here undoes."""
@@ -280,7 +317,7 @@ class Failures:
         """What came is no answer; `words` are those that came instead."""
         return EndpointFailure(
             f"{self._at} sent something that is no chat completion ({what}){_quoted(words)}",
-            advice=f"{_AGAIN}, or check base_url in the pool file",
+            advice=f"{_AGAIN}, or {self._place} in the pool file",
             outage=_UNREADABLE,
         )
 
@@ -341,9 +378,12 @@ def _quoted(message: str) -> str:
     return f": “{_shortened(message).rstrip('.')}”" if message else ""
 
 
-def _retry_after(header: str) -> float | None:
-    """The seconds of a Retry-After header, given as such or as a date; None when it is neither."""
+def _retry_after(header: str, words: str) -> float | None:
+    """The seconds of a Retry-After header, given as such or as a date, else those in a server's words."""
     value = header.strip()
+    if not value and (wait := _WAIT.search(words)) is not None:
+        minutes, number, unit = wait.groups()
+        return int(minutes or 0) * 60 + float(number) / (1000 if unit.lower() == "ms" else 1)
     if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value):
         return float(value)
     try:

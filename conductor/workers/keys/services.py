@@ -5,7 +5,9 @@ Pure. Knows names and addresses, never a key beyond the one that it is asked abo
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 
 class Service(NamedTuple):
@@ -39,8 +41,35 @@ LOCAL = {
 }
 """By the port at which each listens unless it is set to another."""
 
+_PATHS = {
+    **{(at := urlsplit(service.base_url)).hostname or "": at.path for service in HOSTED},
+    # https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle
+    **dict.fromkeys(("openai.azure.com", "services.ai.azure.com"), "/openai/v1"),
+    **dict.fromkeys(("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"), "/compatible-mode/v1"),
+    **dict.fromkeys(("api.minimax.io", "api.minimaxi.com"), "/v1"),
+}
+"""Where these hosts, or those below them, have OpenAI's chat completions; most have other protocols, too."""
+
+CALL = re.compile(
+    r"/(?:(?:chat/)?completions|responses|messages|embeddings|text/chatcompletion\w*|api/(?:chat|generate)|"
+    r"models/[^/]+:\w+|(?<=/v1/)models)/*$"
+)
+"""How the address of one call ends: of OpenAI, Anthropic, MiniMax, Ollama and Gemini."""
+
 _IN_OPENAI_KEYS = "T3BlbkFJ"
 """Also in those of its keys that begin only with "sk-", as several services' do."""
+
+
+def correct_base_url(base_url: str) -> str | None:
+    """The base URL to write for one at which nothing answers, or None if it looks right."""
+    parts = urlsplit(base_url)
+    own, host = parts.path.rstrip("/"), parts.hostname or ""
+    fixed_path = next((path for name, path in _PATHS.items() if f".{host}".endswith(f".{name}")), None)
+    path = CALL.sub("", own) if fixed_path is None else fixed_path
+    path = "/v1" if path in ("", "/api") else path
+    return (
+        None if path == own else parts._replace(path=path, query="" if fixed_path else parts.query).geturl()
+    )
 
 
 def service_of(key: str) -> Service | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field, PrivateAttr, Tag
+from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag
 
 from conductor.files.file_text import FileReader
 from conductor.values.conversation import Conversation, Turn
@@ -50,6 +50,11 @@ class TextPart(EchoPart):
     text: str
 
 
+def _address(image: object) -> object:
+    """The address as an object: Mistral's and Ollama's clients write its text alone."""
+    return {"url": image} if isinstance(image, str) else image
+
+
 class ImageAddress(EchoPart):
     """An image as a data URL."""
 
@@ -61,7 +66,7 @@ class ImagePart(EchoPart):
     """An image in a user's message."""
 
     type: Literal["image_url"]
-    image_url: ImageAddress
+    image_url: Annotated[ImageAddress, BeforeValidator(_address)]
 
 
 class FileContent(EchoPart):
@@ -209,7 +214,8 @@ def _turn(
             calls = tuple(each.call(names) for each in message.tool_calls or ())
             turn = Turn(role="assistant", text=text, tool_calls=calls, name=message.name)
             turn = turn.with_thoughts(message.thoughts, worker=worker)
-            return turn if text or calls or turn.thoughts else None
+            turn = turn.without_marks if worker is None else turn
+            return turn if turn.text or calls or turn.thoughts else None
         case ToolMessage():
             return Turn(role="tool", text=text, tool_call_id=message.tool_call_id, name=message.name)
         case _:

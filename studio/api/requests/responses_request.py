@@ -253,7 +253,8 @@ def _placed_turns(
     for at, item in enumerate(items):
         match item:
             case InputMessage():
-                own = [item.turn(f"input.{at}", reader)]
+                turn = item.turn(f"input.{at}", reader)
+                own = [turn.without_marks if worker is None else turn]
             case CallItem() | CustomCallItem():
                 calling = Turn(role="assistant", text="", tool_calls=(item.call(names),))
                 own = [calling.with_thoughts(None, worker=worker)]

@@ -67,6 +67,8 @@ def written(folder: Path, name: str, content: bytes) -> Path:
         ("a.json", f"{LINE}\n".encode("utf-16")),
         ("a.json", json.dumps({"records": [ROW], "count": 1}).encode()),
         ("a.jsonl", json.dumps(ROW, ensure_ascii=True).encode()),
+        ("a.ndjson", LINE.encode()),  # Elastic, Label Studio
+        ("a.ndjson.gz", gzip.compress(LINE.encode(), mtime=0)),
     ],
 )
 def test_a_row_is_the_same_in_each_kind_of_file(tmp_path: Path, name: str, content: bytes) -> None:
@@ -132,6 +134,25 @@ def test_another_encoding_is_read_where_it_is_named_and_refused_by_its_line_else
         ("a.xlsx", b"", "must end in"),
         ("a.gz", b"", "must end in"),
         ("a.parquet", b"no", "no Parquet file"),
+        (
+            "a.parquet",
+            b"version https://git-lfs.github.com/spec/v1",
+            "run git lfs pull",
+        ),  # a clone of the hub
+        ("a.parquet", b"ARROW1\0\0", "Arrow or SQLite"),
+        # pandas' orient="split"; jq; an array under another name.
+        (
+            "a.json",
+            b'{"columns": ["input"], "index": [0], "data": [["x"]]}',
+            "object of lists; write an array",
+        ),
+        (
+            "a.jsonl",
+            b'{\n "input": "x"\n}\n',
+            "JSON over several lines from line 1 on: write each row in one",
+        ),
+        ("a.json", b'{\n "input": "x"\n}\n{\n "input": "y"\n}', "JSON over several lines from line 1"),
+        ("a.jsonl", b'[\n{"input": "x"},\n{"input": "y"}\n]\n', "an array into a file that ends in .json"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(

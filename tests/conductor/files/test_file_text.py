@@ -48,7 +48,19 @@ def test_a_text_is_read_by_its_content(content: bytes, text: str) -> None:
         ("Z\u00fcrich".encode("utf-16-be"), "looks like text in UTF-16-BE without a mark"),
         (b"{\\rtf1 Hello}", "it is RTF; save it as text"),
         (b"PK\x03\x04\0", "of Excel, Word or LibreOffice"),
-        (b"\xd0\xcf\x11\xe0", "an old Excel or Word"),
+        (b"\xd0\xcf\x11\xe0", "an old Excel, Word or Outlook"),
+        *(
+            (beginning, "it is a sound or a video; send its words as a text")
+            for beginning in (
+                b"\0\0\0\x18ftypmp42",
+                b"\0\0\0\x20ftypM4A ",
+                b"ID3\4\0\0",
+                b"OggS\0\2",
+                b"RIFF\x24\0\0\0WAVEfmt ",
+                b"fLaC\0\0\0\x22",
+                b"\x1a\x45\xdf\xa3\x9f",
+            )
+        ),
         (b"\x1f\x8b\x08", "packed by gzip; unpack it"),
         (b"7z\xbc\xaf\x27\x1c", "an archive; unpack it"),
         (bytes(64), "zeros at its beginning"),

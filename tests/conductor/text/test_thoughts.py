@@ -53,6 +53,7 @@ MARKS = {
         "<|start|>assistant<|channel|>final <|constrain|>json<|message|>2"
     ),
     "harmony without its tokens": "hmassistantfinal42",
+    "Muse in its prompt": " to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>42<|eot|>",
     "Muse": "<|start|>assistant to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>42<|eot|>",
     "Open WebUI": '<details type="reasoning" done="true">hm</details>\n42',
     "GLM-4.5V": "<think>hm</think><|begin_of_box|>42<|end_of_box|>",

@@ -12,7 +12,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+_MINIMAX = "]<]minimax[>["
+"""Before each tag of MiniMax-M3."""
+
 _MARKS = (
+    _MINIMAX,
     *("<tool_call>", "<|tool_call_start|>", "<|tool_calls_section_begin|>", "<｜tool▁calls▁begin｜>"),
     *("[TOOL_CALLS]", "<|python_tag|>", "<function=", "<|START_ACTION|>", "<minimax:tool_call>"),
     *("<seed:tool_call>", "<|tool_call>", "<|tool_call|>", "<start_function_call>", "<function_calls>"),
@@ -53,6 +57,8 @@ _PARAMETER = re.compile(
 _PARAMETER_END = re.compile(
     rf"</{_NAMESPACE}parameter>|</arg_value>|<\|close\|>argument<\|sep\|>|<\|tool_arg:end\|>"
 )
+_TAG = re.compile(r"<([\w-]{1,64})>")
+_CALL_END = re.compile(rf"</{_NAMESPACE}(?:invoke|tool_call|function)")
 _BARE_KEYS = frozenset(
     ("name", "tool_name", "arguments", "parameters", "type", "id", "tool_call_id", "function")
 )
@@ -99,18 +105,19 @@ class CallTexts:
 
     def end(self, *, called: bool = False) -> tuple[str, list[dict[str, Any]]]:
         """The rest of the text, and the calls as `tool_calls` has them; `called`: others came by that."""
-        text, self._waiting = "".join(self._waiting), []
+        written, self._waiting = "".join(self._waiting), []
+        text = written.replace(_MINIMAX, "")
         self._marked = _MARK.match(text.lstrip()) is not None
         if called or not (self._at_start or self._marked):
-            return text, []
+            return written, []
         try:
             calls, rest = [*(self._headed(text) if self._marked else ())], ""
             if not calls:
                 calls, rest = self._listed(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return text, []
+            return written, []
         if not calls or (rest and not self._marked):
-            return text, []
+            return written, []
         return rest, [{"function": {"name": name, "arguments": arguments}} for name, arguments in calls]
 
     def _headed(self, text: str) -> Iterator[tuple[str, Any]]:
@@ -127,7 +134,7 @@ class CallTexts:
                 key.strip(): _value(_PARAMETER_END.split(rest, maxsplit=1)[0])
                 for key, rest in zip(parts[::2], parts[1::2], strict=True)
             }
-            yield name, values
+            yield name, values or dict(_tagged(_CALL_END.split(body, maxsplit=1)[0]))
 
     def _listed(self, text: str) -> tuple[list[tuple[str, Any]], str]:
         """The calls as JSON or as Python, and what follows them. Raises `ValueError` where one is no call."""
@@ -182,6 +189,17 @@ def _mark_part(text: str) -> int:
     while at < len(text) and (text[at:] not in _MARK_PARTS or text[at - 1 : at].isalnum()):
         at += 1
     return at
+
+
+def _tagged(body: str) -> Iterator[tuple[str, Any]]:
+    """The parameters that are tags, as MiniMax-M3 writes them."""
+    at = 0
+    while (tag := _TAG.search(body, at)) is not None:
+        end = body.find(f"</{tag[1]}>", tag.end())
+        if end < 0:
+            return
+        yield tag[1], _value(body[tag.end() : end])
+        at = end
 
 
 def _quoted(word: re.Match[str]) -> str:

@@ -34,7 +34,7 @@ _WORDS = (
         "faultstring",
     ),  # the last two: Apigee
     *("baseresp", "statusmsg"),  # MiniMax
-    *("header", "output"),  # Xunfei, DashScope
+    *("header", "output", "xgroq"),  # Xunfei, DashScope, Groq
 )
 """Keys under which the words of an error stand, or an object that has them, without signs and in small
 letters; the first with words counts.
@@ -42,7 +42,7 @@ letters; the first with words counts.
 
 _CODES = (
     *("code", "status", "status_code", "http_status_code", "error_code", "type", "error_type"),
-    *("Code", "__type", "statusCode", "error_status"),
+    *("Code", "__type", "statusCode", "error_status", "http_code"),  # the last: MiniMax
 )
 _FINE = frozenset({"", "0", "200", "ok", "success", "succeeded", "true", "none", "null"})
 """Codes of answers that are no errors, as texts."""
@@ -63,13 +63,16 @@ _OBJECTIONS = frozenset({400, 411, 413, 414, 415, 422, 431})
 """Statuses by which a server objects to the request itself, and not to the account or to its own state."""
 _OBJECTION = re.compile(r"invalidrequest|badrequest|invalidargument|validation|invalidparameter")
 """The same in codes."""
-_ACCOUNT = re.compile(
-    r"quota(?!tion)|billing|(?<!un)balance|credit|arrear|overdue|insufficientfunds|payment"
-    r"|(api|access)key|authentic"
-)
+_FAULTS = {
+    "key": re.compile(r"(api|access|secret)key|authentic"),
+    "account": re.compile(
+        r"quota(?!tion)|billing|(?<!un)balance(?!r)|credit|arrear|overdue|insufficientfunds|payment"
+    ),
+}
+"""Words about who asks."""
 _CONTENT = re.compile(
     r"contentfilter|content(management)?policy|contentpolicy|responsibleai|moderation|flagged|datainspection"
-    r"|inappropriatecontent|context(length|size|window)|maximumcontext|toomanytokens|(prompt|input)(is)?toolong"
+    r"|inappropriatecontent|sensitive|context(length|size|window)|maximumcontext|toomanytokens|(prompt|input)(is)?toolong"
 )
 """Words about the content of a request: the same server would answer another one."""
 
@@ -103,13 +106,21 @@ def report_in(body: bytes) -> ErrorReport:
         return ErrorReport(text)
 
 
-def is_outage(status: int | None, report: ErrorReport) -> bool:
-    """Whether the server, the way to it or the account is at fault, and not what was requested of it."""
+def fault_of(status: int | None, report: ErrorReport) -> str | None:
+    """Whether the "content" of the request is at fault, or who asked: the "key" or the "account"."""
     texts = [*report.codes, _squeezed(report.words[:1_000])]
     if any(map(_CONTENT.search, texts)):
-        return False
-    if report.may_pass or any(map(_ACCOUNT.search, texts)):
-        return True
+        return "content"
+    # Gemini's words of any limit are about a plan and its billing.
+    texts = texts[:-1] if status is not None and (status == 429 or status >= 500) else texts
+    return next((fault for fault, words in _FAULTS.items() if any(map(words.search, texts))), None)
+
+
+def is_outage(status: int | None, report: ErrorReport) -> bool:
+    """Whether the server, the way to it or the account is at fault, and not what was requested of it."""
+    fault = fault_of(status, report)
+    if fault is not None or report.may_pass:
+        return fault != "content"
     return status not in _OBJECTIONS if status is not None else not any(map(_OBJECTION.search, report.codes))
 
 
@@ -120,6 +131,8 @@ def _squeezed(text: str) -> str:
 def is_error(body: Mapping[str, Any], *, answers: bool) -> bool:
     """Whether the object is an error; `answers` where it has a part of an answer or tokens as well."""
     if body.get("error") or body.get("object") in ("error", "Error") or body.get("type") == "error":
+        return True
+    if _words(body.get("x_groq")):
         return True
     base = body.get("base_resp")
     if isinstance(base, Mapping) and str(base.get("status_code") or 0) != "0":
@@ -165,8 +178,10 @@ def _words(error: Any) -> str:
             return text
         case {"error": str(), "message": str() as message} if message:  # Spring: the first is the status
             return _inner(message)
+        case {"message": str() as message, "failed_generation": str() as text}:  # Groq
+            return f"{message} {text}"
         case {"message": str() as message, "param": str() as parameter} if message and (
-            parameter not in message and "error" not in error
+            parameter not in message and parameter != "None" and "error" not in error  # LiteLLM writes None
         ):
             return f"{message} ({parameter})"
         case Mapping():

@@ -81,6 +81,9 @@ class TokensSoFar:
             numbers = _numbers(place)
             if numbers is not None:
                 number_came = self._count(_kinds(numbers), _cost(numbers)) or number_came
+            timings = place.get("timings") if isinstance(place, dict) else None
+            if isinstance(timings, dict) and (cached := _count(timings.get("cache_n"))) is not None:
+                self._count({"cached": cached}, None)  # llama.cpp: beside its usage
             if isinstance(place, dict) and _BILL in place:
                 number_came = self._count({}, _cost(place[_BILL], _IN_BILL)) or number_came
         return number_came

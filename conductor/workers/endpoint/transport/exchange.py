@@ -31,7 +31,8 @@ _REQUEST_IDS = (
     "apim-request-id",  # Azure
     "x-amzn-requestid",  # Amazon Bedrock
     "x-goog-request-id",  # Google
-    "cf-ray",  # Cloudflare, before OpenRouter and others
+    "x-generation-id",  # OpenRouter
+    "cf-ray",  # Cloudflare, before other services
 )
 _COST = "x-litellm-response-cost"
 """US dollars of a whole answer: https://docs.litellm.ai/docs/proxy/response_headers. A stream's cost is not
@@ -72,14 +73,12 @@ class Exchange:
     async def chunks(self) -> AsyncGenerator[Chunk | None, None]:
         """The chunks of the answer; None when the server announces the end."""
         async with self._response() as (response, stream):
-            content_type = self._mask(response.headers.get("content-type", ""))
-            content_type = content_type.partition(";")[0].strip().lower()
             done = document = False
             async with aclosing(self._events(response, stream)) as events:
                 async for event, at_end in events:
                     # What follows the end is read all the same: usage may, and the connection is used again.
                     try:
-                        for chunk in self._chunks(event, content_type):
+                        for chunk in self._chunks(event):
                             done = done or chunk is None
                             yield chunk
                     except ValueError as error:
@@ -139,13 +138,13 @@ class Exchange:
         for event in lines.end():
             yield event, True
 
-    def _chunks(self, event: Event, content_type: str) -> Iterator[Chunk | None]:
+    def _chunks(self, event: Event) -> Iterator[Chunk | None]:
         """The chunks of an event: one, or several where no blank line parts them. Raises `ValueError`."""
         data = event.data
         if _DONE.fullmatch(data):
             yield None
         elif data.lstrip().startswith("<"):
-            raise self._failures.wrong_type(content_type, self._mask(error_message(data.encode())))
+            raise self._failures.markup(self._mask(error_message(data.encode())))
         else:
             try:
                 yield read_chunk(data, named_error=event.is_error)
@@ -154,7 +153,7 @@ class Exchange:
                 if len(lines) < 2 or not lines[0].rstrip().endswith("}"):
                     raise
                 for line in lines:
-                    yield from self._chunks(Event(line, event.is_error), content_type)
+                    yield from self._chunks(Event(line, event.is_error))
 
 
 class _CountedStream(httpx.AsyncByteStream):

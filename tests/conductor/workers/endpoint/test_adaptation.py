@@ -156,12 +156,55 @@ REFUSALS: list[tuple[str, int, object, str | None]] = [
     ("Perplexity", 400, openai("After the (optional) system message(s), user or assistant roles should be "
      "alternating."), SYSTEM),
     ("Bedrock", 400, {"message": "This model doesn't support system messages."}, SYSTEM),
+    # MiniMax-M2#51: of several system messages. llama.cpp: of a schema that it cannot make a grammar of.
+    ("MiniMax", 400, openai("invalid params, invalid chat setting (2013)"), SYSTEM),
+    ("MiniMax", 400, openai("invalid params, chat content has invalid message role: system (2013)"), SYSTEM),
+    ("Mistral", 400, {"message": "Unexpected role 'system' after role 'user'", "code": 3230}, SYSTEM),
+    ("LM Studio", 400, {"error": 'Error rendering prompt with jinja template: "Only user and assistant roles '
+     'are supported!". This is usually an issue with the model.'}, SYSTEM),
+    ("llama.cpp", 400, openai("Failed to parse grammar"), WORDS),
+    ("llama.cpp", 400, openai('"json_schema": Unrecognized schema: {"type":"x"}'), WORDS),
+    ("llama.cpp", 400, openai('response_format type must be one of "text" or "json_object", but got: x'),
+     WORDS),
+    ("llama.cpp", 400, openai("logprobs is not supported with tools + stream"), "without streaming"),
+    ("Groq", 400, openai("json mode cannot be combined with tool/function calling"), WORDS),
+    ("Groq", 400, openai("This model does not support response format `json_schema`. See the models"), WORDS),
+    ("DashScope", 400, openai("<400> InternalError.Algo: Json mode response is not supported "
+     "when enable_thinking is true"), WORDS),
+    ("Azure", 400, openai("response_format value as json_schema is enabled only for api versions x"), WORDS),
+    ("Azure", 400, openai("Unrecognized request argument supplied: parallel_tool_calls"),
+     "without parallel_tool_calls"),
+    ("Azure, an old version", 400, openai("Unknown parameter: 'stream_options'."), COUNT),
+    ("Mistral, twice", 422, {"object": "Error", "detail": forbidden("seed"), "message": forbidden("seed")},
+     "without seed"),
+    ("Mistral, inside", 422, {"object": "error", "message": {"detail": [{"type": "extra_forbidden",
+     "loc": ["body", "stream_options", "include_usage"], "msg": "Extra inputs are not permitted"}]}}, COUNT),
+    ("Gemini, several", 400, [openai('Unknown name "seed": Cannot find field.\nUnknown name "top_p": Cannot '
+     "find field.")], "without seed"),
+    ("Gemini", 400, [openai("Expected one of either `reasoning_effort` or custom `thinking_config`")],
+     "without reasoning_effort"),
+    ("OpenRouter", 400, {"error": {"message": "Provider returned error", "code": 400, "metadata": {
+     "raw": json.dumps(unsupported("max_tokens"))}}}, "with max_completion_tokens"),
+    ("OpenAI", 400, openai("Function tools with reasoning_effort are not supported in /v1/chat/completions."),
+     "without reasoning_effort"),
     ("DashScope", 400, openai("'messages' must contain the word 'json', to use 'response_format'."), WORDS),
     # A value, a cause of another kind, or a parameter without which the answer would be another one.
     ("Mistral", 422,
      {"detail": [{"loc": ["body", "temperature"], "msg": "Input should be less than or equal to 1.5"}]},
      None),
     ("DashScope", 400, openai("'temperature' must be in (0.0, 2.0), invalid"), None),
+    ("DashScope", 400, openai("Presence_penalty should be in [-2.0, 2.0]"), None),
+    ("DashScope", 400, openai("Range of max_tokens should be [1, 8192]"), None),
+    ("DeepSeek", 400, openai("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"), None),
+    ("vLLM", 400, openai("'max_tokens' or 'max_completion_tokens' is too large: 9999. This model's maximum "
+     "context length is 4096 tokens"), None),
+    ("vLLM", 400, openai("max_tokens must be at least 1, got -3. (parameter=max_tokens, value=-3)"), None),
+    ("Groq", 400, openai("`reasoning_effort` must be one of `none` or `default`"), None),
+    ("Ollama", 400, openai('invalid reasoning value: "auto" (must be "minimal", "low", "max", or "none")'),
+     None),
+    ("OpenRouter", 402, openai("This request requires more credits, or fewer max_tokens."), None),
+    ("OpenAI", 400, openai("Could not finish the message because max_tokens was reached."), None),
+    ("Mistral", 400, {"message": "Expected last role User or Tool for serving but got assistant"}, None),
     ("OpenAI", 400,
      openai("max_tokens is too large: 999999. This model supports at most 16384.", "max_tokens"), None),
     ("vLLM", 400,
@@ -344,7 +387,7 @@ THINKING = {
     **BODY,
     "messages": [
         *TALK,
-        {"role": "assistant", "content": "x", "reasoning_content": "t", "tool_calls": [CALL]},
+        {"role": "assistant", "content": "x", "name": "a", "reasoning_content": "t", "tool_calls": [CALL]},
     ],
 }
 
@@ -359,6 +402,9 @@ THINKING = {
          "reasoning_content"], "msg": "Extra inputs are not permitted"}]}, "reasoning_content"),
         (400, [openai('Invalid JSON payload. Unknown name "extra_content" at \'messages[2].tool_calls[0]\': '
          "Cannot find field.")], "tool_calls.extra_content"),
+        (400, openai("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : "
+         "property 'name' is unsupported, did you mean 'role'?)]"), "name"),
+        (400, openai('Unknown name "thinking": Cannot find field.'), None),
         (400, openai("The `reasoning_content` in the thinking mode must be passed back to the API."), None),
         (400, openai("Missing `reasoning_content` field in assistant message"), None),
         (400, openai("thinking_blocks is unsupported"), None),

@@ -49,6 +49,25 @@ FORMS: dict[str, tuple[Any, list[str]]] = {
     "an id that is a number": ({"data": [{"id": 7}, {"id": True}, {"id": "b"}]}, ["7", "b"]),
     "no entries": ({"data": [{"id": "a"}, None, "b", 3, []]}, ["a", "b"]),
     "LiteLLM": ({"data": [{"id": "a"}, {"id": "b"}, {"id": "a"}]}, ["a", "b"]),
+    # tools/server/README.md: a router's models have a state; a model's file is named with its repository.
+    "llama.cpp's router": (
+        {
+            "object": "list",
+            "data": [{"id": "a/b-GGUF:Q4_K_M", "in_cache": True, "status": {"value": "unloaded"}}],
+        },
+        ["a/b-GGUF:Q4_K_M"],
+    ),
+    "Mistral's aliases": (
+        {"data": [{"id": "small-latest", "name": "small-2506", "aliases": ["small-2506"], "type": "base"}]},
+        ["small-latest"],
+    ),
+    "OpenRouter's": ({"data": [{"id": "a/b:free", "canonical_slug": "a/b", "name": "A: B"}]}, ["a/b:free"]),
+    "Gemini's protocol of OpenAI": (
+        {"object": "list", "data": [{"id": "models/g", "object": "model", "display_name": "G"}]},
+        ["models/g"],
+    ),
+    "LM Studio's instances": ({"models": [{"key": "a/b", "loaded_instances": [{"id": "a/b"}]}]}, ["a/b"]),
+    "Fireworks": ({"data": [{"id": "accounts/f/models/a", "supports_chat": True}]}, ["accounts/f/models/a"]),
     "blanks": ({"data": [{"id": ""}, {"id": " a "}]}, ["a"]),
     "half a character": ({"data": [{"id": "a\ud83d"}, {"id": "a\nb"}, {"id": "b"}]}, ["b"]),
     "an owner that is none": ({"data": [{"id": "a", "owned_by": {"id": "x"}}, {"id": "b"}]}, ["a", "b"]),
@@ -70,6 +89,13 @@ def test_the_models_of_a_list_are_read_in_each_form(listing: Any, names: list[st
         ('"context_length": 8192.0', 8192),
         ('"max_model_len": null, "context_window": 9', 9),  # Groq
         ('"inputTokenLimit": 1048576', 1_048_576),  # Gemini
+        ('"max_input_tokens": 200000, "has_more": true', 200_000),  # Anthropic
+        ('"limits": {"max_input_tokens": 1048576, "max_output_tokens": 32768}', 1_048_576),  # GitHub
+        ('"model_info": {"max_input_tokens": 128000, "mode": "chat"}, "limits": null', 128_000),  # LiteLLM
+        ('"max_context_length": 32768, "loaded_context_length": 4096', 4096),  # LM Studio
+        ('"max_context_length": 131072, "capabilities": {"completion_chat": true}', 131_072),  # Mistral
+        # llama.cpp: what the model was trained with, and what all slots have together.
+        ('"meta": {"n_ctx_train": 131072, "n_ctx": 8192}', None),
         ('"context_length": "8k"', None),
         ('"context_length": -1', None),  # Together, of a model of images
         ('"context_length": 0', None),
@@ -92,6 +118,8 @@ def test_a_context_that_is_no_number_of_tokens_is_unknown(fields: str, context: 
         (b"", "cannot be read"),
         (b"null", "cannot be read"),
         (b'{"status": "ok"}', "cannot be read"),
+        (b"Ollama is running", "cannot be read"),
+        (b'{"error": "Unexpected endpoint or method. (GET /models)"}', "of models: Unexpected endpoint"),
         (b'{"data": [{"id": "a"}]}\n{"data": []}', "cannot be read"),
         (b"[" * 100_000, "cannot be read"),
         (b'{"error": {"message": "no key sk-marked"}}', r"in place of its list of models: no key \*\*\*"),

@@ -58,6 +58,19 @@ def test_a_base_url_that_is_none_or_holds_a_secret_is_refused(base_url: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("base_url", "correction"),
+    [
+        ("http://127.0.0.1:11434/v1/chat/completions", "http://127.0.0.1:11434/v1"),
+        ("http://127.0.0.1:11434/api/generate", "http://127.0.0.1:11434/v1"),
+        ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
+    ],
+)
+def test_the_address_of_a_call_is_refused_with_the_base_url_to_write(base_url: str, correction: str) -> None:
+    with pytest.raises(ValidationError, match=f"this is the address of a call; write {correction}"):
+        Endpoint(base_url=base_url, model="m")
+
+
+@pytest.mark.parametrize(
     "variable", ["sk-marked", "MY KEY", "", "1KEY", "AIzaMarked0123456789", "AKIAMARKED0123456789", "Key_1"]
 )
 def test_the_name_of_a_variable_is_no_key(variable: str) -> None:

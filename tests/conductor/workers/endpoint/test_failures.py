@@ -97,6 +97,7 @@ def test_an_error_in_the_stream_may_pass_where_its_code_says_so(error: object, t
         (403, b'{"error": {"message": "Your input was flagged", "code": 403}}', None),
         (500, b'{"error": {"message": "the request exceeds the available context size"}}', None),
         (400, b'{"error": {"code": "context_length_exceeded", "message": "Too long; see billing."}}', None),
+        (400, b'{"error": {"type": "bad_request_error", "message": "input new_sensitive (1026)"}}', None),
         (503, b"<html><title>503 Service Temporarily Unavailable</title></html>", "503"),
     ],
 )
@@ -125,7 +126,7 @@ def test_a_refusal_is_an_outage_unless_what_was_requested_is_at_fault(
         (FAILURES.in_stream({"code": 502, "message": "Upstream"}, NO_KEYS), "502"),
         (FAILURES.in_stream({"code": 400, "message": "Bad schema"}, NO_KEYS), None),
         (FAILURES.in_stream({"type": "BadRequestError", "message": "Bad schema"}, NO_KEYS), None),
-        (FAILURES.wrong_type("text/html", "Log in"), "unreadable reply"),
+        (FAILURES.markup("Log in"), "unreadable reply"),
         (FAILURES.malformed("no choices"), "unreadable reply"),
         (FAILURES.too_long(), None),
         (FAILURES.tool_calls(), None),
@@ -138,9 +139,144 @@ def test_each_other_failure_is_an_outage_or_the_answers_own_fault(
     assert failure.outage == outage, str(failure)
 
 
+OLLAMA, GEMINI = "http://127.0.0.1:11434", "https://generativelanguage.googleapis.com/v1beta"
+KEY_FAULT = [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]
+
+
+@pytest.mark.parametrize(
+    ("server", "base_url", "status", "body", "advice"),
+    [
+        ("Ollama, gin", OLLAMA, 404, "404 page not found",
+         f"write {OLLAMA}/v1 as base_url in the pool file, or check that it serves the model 'm'"),
+        ("Ollama", f"{OLLAMA}/v1", 404, "404 page not found", "check base_url in the pool file, and that it"),
+        ("Open WebUI", "http://h/api", 404, {"detail": "Model not found"}, "serves the model 'm'"),
+        ("Gemini's own", GEMINI, 404, "", f"write {GEMINI}/openai as base_url"),
+        ("Azure", "https://a.openai.azure.com", 404, {"error": {"message": "Resource not found"}},
+         "write https://a.openai.azure.com/openai/v1 as base_url"),
+        ("nginx", "http://h", 405, "<title>405 Not Allowed</title>", "write http://h/v1 as base_url"),
+        ("Express", "http://h/v1", 400, "Cannot POST /v1/chat/completions", "check base_url in the pool"),
+        ("nginx", "http://h/v1", 400, "<title>400 The plain HTTP request was sent to HTTPS port</title>",
+         "write https://h/v1 as base_url"),
+        ("Gemini", f"{GEMINI}/openai", 400, KEY_FAULT, "name the variable that holds its key"),
+        ("Anthropic", ENDPOINT.base_url, 400, {"error": {"message": "Your credit balance is too low"}},
+         "see to the account there"),
+        ("OpenAI", ENDPOINT.base_url, 429, {"error": {"message": "a", "code": "insufficient_quota"}},
+         "see to the account there"),
+        ("Gemini, a limit", ENDPOINT.base_url, 429, {"error": {"message": "check your plan and billing"}},
+         "wait a while"),
+        ("Envoy", ENDPOINT.base_url, 503, "the load balancer has no credit", "run the step again later"),
+        ("OpenAI, moderated", ENDPOINT.base_url, 403, {"error": {"message": "Your input was flagged"}},
+         "change what it objects to"),
+    ],
+)  # fmt: skip
+def test_the_advice_is_about_what_is_at_fault(
+    server: str, base_url: str, status: int, body: object, advice: str
+) -> None:
+    content = body if isinstance(body, str) else json.dumps(body)
+    failures = Failures("alpha", Endpoint(base_url=base_url, model="m"))
+    failure = failures.status(httpx.Response(status), content.encode(), NO_KEYS)
+    assert advice in str(failure), server
+
+
+@pytest.mark.parametrize(
+    ("server", "error", "advice"),
+    [
+        ("Ollama, its root", "Ollama is running", f"write {OLLAMA}/v1 as base_url in the pool file"),
+        (
+            "LM Studio",
+            "Unexpected endpoint or method. (POST /chat/completions)",
+            f"write {OLLAMA}/v1 as base",
+        ),
+        (
+            "MiniMax",
+            {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}},
+            "the account",
+        ),
+        ("MiniMax", {"base_resp": {"status_code": 2049, "status_msg": "invalid api key"}}, "holds its key"),
+        ("OpenRouter", {"code": 402, "message": "Add more"}, "see to the account there"),
+        ("OpenRouter", {"code": 429, "message": "Slow"}, "wait a while"),
+        ("vLLM", {"code": 400, "message": "Bad", "type": "BadRequestError"}, "change what it objects to"),
+        ("Ollama", "model runner has unexpectedly stopped", "run the step again"),
+    ],
+)
+def test_the_advice_for_an_error_inside_a_success_is_about_it(
+    server: str, error: object, advice: str
+) -> None:
+    failures = Failures("alpha", Endpoint(base_url=OLLAMA, model="m"))
+    assert advice in str(failures.in_stream(error, NO_KEYS)), server
+
+
+@pytest.mark.parametrize(
+    ("location", "advice"),
+    [
+        ("https://h/v1/chat/completions", "write https://h/v1 as base_url"),
+        ("https://login.example.com/?next=v1", "write the address it sends to as base_url"),
+    ],
+)
+def test_an_address_that_a_server_sends_to_is_written(location: str, advice: str) -> None:
+    failure = FAILURES.status(httpx.Response(308, headers={"location": location}), b"", NO_KEYS)
+    assert advice in str(failure)
+
+
+def test_a_server_without_tls_is_called_by_http() -> None:
+    error = httpx.ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1000)")
+    assert str(FAILURES.of(error, 0)) == (
+        "alpha: api.example.com does not speak TLS; write http://api.example.com/v1 as base_url in the pool "
+        "file."
+    )
+
+
+@pytest.mark.parametrize(
+    ("server", "words", "seconds"),
+    [
+        ("Gemini", "You exceeded your current quota. Please retry in 31.4s.", 31.4),
+        ("OpenAI", "Rate limit reached for m. Limit: 3. Please try again in 20s.", 20),
+        ("OpenAI", "Rate limit reached for m. Please try again in 6ms.", 0.006),
+        ("Groq", "Rate limit reached for model `m`. Please try again in 1m26.4s.", 86.4),
+        ("Azure", "Requests have exceeded token rate limit. Please retry after 6 seconds.", 6),
+        ("a text", "Please try again in a while, or in 5m.", None),
+    ],
+)
+def test_a_pause_in_a_servers_words_is_kept(server: str, words: str, seconds: float | None) -> None:
+    body = json.dumps({"error": {"message": words}}).encode()
+    assert FAILURES.status(httpx.Response(429), body, NO_KEYS).retry_after == seconds, server
+    header = httpx.Response(429, headers={"retry-after": "7"})
+    assert FAILURES.status(header, body, NO_KEYS).retry_after == 7
+
+
+@pytest.mark.parametrize(
+    ("server", "status", "error", "transient"),
+    [
+        ("Groq, flex", 498, {"type": "capacity_exceeded", "message": "a"}, True),
+        ("AWS", 400, {"__type": "ThrottlingException", "message": "a"}, True),
+        ("GitHub", 403, {"code": "rate_limited", "type": "RateLimitReached", "message": "a"}, True),
+        ("Groq, a request beyond the limit", 413, {"code": "rate_limit_exceeded", "message": "a"}, False),
+        ("OpenAI", 400, {"code": "invalid_value", "message": "try again, busy"}, False),
+    ],
+)
+def test_a_status_may_pass_where_its_code_says_so(
+    server: str, status: int, error: object, transient: bool
+) -> None:
+    body = json.dumps({"error": error}).encode()
+    assert FAILURES.status(httpx.Response(status), body, NO_KEYS).transient is transient, server
+
+
+@pytest.mark.parametrize(
+    ("server", "status", "words"),
+    [
+        ("OpenRouter", 404, "No endpoints found that support tool use."),
+        ("llama.cpp", 500, "tools param requires --jinja flag"),
+        ("vLLM", 400, '"auto" tool choice requires --enable-auto-tool-choice'),
+    ],
+)
+def test_a_refusal_of_tools_is_recognised_under_any_status(server: str, status: int, words: str) -> None:
+    body = json.dumps({"error": {"message": words}}).encode()
+    assert FAILURES.status(httpx.Response(status), body, NO_KEYS).refuses("tool"), server
+
+
 def test_a_refused_parameter_is_recognised_by_its_name() -> None:
     body = b'{"error": {"message": "Unknown parameter", "param": "structured_outputs"}}'
     failure = FAILURES.status(httpx.Response(400), body, NO_KEYS)
     assert failure.refuses("structured_outputs")
     assert not failure.refuses("response_format")
-    assert not FAILURES.status(httpx.Response(500), body, NO_KEYS).refuses("structured_outputs")
+    assert not FAILURES.status(httpx.Response(503), body, NO_KEYS).refuses("structured_outputs")

@@ -109,6 +109,20 @@ CHAT: dict[str, tuple[Messages, str]] = {
     "an empty answer": ([USER, {"role": "assistant", "content": []}, USER], ""),
     "DeepSeek's prefix": (answer(prefix=True), "prefix"),
     "OpenRouter's images": (answer(images=[{"type": "image_url"}]), "images"),
+    # pydantic_ai's send_back_thinking_parts, Open WebUI: thoughts in the text itself.
+    "pydantic-ai": (answer(content="<think>\nhm\n</think>\n\nHello"), ""),
+    "a prompt that opens thoughts": (answer(content="hm\n</think>\n\nHello"), ""),
+    "Magistral": (answer(content="[THINK]hm[/THINK]Hello"), ""),
+    "thoughts alone": (answer(content="<think>hm</think>"), ""),
+    "OpenAI's parse of a call": (
+        called({**CALL, "function": {"name": "f", "arguments": "{}", "parsed_arguments": {"a": 1}}}),
+        "tool_calls.function.parsed_arguments",
+    ),
+    "LangChain of Bedrock": (
+        parts({"type": "reasoning_content", "reasoning_content": {"text": "t", "signature": "s"}}),
+        "content.reasoning_content",
+    ),
+    "LangChain's blocks": (parts({"type": "reasoning", "reasoning": "t", "index": 0}), "content.reasoning"),
     "no instructions": ([{"role": "system", "content": None}, USER], ""),
 }
 ITEMS: dict[str, tuple[Messages, str]] = {
@@ -132,6 +146,19 @@ ITEMS: dict[str, tuple[Messages, str]] = {
     "OpenAI's search": (output(annotations=[CITATION]), "content.annotations"),
     "OpenAI's log probabilities": (output(logprobs=[{"token": "a"}]), "content.logprobs"),
     "OpenAI's refusal": (answer(content=[{"type": "refusal", "refusal": "Hello"}]), ""),
+    "pydantic-ai": (answer(content="<think>\nhm\n</think>\n\nHello"), ""),
+    "OpenAI's parse of a call": (
+        [USER, {**CALL_ITEM, "parsed_arguments": {"a": 1}, "caller": None}, RESULT_ITEM],
+        "parsed_arguments",
+    ),
+    "vLLM's thoughts": (
+        [
+            USER,
+            {"type": "reasoning", "id": "r", "content": [{"type": "reasoning_text", "text": "t"}]},
+            *item()[1:],
+        ],
+        "reasoning",
+    ),
     "openai-agents' sessions": (
         [USER, {**CALL_ITEM, "id": "fc_1", "provider_data": {"model": "m"}}, RESULT_ITEM],
         "id provider_data",
@@ -157,6 +184,23 @@ def test_a_conversation_goes_on_with_what_clients_add(
     history = request.question.history
     texts = [turn.text for turn in (*history.turns, *history.following)]
     assert {*texts, history.instructions} <= {"Hi", "Hello", "ok", ""}, "no thoughts"
+
+
+@pytest.mark.parametrize("text", ["<think>hm</think>Hello", "[THINK]hm[/THINK]Hello"])
+@pytest.mark.parametrize("reader", [ChatRequest, ResponsesRequest])
+def test_a_worker_that_is_asked_alone_gets_the_text_as_it_was_sent(
+    reader: type[ChatRequest | ResponsesRequest], text: str
+) -> None:
+    body = {"model": "worker:a", reader.query_parameter: answer(content=text)}
+    assert reader.read(json.dumps(body).encode()).question.history.turns[1].text == text
+
+
+def test_an_image_may_be_its_address_alone() -> None:
+    url = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+    image = {"type": "image_url", "image_url": url}
+    body = {"model": "m", "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, image]}]}
+    (own,) = ChatRequest.read(json.dumps(body).encode()).question.history.images
+    assert own.wire["image_url"]["url"] == url
 
 
 def test_marks_of_tools_are_listed_beside_the_caches() -> None:

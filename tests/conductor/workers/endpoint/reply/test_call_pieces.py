@@ -50,6 +50,35 @@ FORMS: list[tuple[str, Pieces, list[tuple[str, str]]]] = [
     ),
     ("a summary of all", [_fn(0, "c", "f", A), _fn(0, "c", "f", A)], [("f", A)]),
     ("legacy", [{"function": {"name": "f", "arguments": ""}}, {"function": {"arguments": A}}], [("f", A)]),
+    # llama.cpp server-task.cpp: a head with the first arguments; LM Studio, tool use: a head without any.
+    ("llama.cpp", [_fn(0, "c", "f", "{"), _fn(0, None, None, '"a": 1}')], [("f", A)]),
+    (
+        "LM Studio",
+        [
+            {"index": 0, "id": "1", "type": "function", "function": {"name": "f"}},
+            {"index": 0, "type": "function", "function": {"arguments": A}},
+            {"index": 1, "id": "2", "type": "function", "function": {"name": "g"}},
+            {"index": 1, "type": "function", "function": {"arguments": B}},
+        ],
+        [("f", A), ("g", B)],
+    ),
+    # open-webui/computer#224: arguments in parts without an index; a piece of a signature alone.
+    (
+        "Gemini, in parts",
+        [
+            {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a"'}},
+            {"function": {"arguments": ": 1}"}},
+            {"id": "c", "extra_content": {"google": {"thought_signature": "AB"}}},
+        ],
+        [("f", A)],
+    ),
+    # mistralai's client: no type, an id of nine letters, all at once; two in one piece have places.
+    ("Mistral", [{"id": "a1B2c3D4e", "function": {"name": "f", "arguments": A}, "index": 0}], [("f", A)]),
+    ("Groq, at once", [_fn(0, "c", "f", A), _fn(1, "d", "g", B)], [("f", A), ("g", B)]),
+    ("Kimi's id", [_fn(0, "functions.f:0", "f", A), _fn(1, "functions.f:1", "f", B)], [("f", A), ("f", B)]),
+    ("Ollama, twice 0", [_fn(0, "call_1", "f", A), _fn(0, "call_2", "f", A)], [("f", A), ("f", A)]),
+    ("vLLM, required", [_fn(0, "c", "f", ""), _fn(0, None, None, A), _fn(0, None, None, "")], [("f", A)]),
+    ("MiniMax", [_fn(0, "call_function_x_1", "f", '{"a"'), _fn(0, "", "", ": 1}")], [("f", A)]),
     ("empty pieces", [None, {}, {"index": 0}, []], []),
     ("PHP", [{"index": 0, "id": "c", "function": []}, _fn(0, None, "f", A)], [("f", A)]),
 ]

@@ -64,6 +64,12 @@ FORMS: list[tuple[str, str]] = [
         '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>\n'
         "</minimax:tool_call>",
     ),
+    (
+        "MiniMax M3",
+        ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="f">\n]<]minimax[>[<a>1]<]minimax[>[</a>\n'
+        "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    ),
+    ("MiniMax M3, its marks left out", '<tool_call>\n<invoke name="f">\n<a>1</a>\n</invoke>\n</tool_call>'),
     ("Seed", "<seed:tool_call><function=f><parameter=a>1</parameter></function></seed:tool_call>"),
     # vLLM's parsers of calls, by the forms that their docstrings have.
     ("LongCat", f"<longcat_tool_call>{JSON}</longcat_tool_call>"),
@@ -181,6 +187,14 @@ def test_lines_of_python_are_calls_each_and_a_call_may_have_no_arguments() -> No
     assert _read([wire]) == _read([*wire]) == ("", [("f", "{}")])
 
 
+def test_parameters_that_are_tags_are_texts_or_json() -> None:
+    body = "<cmd>ls <b>-l</b>\n</cmd><n>[1, 2]</n><open>"
+    call = f'<tool_call><invoke name="f">{body}</invoke></tool_call>'
+    assert _read([call]) == ("", [("f", {"cmd": "ls <b>-l</b>", "n": [1, 2]})])
+    for call in ('<invoke name="f"></invoke>', "<tool_call>f</tool_call>", "<function=f></function>"):
+        assert _read([f"{call} and <b>so</b>"])[1] == [("f", {})], "no parameters"
+
+
 @pytest.mark.parametrize("quote", ['<|"|>', "<escape>"])
 def test_every_kind_of_value_of_gemma_is_read(quote: str) -> None:
     words = f'a "b", {{c: \\d}}\n{quote[:2]}e'
@@ -215,6 +229,8 @@ def test_words_before_a_mark_stay_text_and_several_calls_are_read() -> None:
         "```tool_code\nprint(f(a=1))\n```",
         "<|python_tag|>import os\nf(a=1)",
         "<tool_call>" + "f(" * 5_000,
+        "]<]minimax[>[ is a mark.",
+        "]<]minimax[>[" * 5_000,
         '{"f": {"a": 1}}',
         '{"tool_calls": []}',
         "Action: think; then -> tool",

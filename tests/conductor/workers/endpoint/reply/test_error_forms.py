@@ -47,6 +47,24 @@ STREAMED: list[tuple[str, bytes]] = [
     ("TGI, old", event({"error": WORDS, "error_type": "overloaded"})),
     ("LM Studio, an event", _named(json.dumps({"error": {"message": WORDS}}), "event: failure\ndata: ")),
     ("Node", event({"err": WORDS})),
+    # groq-python's XGroq; OpenRouter's errors while it streams; MiniMax' form of Anthropic; LiteLLM's proxy.
+    ("Groq", event({"choices": [{"index": 0, "delta": {}}], "x_groq": {"id": "req_1", "error": WORDS}})),
+    ("Groq, no choice", event({"choices": [], "x_groq": {"error": WORDS}})),
+    (
+        "OpenRouter, a choice",
+        event(
+            {
+                "provider": "p",
+                "error": {"code": "server_error", "message": WORDS},
+                "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}],
+            }
+        ),
+    ),
+    (
+        "MiniMax, Anthropic",
+        event({"type": "error", "error": {"type": "overloaded_error", "message": WORDS, "http_code": "529"}}),
+    ),
+    ("LiteLLM", event({"error": {"message": WORDS, "type": "None", "param": "None", "code": "500"}})),
 ]
 
 
@@ -92,6 +110,19 @@ BODIES: list[tuple[str, Any, str]] = [
     ("Spring", {"status": 400, "error": "Bad Request", "message": "No such model"}, "“No such model”"),
     ("Envoy", {"code": 503, "message": "no healthy upstream"}, "“no healthy upstream”"),
     ("LangServe", {"error_messages": ["Bad", "Worse"]}, "“Bad”"),
+    # Reported: lmstudio-bug-tracker#618; groq's console, errors; OpenRouter's text of a provider.
+    ("LM Studio", {"error": "Unexpected endpoint or method. (POST /chat/completions)"}, "“Unexpected end"),
+    (
+        "Groq",
+        {"error": {"message": "See it.", "code": "tool_use_failed", "failed_generation": "<function=f>"}},
+        "“See it. <function=f>”",
+    ),
+    (
+        "OpenRouter, a text",
+        {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": "ERROR: no"}}},
+        "“ERROR: no”",
+    ),
+    ("Mistral, twice", {"object": "Error", "message": [{"loc": ["body", "n"], "msg": "no"}]}, "“body.n: no”"),
     ("a choice's message", {"choices": [{"message": {"error": {"message": "Filtered"}}}]}, "“Filtered”"),
     ("other keys", {"info": "Licence expired"}, '“{"info": "Licence expired"}”'),
     ("Gemini's own", {"promptFeedback": {"blockReason": "SAFETY"}}, "SAFETY"),
@@ -158,6 +189,20 @@ async def test_an_answer_beside_an_empty_error_is_one(fine: dict[str, Any], more
         ("Bedrock", {"__type": "ThrottlingException", "message": "a"}, None, True),
         ("Bedrock", {"internalServerException": {"message": "a"}}, None, True),
         ("iFlow", {"status": "449", "msg": "a"}, 449, True),
+        ("MiniMax", {"type": "error", "error": {"type": "overloaded", "http_code": "529"}}, 529, True),
+        (
+            "llama.cpp",
+            {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}},
+            503,
+            True,
+        ),
+        (
+            "llama.cpp",
+            {"error": {"code": 400, "message": "a", "type": "exceed_context_size_error"}},
+            400,
+            False,
+        ),
+        ("OpenRouter", {"code": "server_error", "message": "a"}, None, True),
         ("Hugging Face", {"error": "Model is too busy"}, None, True),
         ("a proxy", "Internal Server Error", None, True),
         ("OpenAI", {"error": {"code": "insufficient_quota", "type": "insufficient_quota"}}, None, False),

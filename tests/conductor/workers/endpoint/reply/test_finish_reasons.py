@@ -74,6 +74,10 @@ def _last(reason: object) -> bytes:
             TEXT + _last("network_error") + DONE,
             "with the finish reason “network_error” after 10 char",
         ),
+        # ollama server/routes.go: a model that was taken out of memory; llama.cpp's own words for an end.
+        ("Ollama", TEXT + _last("unload") + DONE, "other: None tokens"),
+        ("Ollama, its error lost", TEXT + chunk(content=""), "broke the connection after 10 characters"),
+        ("vLLM, repetition", TEXT + _last("repetition") + DONE, "other: None tokens"),
         ("vLLM", TEXT + _last("abort") + DONE, "with the finish reason “abort” after 10 characters"),
         ("OpenRouter", _last("error") + event({"error": {"message": "why"}}), "reported an error: “why”"),
         ("opencode, cut", TEXT, "broke the connection after 10 characters"),

@@ -214,6 +214,88 @@ PLACES: list[tuple[str, bytes, int | None]] = [
         + event({"choices": [STOP], "usage": {"completion_tokens": 7}}),
         None,
     ),
+    # llama.cpp tools/server/server-task.cpp: the last chunk has both.
+    (
+        "llama.cpp, both",
+        event({"choices": [STOP]})
+        + event({"choices": [], "usage": GOOD, "timings": {"cache_n": 2, "prompt_n": 3, "predicted_n": 7}}),
+        2,
+    ),
+    (
+        "llama.cpp, progress",
+        event({"choices": [{"delta": {"content": None}}], "prompt_progress": {"total": 5, "processed": 5}})
+        + event({"choices": [STOP], "timings": {"prompt_n": 5, "predicted_n": 7, "draft_n": 3}}),
+        None,
+    ),
+    # vllm/entrypoints/openai/chat_completion/serving.py: continuous usage, then details and metrics.
+    (
+        "vLLM, continuous",
+        event({"choices": [STOP], "usage": {"prompt_tokens": 5, "total_tokens": 9, "completion_tokens": 4}})
+        + event(
+            {
+                "choices": [],
+                "usage": {**GOOD, "prompt_tokens_details": {"cached_tokens": 2, "multimodal_tokens": {}}},
+                "metrics": {"generation_tokens": 4, "time_to_first_token_ms": 5.0},
+            }
+        ),
+        2,
+    ),
+    # groq-python's XGroq and CompletionUsage: the same tokens twice, with times.
+    (
+        "Groq, twice",
+        event({"choices": [STOP], "x_groq": {"id": "r", "seed": 1, "usage": GOOD}, "usage": None})
+        + event({"choices": [], "usage": {**GOOD, "queue_time": 0.1, "total_time": 0.5}}),
+        None,
+    ),
+    # openrouter.ai, usage accounting: the last chunk has a choice again.
+    (
+        "OpenRouter",
+        event({"choices": [{**STOP, "native_finish_reason": "STOP"}]})
+        + event(
+            {
+                "choices": [{"delta": {"role": "assistant", "content": ""}, "native_finish_reason": None}],
+                "usage": {**GOOD, "prompt_tokens_details": {"cached_tokens": 2, "cache_write_tokens": 3}},
+            }
+        ),
+        2,
+    ),
+    # platform.minimax.io, chatcompletion_v2: zeros in each chunk, the whole message as the last.
+    (
+        "MiniMax",
+        event({"choices": [STOP], "usage": {"total_tokens": 0, "total_characters": 0}})
+        + event({"choices": [{"message": {"content": "42"}, "finish_reason": "stop"}], "usage": GOOD}),
+        None,
+    ),
+    # api-docs.deepseek.com, create a chat completion.
+    (
+        "DeepSeek",
+        event(
+            {
+                "choices": [STOP],
+                "usage": {**GOOD, "prompt_cache_hit_tokens": 2, "prompt_cache_miss_tokens": 3},
+            }
+        ),
+        2,
+    ),
+    # help.aliyun.com, OpenAI compatible: null until the last.
+    (
+        "DashScope",
+        event({"choices": [STOP], "usage": None})
+        + event({"choices": [], "usage": {**GOOD, "x_details": [{}], "plugins": {"search": {"count": 1}}}}),
+        None,
+    ),
+    (
+        "Mistral, cached",
+        event({"p": "abcd", "choices": [STOP], "usage": {**GOOD, "num_cached_tokens": 2}}),
+        2,
+    ),
+    # openai-python, CompletionUsage: obfuscation pads each chunk.
+    (
+        "OpenAI",
+        event({"choices": [STOP], "usage": None, "obfuscation": "a"})
+        + event({"choices": [], "usage": {**GOOD, "prompt_tokens_details": {"cached_tokens": 2}}}),
+        2,
+    ),
     ("behind the end", chunk("stop") + DONE + event({"choices": [], "usage": GOOD}), None),
 ]
 

@@ -61,6 +61,30 @@ STREAMS: list[tuple[str, str]] = [
     ("CR", PLAIN.replace("\n", "\r")),
     ("no last line break", PLAIN.rstrip()),
     ("Azure", _stream('{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}') + PLAIN),
+    # learn.microsoft.com, content streaming: what was checked comes behind the end, and without a delta.
+    (
+        "Azure, asynchronous filter",
+        _stream(
+            FIRST,
+            LAST,
+            '{"id":"","choices":[{"index":0,"finish_reason":null,"content_filter_offsets":{"check_offset":2},'
+            '"content_filter_results":{"error":{"code":"content_filter_error","message":"not filtered"}}}]}',
+            "[DONE]",
+        ),
+    ),
+    # api-docs.deepseek.com, rate limit: comments in a stream, blank lines before a whole answer.
+    ("DeepSeek, waiting", ": keep-alive\n\n: keep-alive\n\n" + PLAIN),
+    (
+        "DeepSeek, waiting, whole",
+        '\n\n\n \n{"choices":[{"message":{"content":"42"},"finish_reason":"stop"}]}',
+    ),
+    # ollama middleware/openai.go: the reason in a chunk of its own, then the tokens.
+    ("Ollama, OpenAI", _stream(FIRST, LAST, '{"choices":[],"usage":{"total_tokens":9}}', "[DONE]")),
+    # vllm, ChatCompletionResponseStreamChoice: what it stopped at is a token.
+    ("vLLM", _ended('"index":0,"delta":{"content":""},"stop_reason":128001,"token_ids":null')),
+    ("Open WebUI", _stream('{"sources":[{"document":["d"]}]}', FIRST, LAST, "[DONE]")),
+    # MiniMax-M2.5#2: a role that is empty.
+    ("MiniMax, role", _stream('{"choices":[{"delta":{"role":"","content":""}}]}', FIRST, LAST)),
     ("one event", _stream('{"choices":[{"message":{"content":"42"},"finish_reason":"stop"}]}')),
 ]
 
