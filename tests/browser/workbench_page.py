@@ -189,9 +189,12 @@ class WorkbenchPage:
         return self.keyed("settings").get_by_role("button").first
 
     def plan(self, query: str) -> Graph:
-        """Ask by keyboard and wait for the plan."""
+        """Ask by keyboard and wait for the plan of the new session; until then a page may draw another graph."""
+        before = self.page.url
         self.ask(query)
-        return self.graph
+        self.page.wait_for_url(lambda url: "session=" in url and url != before)
+        expect(self.keyed("stage-graph")).to_have_count(0)
+        return self.settled().graph
 
     def upload(self, *files: Path | FilePayload) -> None:
         """Import a file of a workflow or of sessions."""
