@@ -41,8 +41,8 @@ ANSWER_SENTENCE = re.compile(
 )
 _WEAK = re.compile(
     r"(?:[→⇒⟹➜➡👉✅∴\ufe0f\s]|=>|>>>){0,9}"
-    r"(?:[^\w\n]{0,9}?(?:(?:final )?result|output|conclusion|(?:end)?ergebnis|résultat|resultado|risultato"
-    r"|结果|結果|결과|ans|final|verdict|decision|prediction|response|selected|value|total)\b"
+    r"(?:[^\w\n]{0,9}?(?:my )?(?:(?:final )?result|output|conclusion|(?:end)?ergebnis|résultat|resultado"
+    r"|risultato|结果|結果|결과|ans|final|verdict|decision|prediction|response|selected|value|total)\b"
     r"[^\w\n<>]{0,4}?[:：=](?:\*{1,3}|\s)*|(?:thus|hence|therefore|so)[,:]\s+|ans\.\s|#{4}\s*)?",
     re.IGNORECASE,
 )

@@ -29,7 +29,7 @@ _LEAD = rf"(?:[->#+]+ |[\s(\[{{<*_\"'{_MARKS}])*"
 _ALONE = re.compile(rf"{_LEAD}([A-Za-z])[\s)\]}}>.,:;!*_\"{_MARKS}]*")
 _FIRST = re.compile(rf"{_LEAD}(?:(?i:option|choice|answer)[\s:(\[*]+)?(?:([A-Z])|([a-z])(?=[).:]))(?!\w)")
 _NAMED = re.compile(
-    r"\b(?i:answer|choice|option)\b(?: (?i:is|would be|should be|must be))?"
+    r"\b(?i:answer|choice|option)\b(?: (?i:is|(?:would|should|must|has to|can only) be))?"
     r"(?: (?i:option|choice))?(?:[\s:=(\[*\"]|-\s)*?([A-Z])(?!\w)"
 )
 _STATED = re.compile(
@@ -40,12 +40,13 @@ _STATED = re.compile(
 _PREFERRED = re.compile(
     r"(?:^(?i:I(?: would|'d)? (?:think|guess|sa(?:y|id))|(?:most )?(?:probably|likely))"
     r"|\b(?i:choose|chose|prefer|select|go(?:ing)? (?:with|for)|opt for|settle on|leav(?:es|ing)(?: us with)?"
-    r"|only|so|thus|hence|therefore|but|it(?:'s| is| (?:must|should|would|has to) be)|ans|correct|definitely"
-    r"|elimination|(?:fits|selection|letter|vote|label|selected|pick)(?: is)?))"
+    r"|only|so|thus|hence|therefore|but|it(?:'s| is| (?:must|should|would|has to|can only) be)|ans|correct"
+    r"|definitely|elimination|(?:fits|selection|letter|vote|label|selected|pick)(?: is)?))"
     r"(?: (?i:option|choice))?[\s.:=,(\[*\"]+([A-Z])(?!\w)"
 )
 _NUMBER = re.compile(
-    r"^\W*(?:q(?:uestion)? ?)?#?\d{1,3} ?[.):-]\s*(?=[^\w\s]*[a-z](?!\w))", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n]{0,9}(?:q(?:uestion)? ?)?#?\d{1,3} ?[.):-] *(?=[^\w\s]*[a-z](?!\w))",
+    re.IGNORECASE | re.MULTILINE,
 )
 """The number of a question before a letter alone."""
 _SUBJECT = re.compile(r"[\s)\]*\"]*(?:is|was|would)\b")
@@ -57,7 +58,7 @@ _SEPARATED = re.compile(rf"[\s(\[)\]}}.,;:!*\"$|—/={_MARKS}]*(?:->?\s)?\s*")
 _LONGER = re.compile(r"\w|[.,/^]\d|[%!'+#^]")
 _GOES_ON = re.compile(
     rf"[\s)\],;-]*(?:{OPENING}|(?:according|although|and|as|based|but|by|due|for|from|given|here|if|in|instead|is"
-    r"|fits|matches|nor|not|on|or|over|rather|remains|though|was|where|while|with|works|would)\b)|[\s)\].]*\s\("
+    r"|fits|matches|nor|not|on|or|over|rather|remains|seems|though|was|where|while|with|works|would)\b)|[\s)\].]*\s\(|[)\]]*;"
     rf"|[\s)\]]*\.\s+(?i:{OPENING})"
 )
 """A sentence that goes on, a remark in brackets, or another sentence."""

@@ -36,6 +36,8 @@ CHOSEN = (
     "Only C remains.", "We eliminate A, B and D, leaving C.", "By elimination, C.",
     "By process of elimination: C",
     "Label: C", "Letter: C", "<option>C</option>", "<answer>Option C</answer>", "C it is.", "[[C]]",
+    "The answer has to be C", "It can only be C.", "C seems best.", "Answer: C; the others are lower.",
+    "My response: C", "La Paz (C)", "**1. C**", "1.\nC",
 )  # fmt: skip
 
 UNSTATED = (
@@ -45,6 +47,7 @@ UNSTATED = (
     "<think><choice>C</choice></think> I do not know.", "Write `Final: C` once you know it.",
     "Write `<choice>C</choice>` once you know it.",
     'Reply "<answer>C</answer>" if so. I do not know.', "Say `$\\boxed{C}$` if so. I do not know.",
+    "I would avoid C.", "I reject C.", "Only C fails.", "It can't be C.", "Why not C?", "1. Not C",
     "For example:\n> The answer is C.\n\nI do not know.",
 )  # fmt: skip
 """No choice: none is stated, or several, or one is an example, a thought or denied."""
