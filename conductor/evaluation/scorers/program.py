@@ -121,4 +121,4 @@ def _field(texts: list[str]) -> list[str]:
 
 def _unfenced(response: str) -> str:
     """The response without a fence that only ends, whose beginning stood in the prompt."""
-    return response.rstrip().removesuffix("\n```") if response.rstrip().endswith("\n```") else response
+    return response.rstrip().removesuffix("\n```")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conductor.evaluation.statistics import holm, paired_difference, pass_at, sign_flip
-from conductor.evaluation.statistics.differences import mcnemar
+from conductor.evaluation.statistics import paired_difference, pass_at
+from conductor.evaluation.statistics.differences import holm, mcnemar, sign_flip
 from conductor.evaluation.statistics.power import difference_by, difference_seen, questions_needed
 
 
