@@ -21,10 +21,12 @@ _WORDS = (
 """An answer's label: the languages of MGSM and of simple-evals, and a few more."""
 _BEST = "final|correct|right|best|endgültige|richtige|最終的な|最终|最終|正确|故"
 _AFTER = r"(?:[ _](?:finale?|correct[ae]|corretta|correta))?"
+_DISPLAY = r"(?:(?:\$\$|\\\[)[ \t]*\n\s*)?"
+"""The line that opens a formula of its own, as "$$" does."""
 ANSWER_LINE = re.compile(
     r"^[^\w\n]*(?:\d{1,3}[.)][^\w\n]*)?(?:text(?:bf)?\{)?(?:the |my )?"
     rf"(?:(?:{_BEST})[ _]?)?(?:{_WORDS}|choice|选|選){_AFTER}"
-    r"[^\w\n<>!≤≥≠≈]*?(?:[-=]>|[:：=—–|→⇒]|\s-\s)(?:\*{1,3}|\s*\*{2,3}(?=\s))?[}\s]*([^}\s].*)",
+    rf"[^\w\n<>!≤≥≠≈]*?(?:[-=]>|[:：=—–|→⇒]|\s-\s)(?:\*{{1,3}}|\s*\*{{2,3}}(?=\s))?[}}\s]*{_DISPLAY}([^}}\s].*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _VERBS = r"is|ist|lautet|est|es|è|é|ni|adalah|là"
@@ -34,21 +36,23 @@ ANSWER_SENTENCE = re.compile(
     rf"|\bthe (?:(?:{_BEST}) )?answer (?:would|should|must) be\s+"
     r"|(?:答案|答え|回答|正解)(?:是|为|為|は|选项为|选|選)[:：]?\s*|คำตอบคือ\s*|정?답은\s*"
     r"|(?:^|[，,。])(?:故|应|所以)?[选選]\s*)"
-    r"(\S.*)",
+    rf"{_DISPLAY}(\S.*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _WEAK = re.compile(
-    r"(?:[→⇒➜➡👉✅∴\ufe0f\s]|=>|>>>){0,9}"
-    r"(?:[^\w\n]{0,9}?(?:(?:final )?result|output|conclusion|(?:end)?ergebnis|résultat|resultado|risultato"
-    r"|结果|結果|결과|ans)\b"
-    r"[^\w\n<>]{0,4}?[:：=](?:\*{1,3}|\s)*|ans\.\s|#{4}\s*)?",
+    r"(?:[→⇒⟹➜➡👉✅∴\ufe0f\s]|=>|>>>){0,9}"
+    r"(?:[^\w\n]{0,9}?(?:my )?(?:(?:final )?result|output|conclusion|(?:end)?ergebnis|résultat|resultado"
+    r"|risultato|结果|結果|결과|ans|final|verdict|decision|prediction|response|selected|value|total)\b"
+    r"[^\w\n<>]{0,4}?[:：=](?:\*{1,3}|\s)*|(?:thus|hence|therefore|so)[,:]\s+|ans\.\s|#{4}\s*)?",
     re.IGNORECASE,
 )
 """What is no part of an answer at the beginning of the last line; further up it may be a step's."""
 _TAGGED = re.compile(
-    r"<((?:final_?)?(?:answer|ans|result|solution|output|final))>([^<]*)</\1>|\[(answer)\](.{0,500}?)\[/answer\]",
-    re.IGNORECASE,
+    r"(?:<((?:(?:final|selected|chosen|correct)_?)?(?:answer|ans|result|solution|output|final|choice|option|letter"
+    r"|selection|prediction|response|number))>([^<]*)</\1>|\[(answer)\](.{0,500}?)\[/answer\])(?![`\"”]\s*\w)",
+    re.IGNORECASE | re.DOTALL,
 )
+"""Behind a tick or a quotation mark and a word it is only spoken of."""
 _FENCED = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _EXAMPLE = re.compile(
     r"^[^\n]{0,200}?(?:\bexamples?\b|\be\.g\.|\bfor instance\b|\bformat\b|例)[^\n]{0,200}\n\s*"
@@ -63,11 +67,19 @@ _ENDS = re.compile(r"(?:(?:<[|｜][\w▁]{1,30}[|｜]>|</s>|<end_of_turn>)\s{0,9
 _BEHIND = re.compile(r"(?:です|입니다)?。.*|(?:です|입니다)\.?\Z|(?:\.|\$) *I hope .*")
 _BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{")
 _BOXED_WORD = re.compile(r"\\boxed +([^\s{}$\\]+)")
+_SPOKEN_OF = re.compile(r"\$?[`\"”]\s*\w")
 _BRACE = re.compile(r"[{}]")
-_RULE = re.compile(r"-{3,}|\*{3,}|_{3,}|`{3,}|~{3,}")
-"""A line that only ends what stands before it."""
+_RULE = re.compile(r"-{3,}|\*{3,}|_{3,}|`{3,}|~{3,}|\$\$|\\\]")
+"""A line that only ends what stands before it, as a formula of its own."""
 _OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
-_FIELD = re.compile(r"(?:final|correct|right|best)?[ _-]?(?:answer|solution|choice)", re.IGNORECASE)
+_FIELDS = tuple(
+    re.compile(rf"(?:(?:final|correct|right|best|selected|chosen)[ _-]?)?(?:{names})", re.IGNORECASE)
+    for names in (
+        "answer|solution|choice",
+        "option|letter|selection|prediction|result|response|output|final|value",
+    )
+)
+"""The names of a field that is an answer, and of one that is where no other is."""
 _OPENED = re.compile(r"[^\w\n]*?(\*{1,3})(?=\w)")
 _EMPHASIZED = re.compile(r"(\*{1,3})([^*]+)\1\Z")
 
@@ -98,9 +110,7 @@ def final_answer(response: str) -> str:
     before the last line that is not empty. Thoughts hold no answer, and a fence only where nothing else does.
     Only the last `ENDING` characters of a response are read.
     """
-    response = _ENDS.sub("", answer_in_full(response[-ENDING:]))
-    own = _EXAMPLE.sub("", response)
-    response = own if own.strip() else response
+    response = _own(response)
     # What stands in a fence is an example, unless nothing else is there.
     for text in (_FENCED.sub("", response), _FENCED.sub(r"\2", response)):
         lines = (line.strip() for line in reversed(text.split("\n")))
@@ -116,6 +126,19 @@ def final_answer(response: str) -> str:
         if (labelled := labelled_answer(text)) is not None:
             return labelled
     return _bare(last[begins.end() :] if (begins := _WEAK.match(last)) else last)
+
+
+def own_words(response: str) -> str:
+    """The last `ENDING` characters of a response without thoughts, without what it quotes as an example, and
+    without what stands in a fence.
+    """
+    return _FENCED.sub("", _own(response))
+
+
+def _own(response: str) -> str:
+    response = _ENDS.sub("", answer_in_full(response[-ENDING:]))
+    own = _EXAMPLE.sub("", response)
+    return own if own.strip() else response
 
 
 def labelled_answer(text: str) -> str | None:
@@ -137,8 +160,8 @@ def _answer_field(text: str) -> str | None:
         fields = {} if begins is None else parsed(text[begins.end() :], where="the answer")
     except FormatError:
         return None
-    values = [value for name, value in fields.items() if _FIELD.fullmatch(name)]
-    value = values[-1] if values else None
+    named = ([value for name, value in fields.items() if field.fullmatch(name)] for field in _FIELDS)
+    value = next((values[-1] for values in named if values), None)
     if isinstance(value, list) and len(value) == 1:
         (value,) = value
     return str(value).strip() if isinstance(value, str | int | float) else None
@@ -152,7 +175,12 @@ def _last_boxed(response: str) -> str | None:
     for brace in _BRACE.finditer(response):
         if brace[0] == "{":
             opened.append(brace.end())
-        elif opened and (begins := opened.pop()) in boxes and begins > last:
+        elif (
+            opened
+            and (begins := opened.pop()) in boxes
+            and begins > last
+            and not _SPOKEN_OF.match(response, brace.end())
+        ):
             last, ends = begins, brace.start()
     if last < 0:
         return words[-1] if (words := _BOXED_WORD.findall(response)) else None

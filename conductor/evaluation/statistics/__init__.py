@@ -8,11 +8,8 @@ from conductor.evaluation.statistics.bounds import Bounds, paired_bounds, possib
 from conductor.evaluation.statistics.differences import (
     MeanDifference,
     PairedDifference,
-    holm,
-    mcnemar,
     mean_difference,
     paired_difference,
-    sign_flip,
     with_holm,
 )
 from conductor.evaluation.statistics.rates import (
@@ -23,7 +20,6 @@ from conductor.evaluation.statistics.rates import (
     pareto_front,
     pass_at,
     rate,
-    student_t,
     wilson,
 )
 
@@ -35,8 +31,6 @@ __all__ = [
     "PairedDifference",
     "Rate",
     "entropy",
-    "holm",
-    "mcnemar",
     "mean_difference",
     "paired_bounds",
     "paired_difference",
@@ -44,8 +38,6 @@ __all__ = [
     "pass_at",
     "possible_signs",
     "rate",
-    "sign_flip",
-    "student_t",
     "wilson",
     "with_holm",
 ]

@@ -17,7 +17,7 @@ from conductor.evaluation.statistics.differences import (
     newcombe,
     paired_difference,
 )
-from conductor.evaluation.statistics.rates import ALPHA, Interval, student_t, whole
+from conductor.evaluation.statistics.rates import ALPHA, LEAST, Interval, student_t, whole
 
 Bounds = tuple[PairedDifference, PairedDifference]
 """The least and the largest that a difference may come to; p has its extremes at both or at 0."""
@@ -77,7 +77,7 @@ def _halves(
     largest = sum(max((one - middle) ** 2, (other - middle) ** 2) for one, other in apart) / (n - 1)
     smallest = sum((each - fmean(fixed)) ** 2 for each in fixed) / (n - 1)
     wide, narrow = (
-        student_t(n - 1, alpha) * math.sqrt(max(variance, 1 / n) / n) for variance in (largest, smallest)
+        student_t(n - 1, alpha) * math.sqrt(max(variance, LEAST / n) / n) for variance in (largest, smallest)
     )
     return wide, narrow
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 from statistics import NormalDist, fmean
 from typing import TypeVar
 
-from conductor.evaluation.statistics.rates import ALPHA, Interval, student_t, whole, wilson
+from conductor.evaluation.statistics.rates import ALPHA, LEAST, Interval, student_t, whole, wilson
 
 K = TypeVar("K", bound=Hashable)
 
@@ -71,7 +71,7 @@ def paired_difference(
         p = mcnemar(ahead, behind)
     else:
         # One question shows nothing of how questions differ.
-        interval = _students(apart, alpha, least=1 / len(apart)) or Interval(-1.0, 1.0)
+        interval = _students(apart, alpha, least=LEAST / len(apart)) or Interval(-1.0, 1.0)
         p = sign_flip(mine, others)
     return PairedDifference(fmean(apart), interval, len(both), ahead, behind, p)
 
@@ -144,9 +144,7 @@ def mean_difference(first: Mapping[K, float], second: Mapping[K, float]) -> Mean
 
 
 def _students(apart: Sequence[float], alpha: float, *, least: float = 0.0) -> Interval | None:
-    """Student's interval of the mean; None for one. The variance counts as at `least` so much: of shares one
-    whole answer, without which equal answers to few questions would show that nothing differs.
-    """
+    """Student's interval of the mean; None for one. The variance counts as `least` or more, see `LEAST`."""
     n, mean = len(apart), fmean(apart)
     if n == 1:
         return None

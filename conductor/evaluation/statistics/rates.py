@@ -18,6 +18,12 @@ from statistics import NormalDist, fmean
 ALPHA = 0.05
 """The level of tests; intervals are two-sided at 1 - ALPHA."""
 
+LEAST = 0.1
+"""What the variance of shares over n questions counts as at least, in parts of that of one whole answer apart
+(1 / n): without it few shares that happen to be equal would have an interval of no width. By simulation the
+least part whose intervals cover .93 and more of 20 questions at a mean of .95; with 1 they cover up to 1.00.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -54,8 +60,7 @@ def _interval(shares: Sequence[float]) -> Interval:
     if whole(shares) or n == 1:
         return _wilson(mean, n, normal(ALPHA))
     variance = fmean((share - mean) ** 2 for share in shares)
-    # A sample whose variance is below that of one whole answer apart is too small to show it.
-    variance = min(at_most, max(variance, 1 / n))
+    variance = min(at_most, max(variance, LEAST / n))
     return _wilson(mean, n * at_most / variance, student_t(n - 1))
 
 

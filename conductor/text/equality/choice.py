@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from conductor.text.equality.same_answer import IS_WORD, OPENING, comparable, same, words
 from conductor.text.equality.writing import bare, plain
-from conductor.text.final_answer import ENDING, final_answer
+from conductor.text.final_answer import final_answer, own_words
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -29,18 +29,26 @@ _LEAD = rf"(?:[->#+]+ |[\s(\[{{<*_\"'{_MARKS}])*"
 _ALONE = re.compile(rf"{_LEAD}([A-Za-z])[\s)\]}}>.,:;!*_\"{_MARKS}]*")
 _FIRST = re.compile(rf"{_LEAD}(?:(?i:option|choice|answer)[\s:(\[*]+)?(?:([A-Z])|([a-z])(?=[).:]))(?!\w)")
 _NAMED = re.compile(
-    r"\b(?i:answer|choice|option)\b(?: (?i:is|would be|should be|must be))?"
+    r"\b(?i:answer|choice|option)\b(?: (?i:is|(?:would|should|must|has to|can only) be))?"
     r"(?: (?i:option|choice))?(?:[\s:=(\[*\"]|-\s)*?([A-Z])(?!\w)"
 )
 _STATED = re.compile(
     r"(?<!\w)([A-Z])[)\]*\"]* (?i:is|was|must be|has to be|would be|seems|looks|fits)"
     r"(?: (?i:the|clearly|more|most|also))* (?i:right|correct|true|best|better|answer|one)\b"
+    r"|\b(?i:only) ([A-Z]) (?i:remains|is left|fits|works|matches)\b"
 )
 _PREFERRED = re.compile(
-    r"\b(?i:choose|chose|pick|select|go with|going with|leaves(?: us with)?|so|thus|hence|therefore|but"
-    r"|it(?:'s| is| (?:must|should|would|has to) be)|ans|correct|definitely|selection|letter)"
+    r"(?:^(?i:I(?: would|'d)? (?:think|guess|sa(?:y|id))|(?:most )?(?:probably|likely))"
+    r"|\b(?i:choose|chose|prefer|select|go(?:ing)? (?:with|for)|opt for|settle on|leav(?:es|ing)(?: us with)?"
+    r"|only|so|thus|hence|therefore|but|it(?:'s| is| (?:must|should|would|has to|can only) be)|ans|correct"
+    r"|definitely|elimination|(?:fits|selection|letter|vote|label|selected|pick)(?: is)?))"
     r"(?: (?i:option|choice))?[\s.:=,(\[*\"]+([A-Z])(?!\w)"
 )
+_NUMBER = re.compile(
+    r"^[^\w\n]{0,9}(?:q(?:uestion)? ?)?#?\d{1,3} ?[.):-] *(?=[^\w\s]*[a-z](?!\w))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The number of a question before a letter alone."""
 _SUBJECT = re.compile(r"[\s)\]*\"]*(?:is|was|would)\b")
 _MARKED = re.compile(r"\(([A-Z])\)")
 _SECOND = re.compile(r"[\s)\].]*(?:and|or|,|/|&|\+)\s*[(\[]*([A-Za-z])(?!\w)")
@@ -50,7 +58,7 @@ _SEPARATED = re.compile(rf"[\s(\[)\]}}.,;:!*\"$|—/={_MARKS}]*(?:->?\s)?\s*")
 _LONGER = re.compile(r"\w|[.,/^]\d|[%!'+#^]")
 _GOES_ON = re.compile(
     rf"[\s)\],;-]*(?:{OPENING}|(?:according|although|and|as|based|but|by|due|for|from|given|here|if|in|instead|is"
-    r"|nor|not|on|or|over|rather|though|was|where|while|with|would)\b)|[\s)\].]*\s\("
+    r"|fits|matches|nor|not|on|or|over|rather|remains|seems|though|was|where|while|with|works|would)\b)|[\s)\].]*\s\(|[)\]]*;"
     rf"|[\s)\]]*\.\s+(?i:{OPENING})"
 )
 """A sentence that goes on, a remark in brackets, or another sentence."""
@@ -106,6 +114,8 @@ def letters_in(response: str, choices: Sequence[str]) -> str:
     and simple-evals do. Without `choices` every letter is one.
     """
     answer = bare(plain(final_answer(response)))
+    if len(_NUMBER.findall(response)) == 1:
+        answer = bare(_NUMBER.sub("", answer))
     if (alone := _ALONE.fullmatch(answer)) is not None:
         return alone[1].upper() if alone[1].upper() in _letters(choices) else ""
     if letter := _by_text(answer, choices):
@@ -119,7 +129,7 @@ def letters_in(response: str, choices: Sequence[str]) -> str:
     if not letters and not any(len(text) == 1 for text in choices):
         letters = _last(_PREFERRED, answer, choices)
     letters = letters or letter or _all(_MARKED, answer, choices)
-    return letters or _last(_NAMED, plain(response[-ENDING:]), choices)
+    return letters or _last(_NAMED, plain(own_words(response)), choices)
 
 
 def _letters(choices: Sequence[str]) -> str:

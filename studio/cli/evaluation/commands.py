@@ -268,6 +268,8 @@ def print_table(
     options: Configured,
 ) -> int:
     """Print an evaluation's table."""
+    if published and form not in ("text", "json"):
+        raise DataError(f"--published is for text and JSON; leave it out for --form {form}.")
     with opened(options) as bench:
         record = find_evaluation(bench.store, evaluation)
         table = table_of_evaluation(bench.store, record)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from conductor.evaluation.statistics import (
     MeanDifference,
     entropy,
-    mcnemar,
     mean_difference,
     paired_difference,
     pareto_front,
-    student_t,
     wilson,
-)  # fmt: skip
+)
+from conductor.evaluation.statistics.differences import mcnemar
+from conductor.evaluation.statistics.rates import student_t
 
 
 @pytest.mark.parametrize(

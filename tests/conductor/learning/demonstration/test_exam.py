@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.evaluation.statistics import holm, mcnemar
+from conductor.evaluation.statistics.differences import holm, mcnemar
 from conductor.learning.demonstration.acceptance import Results, checks
 from conductor.learning.demonstration.contenders import (
     CONDUCTOR,

@@ -83,6 +83,10 @@ def test_an_evaluation_is_run_listed_read_and_compared(line: Line, data: str) ->
         < beside.index("Published, not measured here")
         < beside.index("11,203")
     )
+    for form in ("csv", "latex", "html"):
+        refused = line("evaluate", "table", id, "--published", "--form", form)
+        assert (refused.code, refused.out) == (1, "")
+        assert f"leave it out for --form {form}" in refused.err
     gate = line("evaluate", "table", id, "--fail-if-beaten-by", "worker:mathematics")
     assert gate.code == 1
     assert "worker:mathematics is better than worker:facts" in gate.err
