@@ -17,9 +17,6 @@ from conductor.workflow.model import Workflow
 from conductor.workflow.selection import needed_rows
 from pages.components.view_models.workflow.plan_text import card_change, row_name, row_text, sentences
 
-NOT_NUMBERED = "+"
-"""What stands in the place of the number of a step to come."""
-
 _WORDS = 1_200
 """Characters of an instruction's difference that the graph shows."""
 
@@ -79,7 +76,7 @@ class Ghost:
     def contents(self, old: Sequence[CardContent], new: Sequence[CardContent]) -> tuple[CardContent, ...]:
         """The cards, from those of both workflows: what stays is as it was, what changes as it would be.
 
-        A step has the number that people know; one to come has none yet.
+        A step is the one that people know; one to come is none yet.
         """
         return tuple(replace(content, inside="", gives="") for content in self._contents(old, new))
 
@@ -87,23 +84,14 @@ class Ghost:
         for before, after in self.diff.rows:
             if after is None:
                 assert before is not None, "a row has a step"
-                yield replace(old[before], change="removed", number=str(before + 1))
+                yield replace(old[before], change="removed", steps=(before,))
             elif before is None:
-                yield replace(new[after], change="added", number=NOT_NUMBERED)
+                yield replace(new[after], change="added", steps=())
             elif change := card_change(self.diff, after, "right"):
                 badges = (*row_text(self.diff, (before, after)), *new[after].badges)
-                yield replace(new[after], change=change, number=str(before + 1), badges=badges)
+                yield replace(new[after], change=change, steps=(before,), badges=badges)
             else:
-                yield replace(old[before], number=str(before + 1))
-
-    def row_of(self, step: int | None) -> int | None:
-        """The row of a step of the old workflow."""
-        rows = (row for row, (old, _) in enumerate(self.diff.rows) if old == step)
-        return None if step is None else next(rows, None)
-
-    def step_of(self, row: int | None) -> int | None:
-        """The step of the old workflow in a row; None for a step to come."""
-        return self.diff.rows[row][0] if row is not None and 0 <= row < len(self.diff.rows) else None
+                yield replace(old[before], steps=(before,))
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import pytest
 from hypothesis import given
 
 from conductor.drawing.network import CardContent
 from conductor.errors import WorkflowError
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import Step, Workflow
-from pages.components.view_models.workflow.ghost import NOT_NUMBERED, Ghost
+from pages.components.view_models.workflow.ghost import Ghost
 from tests.support.runs.workflow_cases import edits, workflow_of, workflows
 
 READ = Step(instruction="Read the report and note every figure.", worker="alpha")
@@ -39,13 +38,13 @@ TWO_READERS = Ghost(
 )
 
 
-def test_the_cards_are_numbered_as_people_know_them_and_marked_with_what_changes():
+def test_the_cards_are_the_steps_that_people_know_and_marked_with_what_changes():
     contents = TWO_READERS.contents(cards(TWO_READERS.diff.old), cards(TWO_READERS.diff.new))
-    assert [(card.number, card.change, card.badges) for card in contents] == [
-        (NOT_NUMBERED, "added", ()),
-        ("1", "", ()),
-        ("2", "removed", ()),
-        ("3", "edited", ("worker", "access")),
+    assert [(card.steps, card.change, card.badges) for card in contents] == [
+        ((), "added", ()),
+        ((0,), "", ()),
+        ((1,), "removed", ()),
+        ((2,), "edited", ("worker", "access")),
     ]
     assert not any(card.inside for card in contents), "what is inside a step cannot be opened in a ghost"
 
@@ -72,14 +71,6 @@ def test_the_words_of_an_instruction_show_what_goes_and_comes():
     (part,) = Ghost(diff).parts
     assert ("removed", "one ") in part.words
     assert ("added", "two ") in part.words
-
-
-@pytest.mark.parametrize(
-    ("row", "step"), [(None, None), (0, None), (1, 0), (2, 1), (3, 2), (4, None), (-1, None)]
-)
-def test_a_card_is_the_step_that_it_was(row, step):
-    assert TWO_READERS.step_of(row) == step
-    assert step is None or TWO_READERS.row_of(step) == row
 
 
 @given(old=workflows(), changes=edits(max_size=5), other=workflows())
