@@ -410,7 +410,8 @@ class WorkflowGraph {
       theme: this.theme, scale: this.view.scale, selected: step === this.selected,
       opened: this.stepOf(step) === this.component.data.opened,
       target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused) || !this.legend.shows(this.cards[step]) || this.proposal.leaves(step),
-      reader: this.edges.some(({ id, from, to }) => to === step && (from === this.lit || id === this.hoverEdge || id === this.selectedEdge)),
+      reader: this.edges.some(({ id, from, to }) => (to === step && from === this.lit)
+        || ([from, to].includes(step) && [this.hoverEdge, this.selectedEdge].includes(id))),
     };
   }
 

@@ -99,7 +99,9 @@ function edgeLook(edge, { cards, lit, selectedEdge, hoverEdge, legend, heat, pro
   if (edge.flows) return { rank: 3, width: 2.4, color: theme.status.running, dash: [] };
   if (!legend.shows(cards[edge.from]) && !legend.shows(cards[edge.to])) return { rank: 0, width: 1.4, color: theme.faint, dash: [] };
   if (heat?.ofEdges) return heatLook(edge, theme);
-  if (lit === null) return { rank: selectedEdge ? 0 : 1, width: 1.5, color: theme.edge, dash: [], hue: edge.hue };
+  // Among many, the one that is pointed at or selected can only be followed where the others stand back.
+  const single = selectedEdge || hoverEdge;
+  if (lit === null) return { rank: single ? 0 : 1, width: 1.5, color: single ? theme.dimmed : theme.edge, dash: [], hue: single ? null : edge.hue };
   if (edge.to === lit) return { rank: 2, width: 2.4, color: theme.primary, dash: [], hue: edge.hue };
   if (edge.from === lit) return { rank: 1, width: 1.8, color: theme.outgoing, dash: [6, 4], hue: edge.hue };
   return { rank: 0, width: 1.4, color: theme.dimmed, dash: [] };

@@ -52,6 +52,10 @@ test("of the step that is lit, what it reads and who reads it stand out, and oth
   assert.deepEqual(colors(draw({ lit: 2 })).filter((color) => color in THEME).sort(), ["dimmed", "dimmed", "dimmed", "outgoing"]);
 });
 
+test("of one edge that is selected, all others stand back", () => {
+  assert.deepEqual(colors(draw({ selectedEdge: "1-3" })), ["dimmed", "dimmed", "dimmed", "primary"]);
+});
+
 test("an edge between steps that the legend leaves out is faint and has no colour at its end", () => {
   const legend = { shows: ({ steps }) => steps.includes(4) };
   assert.deepEqual(colors(draw({ legend })).sort(), ["edge", "faint", "faint", "faint", "pink"]);
