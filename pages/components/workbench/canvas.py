@@ -24,11 +24,10 @@ from pages.components.view_models.workflow.branch_cards import (
 )
 from pages.components.view_models.workflow.card_content import card_contents
 from pages.components.view_models.workflow.drawing import Drawing, drawing_of, partial_network
-from pages.components.view_models.workflow.ghost import Ghost
 from pages.components.view_models.workflow.heat import HeatMap, run_heat
 from pages.components.view_models.workflow.worker_legend import WorkerShare, worker_legend
 from pages.components.workbench.editor import Editor
-from pages.components.workbench.planning.proposed_change import decide, drawn_change, proposal_data
+from pages.components.workbench.planning.proposed_change import decide, drawn_ghost, proposal_data
 from pages.components.workbench.planning.so_far import plan_so_far
 from pages.components.workbench.step.nested_path import Inside, with_kept_inside
 from pages.components.workbench.trial_heat import trial_heat
@@ -52,8 +51,8 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         return
     workflow = view.head.workflow
     stored = editor is None
-    change = None if tab.watched or tab.presents or not stored else drawn_change(bench, view)
-    ghost = None if change is None or change.diff is None else Ghost(change.diff)
+    apart = tab.watched or tab.presents or not stored
+    ghost, change = (None, None) if apart else drawn_ghost(bench, view)
     key = f"graph-{view.session.id}"
     editor = editor or Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
     inside = Inside(view.session.id)
@@ -105,12 +104,13 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         direction=tab.direction,
         before=tab.drawing,
     )
-    if change is not None and ghost is not None:
+    if ghost is not None:
         proposed = card_contents(ghost.diff.new, run=None, radius=None, cards=bench.pool.cards, now=now)
         cards = draw(
             ghost.workflow, ghost.contents(contents, proposed), drawing.pictures, changes=ghost.edge_changes
         )
-        what = _GraphInput(cards, drawing.pictures, proposal=proposal_data(change, ghost))
+        proposal = None if change is None else proposal_data(change, ghost)
+        what = _GraphInput(cards, drawing.pictures, proposal=proposal)
     else:
         what = _as_it_is(drawing, contents, run, trial_heat(bench, tab, view) if stored else (), now)
     result = workflow_graph(
