@@ -74,6 +74,8 @@ def test_on_a_phone_the_answer_comes_first_and_a_step_comes_up_from_below(visit,
     desk.run()
     desk.finished()
     desk.page.set_viewport_size({"width": 420, "height": 900})
+    run, ways = (desk.keyed("run-split").get_by_role("button").nth(at).bounding_box() for at in (0, -1))
+    assert [(box["y"], box["height"]) for box in (run, ways)] == [(run["y"], run["height"])] * 2
     expect(desk.answer).to_be_visible()
     third = desk.page.get_by_role("listbox", name="Workflow graph").get_by_role("option").nth(2)
     expect(third.locator(".head")).to_have_text(re.compile(r"^3\. Compare both plans.* m?s$"))
