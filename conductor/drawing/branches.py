@@ -9,18 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from conductor.workflow.model import Workflow
 
 
 def branch_of(workflow: Workflow, step: int) -> tuple[int, ...]:
     """The steps of the branch that ends in `step`, which is the last of them."""
-    own = {step}
-    for at in range(step - 1, -1, -1):
-        if (readers := workflow.readers[at]) and own.issuperset(readers):
-            own.add(at)
-    return tuple(sorted(own))
+    return _branches(workflow.readers)[step]
+
+
+@lru_cache(maxsize=64)
+def _branches(readers: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """Cached, because a page redraws four times a second while the shape stays."""
+    branches = []
+    for step in range(len(readers)):
+        own = {step}
+        for at in range(step - 1, -1, -1):
+            if readers[at] and own.issuperset(readers[at]):
+                own.add(at)
+        branches.append(tuple(sorted(own)))
+    return tuple(branches)
 
 
 def main_branches(workflow: Workflow, within: Collection[int]) -> frozenset[int]:
@@ -28,7 +37,7 @@ def main_branches(workflow: Workflow, within: Collection[int]) -> frozenset[int]
 
     Instead of one with more than half of all steps its parts count, where it has parts; never all steps.
     """
-    branches = [branch_of(workflow, step) for step in range(len(workflow))]
+    branches = _branches(workflow.readers)
     allowed, hidden, chosen = frozenset(within), set[int](), set[int]()
     for own in reversed(branches):
         if own[-1] in hidden or len(own) in {1, len(workflow)} or not allowed.issuperset(own):
@@ -61,6 +70,8 @@ class Branches:
     @cached_property
     def card_workflow(self) -> Workflow:
         """A workflow with a step for each card, which reads what any of its steps reads; to be drawn only."""
+        if len(self.cards) == len(self.workflow):
+            return self.workflow
         card_of = {step: at for at, steps in enumerate(self.cards) for step in steps}
         old, lineage = self.workflow.steps, self.workflow.lineage
         return Workflow.of(

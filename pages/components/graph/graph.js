@@ -29,6 +29,12 @@ function heated(content, heat) {
   return { ...content, heat, note, figures };
 }
 
+// The card of which a dot is pointed at, null for none; `placeOf` gives the middle of a card's dot.
+const dotAt = ({ x, y }, cards, placeOf, radius) => cards.find((at) => {
+  const [across, below] = placeOf(at);
+  return Math.hypot(x - across, y - below) <= radius * 1.35;
+}) ?? null;
+
 class WorkflowGraph {
   constructor(root) {
     this.root = root;
@@ -340,13 +346,7 @@ class WorkflowGraph {
     return steps.filter((step) => step !== null && step < this.cards.length - 1);
   }
 
-  portAt({ x, y }) {
-    const reach = this.portRadius() * 1.35;
-    return this.visiblePorts().find((step) => {
-      const [px, py] = this.portPoint(step);
-      return Math.hypot(x - px, y - py) <= reach;
-    }) ?? null;
-  }
+  portAt(p) { return dotAt(p, this.visiblePorts(), (at) => this.portPoint(at), this.portRadius()); }
 
   // Where the work comes in, opposite the port.
   /** @returns {[number, number]} */
@@ -364,14 +364,7 @@ class WorkflowGraph {
     return [...new Set([...closed, ...offered])].filter((step) => step !== null && step < this.cards.length);
   }
 
-  gateAt({ x, y }) {
-    const reach = this.gateRadius() * 1.35;
-    if (this.locked) return null;
-    return this.visibleGates().find((step) => {
-      const [gx, gy] = this.gatePoint(step);
-      return Math.hypot(x - gx, y - gy) <= reach;
-    }) ?? null;
-  }
+  gateAt(p) { return this.locked ? null : dotAt(p, this.visibleGates(), (at) => this.gatePoint(at), this.gateRadius()); }
 
   // On the corner where no edge begins or ends.
   /** @returns {[number, number]} */
@@ -385,13 +378,7 @@ class WorkflowGraph {
     return this.cards.filter((card) => this.collapse.has(card) && (this.collapse.isOne(card) ? !card.opener : offered.includes(card.step))).map(({ step }) => step);
   }
 
-  collapseAt({ x, y }) {
-    const reach = this.gateRadius() * 1.35;
-    return this.visibleCollapses().find((at) => {
-      const [cx, cy] = this.collapsePoint(at);
-      return Math.hypot(x - cx, y - cy) <= reach;
-    }) ?? null;
-  }
+  collapseAt(p) { return dotAt(p, this.visibleCollapses(), (at) => this.collapsePoint(at), this.gateRadius()); }
 
   // -- drawing -----------------------------------------------------------------------------------------
 
