@@ -127,7 +127,8 @@ class Ghost:
             lines = tuple(sentences(diff, pair))
             if "instruction" in pair.changes:
                 words = _words(diff.old.steps[old].instruction, diff.new.steps[new].instruction)
-            change, name = card_change(diff, new, "right"), row_name(diff, (old, old))
+            change = card_change(diff, new, "right")
+            name = f"{old + 1}. {title_of(diff.new.steps[new].instruction)[0]}"
         else:
             workflow, step = (diff.new, new) if new is not None else (diff.old, old)
             assert step is not None, "a row has a step"

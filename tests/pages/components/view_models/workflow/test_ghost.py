@@ -66,6 +66,14 @@ def test_the_parts_name_what_differs_and_what_they_need():
     assert TWO_READERS.parts[2].lines[0] == "Worker: alpha → beta."
 
 
+def test_a_changed_step_behind_one_to_come_has_the_number_that_people_know_and_its_own_title():
+    diff = plan_diff(plan_of((READ, ()), (WRITE, (0,))), plan_of((READ, ()), (SECOND, ()), (WRITE, (0, 1))))
+    assert [part.name for part in Ghost(diff).parts] == [
+        "Look up the census of both",
+        "2. Write one closing sentence",
+    ]
+
+
 def test_the_words_of_an_instruction_show_what_goes_and_comes():
     diff = plan_diff(
         plan_of((WRITE, ())),
