@@ -29,7 +29,7 @@ function heated(content, heat) {
   return { ...content, heat, note, figures };
 }
 
-// The card of which a dot is pointed at, null for none; `placeOf` gives the middle of a card's dot.
+// The card whose dot is pointed at, null for none; `placeOf` gives the middle of a card's dot.
 const dotAt = ({ x, y }, cards, placeOf, radius) => cards.find((at) => {
   const [across, below] = placeOf(at);
   return Math.hypot(x - across, y - below) <= radius * 1.35;
