@@ -19,8 +19,8 @@ from math import inf
 Node = tuple[int, int]
 """A step and a row: the step's card in its own row, in an earlier one the lane of what it reads."""
 
-_MOST_ALONE, _MOST_LINES = 6, 60
-"""How many lines pass a row at most where each edge has one for itself, and where edges share lines."""
+_MOST_ALONE = 6
+"""How many lines pass a row at most where each edge has one for itself."""
 
 _SWEEPS = 10
 _PATIENCE = 3
@@ -54,8 +54,10 @@ class Strands:
     """By reader, what each line of its strand leads from: the steps in the order in which they join."""
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...]) -> Strands:
-        """Strands for steps in `rows`; a reader must be in a later row than what it reads."""
+    def of(cls, rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...], most: int) -> Strands:
+        """Strands for steps in `rows`; a reader must be in a later row than what it reads. Where edges share
+        lines, `most` of these pass a row, as far as that can be.
+        """
         row_of = {step: i for i, row in enumerate(rows) for step in row}
         first = {
             reader: min((row_of[read] + 1 for read in reads), default=row_of[reader])
@@ -74,14 +76,16 @@ class Strands:
         for upper, lower in edges:
             above[lower].append(upper)
             below[upper].append(lower)
-        return cls(access, row_of, tuple(map(tuple, nodes)), above, below, _lines(access, row_of))
+        return cls(access, row_of, tuple(map(tuple, nodes)), above, below, _lines(access, row_of, most))
 
     def is_lane(self, node: Node) -> bool:
         """Whether an edge passes here rather than a card standing here."""
         return self.row_of[node[0]] != node[1]
 
 
-def _lines(access: Sequence[Sequence[int]], row_of: Mapping[int, int]) -> dict[int, list[list[int]]]:
+def _lines(
+    access: Sequence[Sequence[int]], row_of: Mapping[int, int], most: int
+) -> dict[int, list[list[int]]]:
     """The lines of each strand: as few edges on one as there is room for, those that begin side by side."""
     share = 1
     while True:
@@ -93,7 +97,7 @@ def _lines(access: Sequence[Sequence[int]], row_of: Mapping[int, int]) -> dict[i
             lines[reader] = [[read for _, read in group] for group in groups]
             for row in range(far[0][0] if far else row_of[reader], row_of[reader]):
                 passing[row] += len(groups)
-        if max(passing) <= (_MOST_ALONE if share == 1 else _MOST_LINES) or share >= len(access):
+        if max(passing) <= (_MOST_ALONE if share == 1 else most) or share >= len(access):
             return lines
         share *= 2
 

@@ -180,6 +180,11 @@ _TRACK_GAP = 8
 _LEAST_TRACK_GAP, _MOST_NEEDED = 3, 20
 """Between tracks that are to be seen as two, and how much rows are moved apart for that at most."""
 
+_MOST_LINES, _MOST_IN_PANE = 60, 90
+"""How many lines pass a row at most where edges share lines: on a page of any width, and in a pane, for which
+such a picture is too high anyway.
+"""
+
 _BEFORE_TRACKS, _BEHIND_TRACKS = 9, 15
 """From the cards to the first track, and from the last one to the cards that the arrows end at."""
 
@@ -268,7 +273,8 @@ def _pane_layouts(
     chosen: list[Layout] = []
     for scale in (*(_RIGHT if direction == "right" else ()), *_DOWN[:-1]):
         for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
-            picture = _Picture(rows_of(generations, widest), access, _roomy(scale, widest), earlier).layout()
+            rows, roomy_scale = rows_of(generations, widest), _roomy(scale, widest)
+            picture = _Picture(rows, access, roomy_scale, earlier, most_lines=_MOST_IN_PANE).layout()
             if not any(
                 other.least_width <= picture.least_width and other.least_height <= picture.least_height
                 for other in chosen
@@ -339,8 +345,10 @@ class _Picture:
         access: tuple[tuple[int, ...], ...],
         scale: _Scale,
         earlier: Earlier | None = None,
+        *,
+        most_lines: int = _MOST_LINES,
     ) -> None:
-        self.strands = strands = ordered(Strands.of(rows, access))
+        self.strands = strands = ordered(Strands.of(rows, access, most_lines))
         self.before = _EarlierPlaces.of(earlier, rows, scale)
         separations = [_separations(row, strands, scale) for row in strands.rows]
         across = straightened(strands, separations=separations, before=self.before.across)

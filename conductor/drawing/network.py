@@ -55,7 +55,8 @@ class CardContent:
     `gives` is that output as an edge carries it to a step that reads it, in a few words.
     `remark` is a warning about the answer; `inside` names the workflow in the step, which can be opened.
     `change` is how the step differs from another workflow's; `gate`: a run waits before the step. `mark` is
-    the worker's. `number` is what stands before the title, "" for the step's place, counted from 1.
+    the worker's. `steps` are those that the card stands for, its own last: () for a step to come, None for
+    the one at the card's place. `branch` counts the steps of the branch that ends in it.
     """
 
     title: str
@@ -73,7 +74,8 @@ class CardContent:
     change: CardChange = ""
     gate: bool = False
     mark: Mark | None = None
-    number: str = ""
+    steps: tuple[int, ...] | None = None
+    branch: int = 1
 
 
 def title_of(instruction: str) -> tuple[str, str, str]:

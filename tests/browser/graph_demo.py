@@ -3,7 +3,8 @@
 Query parameters: `shape` (review, chain, fan-out, dense, mixed, hostile) and `n` steps, both once or
 once for each graph, `direction`, `state` (planned, running, finished), `graphs` of one shape on the page,
 `poll` seconds between updates, `selected` step at first, `locked` (1), `told` (1: cards with remarks and
-with something inside), `room` pixels of height that a graph is to fill.
+with something inside), `room` pixels of height that a graph is to fill; of the first one, branches can be
+collapsed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import nullcontext
 
 import streamlit as st
 
+from conductor.drawing.branches import Branches
 from conductor.drawing.layout import layouts, pane_layouts
 from conductor.drawing.marks import marks
 from conductor.drawing.network import CardContent, draw, title_of
@@ -21,6 +23,7 @@ from conductor.errors import WorkflowError
 from conductor.text.excerpt import excerpt, last_line
 from conductor.workflow.model import Step, Workflow
 from pages.components.graph import load_library, workflow_graph
+from pages.components.view_models.workflow.branch_cards import branch_contents, finished_branches
 from pages.components.view_models.workflow.worker_legend import worker_legend
 
 REVIEW = [
@@ -134,6 +137,10 @@ def inside() -> None:
     st.session_state["opened"] = wish["step"] if wish["open"] else None
 
 
+def collapse() -> None:
+    st.session_state["collapsed"] = st.session_state["graph0"].collapse
+
+
 query = st.query_params
 st.set_page_config(layout="wide")
 st.html("<style>.stMainBlockContainer{padding:1.5rem 2rem}</style>")
@@ -155,13 +162,18 @@ def show() -> None:
     workflows = [st.session_state["workflow"]] * int(query.get("graphs", "1")) + st.session_state["others"]
     for i, workflow in enumerate(workflows):
         room = query.get("room")
-        pictures = (pane_layouts if room else layouts)(workflow, direction=query.get("direction", "down"))
         contents = [
             content_of(step, workflow, query.get("state", "planned")) for step in range(len(workflow))
         ]
+        legend, finished = worker_legend(workflow, contents, None), finished_branches(workflow, contents)
+        collapsed = st.session_state.get("collapsed", []) if i == 0 else []
+        branches = Branches(workflow, frozenset(collapsed))
+        contents = branch_contents(branches, contents, None, now=time.time())
+        cards = branches.card_workflow
+        pictures = (pane_layouts if room else layouts)(cards, direction=query.get("direction", "down"))
         with st.container(key="graph-room", height=int(room), border=False) if room else nullcontext():
             result = workflow_graph(
-                draw(workflow, contents, pictures),
+                draw(cards, contents, pictures),
                 pictures,
                 key=f"graph{i}",
                 direction=query.get("direction", "down"),
@@ -169,7 +181,10 @@ def show() -> None:
                 selection_revision=0,
                 locked=query.get("locked") == "1",
                 inspector="fields",
-                legend=worker_legend(workflow, contents, None),
+                legend=legend,
+                collapses={"now": collapsed, "finished": finished},
+                revision=f"{query}",
+                on_collapse=collapse if i == 0 else lambda: None,
                 opened=st.session_state.get("opened"),
                 on_inside=inside,
                 on_edit=edit if i == 0 else lambda: None,

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import assert_accessible_if_installed
 from tests.browser.contrast import assert_readable
-from tests.browser.scripted_endpoint import at_once
+from tests.browser.scripted_endpoint import at_once, held
 from tests.browser.test_app_looks import assert_fits
 from tests.browser.workbench_page import WorkbenchPage
 from tests.support.runs.conductor_cases import BROKEN, plan_text
@@ -141,3 +141,21 @@ def test_a_change_is_a_ghost_in_the_graph_and_a_part_of_it_is_taken(visit, serve
     expect(desk.page.get_by_role("alert")).to_have_count(0)
     expect(desk.query).to_have_value("drop the verifier")
     until(lambda: meaning(desk, "Change this plan").is_checked(), what="it is meant as a change still")
+
+
+def test_a_change_grows_in_the_graph_while_it_is_written_and_leaves_no_trace_once_it_is_taken(
+    visit, served_app, endpoint
+):
+    # Its first half is all of the lists.
+    change = held(f"{CHANGED}\n\n{'It is done. ' * 40}")
+    endpoint.say(at_once(FIRST), change)
+    desk = WorkbenchPage(visit(served_app))
+    graph = desk.plan("Which one grows?")
+    ask_for_change(desk, WISH)
+    graph.wait("graph.cards.map(({ content }) => content.change).join() === ',added,edited'")
+    expect(desk.button("Take")).to_have_count(0)
+    change.released.set()
+    desk.button("Take").click()
+    graph.wait("graph.cards.length === 3 && !graph.cards.some(({ content }) => content.change)")
+    expect(desk.keyed("plan-panel")).to_be_visible()
+    expect(desk.keyed("plan-panel")).not_to_contain_text("alternative")

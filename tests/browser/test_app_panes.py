@@ -73,7 +73,12 @@ def test_on_a_phone_the_answer_comes_first_and_a_step_comes_up_from_below(visit,
     desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*FIVE)}"))
     desk.run()
     desk.finished()
+    split = desk.keyed("run-split").get_by_role("button")
+    expect(split).to_have_count(2)
     desk.page.set_viewport_size({"width": 420, "height": 900})
+    expect(split).to_have_count(2)
+    run, ways = (split.nth(at).bounding_box() for at in (0, 1))
+    assert [(box["y"], box["height"]) for box in (run, ways)] == [(run["y"], run["height"])] * 2
     expect(desk.answer).to_be_visible()
     third = desk.page.get_by_role("listbox", name="Workflow graph").get_by_role("option").nth(2)
     expect(third.locator(".head")).to_have_text(re.compile(r"^3\. Compare both plans.* m?s$"))

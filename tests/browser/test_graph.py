@@ -172,7 +172,7 @@ def test_a_remark_takes_the_place_of_the_instruction(open_page):
 def test_the_cards_are_read_aloud(open_page):
     graph = Graph(open_page("state=running&selected=4"))
     option = graph.stage.get_by_role("option", selected=True)
-    name = r"Step 5 of 6: Check every number against, worker critic-7b, running, \d+ tok, reads steps 2, 3, 4"
+    name = r"Step 5 of 6: Check every number, worker critic-7b, running, \d+ tok, reads steps 2, 3, 4"
     expect(option).to_have_text(re.compile(name))
     assert graph.stage.get_attribute("aria-activedescendant") == option.get_attribute("id")
 
@@ -330,3 +330,36 @@ def test_a_card_that_is_pointed_at_or_selected_by_key_marks_its_readers(open_pag
     page.keyboard.press("ArrowUp")
     assert graph.ask("selection.step") == 4
     assert graph.ask(readers) == [5]
+
+
+def test_a_branch_becomes_one_card_by_mouse_by_key_and_by_tool_and_expands_again(open_page):
+    page = open_page("state=finished&room=700")
+    graph = Graph(page)
+    page.mouse.move(*graph.center(4))
+    page.mouse.click(*graph.ask("collapsePoints()")[4])
+    expect(graph.hint).to_have_text("One card in place of 3")
+    assert graph.wait("graph.cards.length === 4").edges() == ["0-1", "0-2", "1-2", "1-3", "2-3"]
+    expect(graph.cards.nth(2)).to_contain_text("Step 5: ")
+    expect(graph.cards.nth(2)).to_contain_text("stands for 3 steps: 3, 4, 5")
+    page.mouse.click(*graph.opener(2))
+    graph.wait("graph.cards.length === 6")
+    graph.click(4)
+    expect(page.get_by_text("graph 0 selected 4")).to_be_visible()
+    page.keyboard.press("c")
+    graph.wait("graph.cards.length === 4")
+    assert graph.ask("selection") == {"step": 2, "edge": None}
+    page.keyboard.press("Delete")
+    expect(graph.hint).to_have_text("Expand this card to change its steps (C)")
+    graph.root.get_by_role("button", name="Expand", exact=True).click()
+    graph.wait("graph.cards.length === 6")
+
+
+def test_what_is_finished_of_many_steps_is_collapsed_at_once_and_stays_so_on_a_page_loaded_anew(open_page):
+    page = open_page("shape=chain&n=12&state=finished&room=700")
+    graph = Graph(page)
+    graph.root.get_by_role("button", name="Collapse finished").click()
+    graph.wait("graph.cards.length === 7")
+    page.reload()
+    graph = Graph(page).wait("graph.cards.length === 7")
+    graph.root.get_by_role("button", name="Expand all").click()
+    graph.wait("graph.cards.length === 12")

@@ -11,6 +11,9 @@ from html import escape
 from itertools import pairwise
 from pathlib import Path
 
+from conductor.baselines.named import WORKER
+from conductor.drawing.marks import Mark
+from conductor.drawing.marks import marks as marks_of
 from conductor.evaluation.report.figure import (
     AXIS_TITLES,
     HEIGHT,
@@ -33,9 +36,14 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 12, 56
 """Pixels around the drawing that the axes take."""
 
 
-def chart_svg(figure: Figure) -> str:
-    """The figure as an element `svg`, with its points in words for readers who do not see it."""
+def chart_svg(figure: Figure, marks: Mapping[str, Mark] | None = None) -> str:
+    """The figure as an element `svg`, with its points in words for readers who do not see it.
+
+    `marks` are those of the planners that are one worker alone, else as the workers' names give them.
+    """
     at = figure.scales.at
+    workers = sorted(point.row.planner for point in figure.points if point.kind == "worker")
+    named = marks_of({planner.removeprefix(WORKER): None for planner in workers})
     least, lowest = figure.scales.x[0], figure.scales.y[0]
     return TEMPLATES.get_template("chart.svg").render(
         figure=figure,
@@ -53,18 +61,19 @@ def chart_svg(figure: Figure) -> str:
         amount_title=AXIS_TITLES[figure.axis],
         level_title=LEVEL_TITLE,
         marks=MARKS,
+        worker_marks={each: named[each.removeprefix(WORKER)] for each in workers} | dict(marks or {}),
     )  # fmt: skip
 
 
-def chart_image(figure: Figure, *, dark: bool) -> str:
-    """The figure as an element `img`, which has its own styles, in the colours of a theme."""
+def chart_image(figure: Figure, *, dark: bool, marks: Mapping[str, Mark] | None = None) -> str:
+    """The figure as an element `img` with its own styles, in the colours of a theme; `marks` as above."""
     names = ("text-color", "background-color", "border-color", "primary-color")
     colours = "; ".join(
         f"--st-{name}: {colour}" for name, colour in zip(names, _DARK if dark else _LIGHT, strict=True)
     )
     own = f".chart {{ --st-font: system-ui, sans-serif; {colours} }}"
     styles = f"<style>{own}{STYLES.read_text(encoding='utf-8')}</style>"
-    svg = chart_svg(figure).replace("<title", f"{styles}<title", 1)
+    svg = chart_svg(figure, marks).replace("<title", f"{styles}<title", 1)
     content = b64encode(svg.encode()).decode()
     points = "; ".join(f"{point.label} {point.accuracy:.1%}" for point in figure.points)
     words = f"{LEVEL_TITLE} against {AXIS_TITLES[figure.axis].lower()}: {points}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from conductor.drawing.marks import Mark
 from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.report.chart import STYLES as CHART_STYLES
 from conductor.evaluation.report.chart import chart_svg
@@ -26,9 +27,9 @@ _CHART_AXES: tuple[Axis, ...] = ("tokens", "cost")
 
 
 def table_html(
-    table: EvaluationTable, spec: EvaluationSpec, *, marks: Mapping[str, str] | None = None
+    table: EvaluationTable, spec: EvaluationSpec, *, marks: Mapping[str, Mark] | None = None
 ) -> str:
-    """The planners with their figures, as an element `table`; `marks` are HTML before names of planners."""
+    """The planners with their figures, as an element `table`; `marks` stand before names of planners."""
     return TEMPLATES.get_template("table.html").render(table=table, spec=spec, marks=marks or {})
 
 
@@ -38,7 +39,7 @@ def trials_html(trials: Trials, *, best: TrialRow | None) -> str:
 
 
 def categories_html(
-    table: EvaluationTable, spec: EvaluationSpec, *, marks: Mapping[str, str] | None = None
+    table: EvaluationTable, spec: EvaluationSpec, *, marks: Mapping[str, Mark] | None = None
 ) -> str:
     """Bars of each planner's accuracy by category, as an element `table`; "" where there is no category."""
     planners = [row.planner for row in table.rows if not row.computed]

@@ -32,7 +32,10 @@ AXIS_TITLES: Mapping[Axis, str] = {
     "calls": "Calls of models a question (log scale)",
 }
 LEVEL_TITLE = "Right answers"
-MARKS = "Upright lines: 95% intervals. Steps: Pareto front. Triangles: one worker alone; squares: baselines."
+MARKS = (
+    "Upright lines: 95% intervals. Steps: Pareto front. Coloured marks: one worker alone; hollow squares: "
+    "baselines."
+)
 
 _AMOUNTS: Mapping[Axis, Callable[[PlannerRow], float | None]] = {
     "tokens": lambda row: None if row.tokens is None else row.tokens.value,

@@ -12,15 +12,20 @@ from typing import Any
 
 import streamlit as st
 
+from conductor.drawing.marks import Mark
 from conductor.errors import ConductorError
 from conductor.runs.replay import Recording, Replay, as_of, first_speed, speeds_for
+from conductor.runs.state import RunState
 from conductor.text.formatting import duration, quantity
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.model import Workflow
 from pages.components.streamlit_patches.component import trigger_value
 from pages.components.tab.state import TabState, plain
 from pages.components.timeline import run_timeline
 from pages.components.view_models.comparable import Side, address_of
 from pages.components.view_models.replay import read_replay, recording, unit_of
 from pages.components.view_models.run_text import run_label
+from pages.components.view_models.workflow.card_content import answering, worker_marks
 from pages.components.widgets.controls import action, row
 from studio.workbench import Workbench
 
@@ -166,7 +171,7 @@ def _stop(bench: Workbench, race: Race) -> None:
 # -- both on one clock ---------------------------------------------------------------------------------
 
 
-def race_clock(race: Race) -> None:
+def race_clock(race: Race, cards: Mapping[str, WorkerCard]) -> None:
     """A bar for each run from their common beginning, and the player that replays both; for two runs."""
     left, right = race.sides
     if left.state is None or right.state is None:
@@ -190,7 +195,7 @@ def race_clock(race: Race) -> None:
         replay = {"position": playback.at(time.time()), "playing": playback.playing, "speed": playback.speed}
     run_timeline(
         {
-            "rows": [_row(side, took[at], first=at == first) for at, side in enumerate(race.sides)],
+            "rows": [_row(side, took[at], cards, first=at == first) for at, side in enumerate(race.sides)],
             "moments": _moments(race),
             "run": _pair(left, right),
             "seconds": seconds,
@@ -233,15 +238,23 @@ def _moments(race: Race) -> list[float]:
     return sorted(moments)
 
 
-def _row(side: Side, seconds: float, *, first: bool) -> Mapping[str, Any]:
+def team(state: RunState, workflow: Workflow, cards: Mapping[str, WorkerCard]) -> dict[str, Mark]:
+    """Who answers the steps of a run, in their order, with the marks of the pool's `cards`."""
+    workers = [answering(step, own) for step, own in zip(workflow.steps, state.steps, strict=True)]
+    marks = worker_marks(cards, *workers)
+    return {worker: marks[worker] for worker in workers}
+
+
+def _row(side: Side, seconds: float, cards: Mapping[str, WorkerCard], *, first: bool) -> Mapping[str, Any]:
     state = side.state
     assert state is not None, "both are runs"
+    workers = team(state, side.workflow, cards)
     return {
         "name": side.name,
-        "worker": side.origin,
-        "mark": None,
+        "worker": ", ".join(workers),
+        "marks": [asdict(mark) for mark in workers.values()],
         "label": f"{duration(seconds)}{' so far' if state.live else ''}",
-        "details": ["First"] if first else [],
+        "details": [*(["First"] if first else []), side.origin],
         "status": state.status,
         "state": run_label(state),
         "called": True,

@@ -208,7 +208,7 @@ def _plan(compared: Compared, cards: Mapping[str, WorkerCard], race: Race, *, in
                 )
                 if now.under_way:
                     _words(side, which)
-        race_clock(now)
+        race_clock(now, cards)
 
     if not in_time:
         st.subheader("Plan", anchor=False)

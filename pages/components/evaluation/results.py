@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from conductor.baselines.named import WORKER
+from conductor.drawing.marks import Mark
 from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.report import categories_html, planner_name, table_html
 from conductor.evaluation.report.chart import chart_image
@@ -17,13 +18,13 @@ from pages.components.view_models.workflow.card_content import worker_marks
 from pages.components.widgets.labels import distinct_labels
 
 
-def planner_marks(spec: EvaluationSpec) -> dict[str, str]:
-    """The marks of the planners that are one worker alone, as they are everywhere, as HTML."""
+def planner_marks(spec: EvaluationSpec) -> dict[str, Mark]:
+    """The marks of the planners that are one worker alone, as they are everywhere."""
     alone = [planner for planner in spec.planners if planner.startswith(WORKER)]
     configured = services().configured
     cards = configured().pool.cards if configured.usable else {}
     marks = worker_marks(cards, *(planner.removeprefix(WORKER) for planner in alone))
-    return {planner: marks[planner.removeprefix(WORKER)].html for planner in alone}
+    return {planner: marks[planner.removeprefix(WORKER)] for planner in alone}
 
 
 def planners_table(table: EvaluationTable, spec: EvaluationSpec) -> None:
@@ -54,7 +55,8 @@ def accuracy_figure(table: EvaluationTable, spec: EvaluationSpec) -> None:
         )  # fmt: skip
         axis = chosen or axis
     with st.container(key="accuracy-chart"):
-        st.html(chart_image(figure_of(table, axis, spec), dark=st.context.theme.type == "dark"))
+        dark = st.context.theme.type == "dark"
+        st.html(chart_image(figure_of(table, axis, spec), dark=dark, marks=planner_marks(spec)))
     st.caption(MARKS)
     if missing := left_out(table, axis, spec):
         st.caption(plain(missing, limit=1000))

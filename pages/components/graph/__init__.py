@@ -64,6 +64,7 @@ def workflow_graph(
     large: bool = False,
     grows: bool = False,
     proposal: Mapping[str, Any] | None = None,
+    collapses: Mapping[str, Sequence[int]] | None = None,
     selection_known: bool = True,
     least_widths: Sequence[int] | None = None,
     opened: int | None = None,
@@ -72,11 +73,13 @@ def workflow_graph(
     on_select: Callable[[], None] = _nothing,
     on_edit: Callable[[], None] = _nothing,
     on_inside: Callable[[], None] = _nothing,
+    on_collapse: Callable[[], None] = _nothing,
     on_decide: Callable[[], None] = _nothing,
     on_turn: Callable[[], None] | None = None,
 ) -> Any:
-    """Show `network`, which `conductor.drawing.network.draw` made of `layouts`; steps are 0-based positions.
+    """Show `network`, which `conductor.drawing.network.draw` made of `layouts`.
 
+    Steps, here and in what comes back, are 0-based positions in the workflow, those that the cards stand for.
     The browser shows the first layout for which it has the width, as high as that one needs; where it runs
     in another direction than `direction`, a note states it. `least_widths` are the pixels from which on each
     layout is shown, where that is not when it can be read. `selected` counts only when `selection_revision`
@@ -88,6 +91,8 @@ def workflow_graph(
     `heats` are maps, one of them at a time drawn onto it.
     A `proposal`, {"change", "wish", "parts"}, makes the network a change that can be taken or left; its parts
     are as in `view_models.workflow.ghost.Part`, of these cards.
+    `collapses`, {"now", "finished"}, are the last steps of the branches that are one card now, and of those
+    that can be collapsed at once; None: nothing can be.
     The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
@@ -99,6 +104,8 @@ def workflow_graph(
       `revision` shown when it was made;
     - `inside`: {"step", "open"}, the workflow inside that step is to be shown or no longer (trigger; then
       `on_inside`). `opened` is the step whose inside is shown;
+    - `collapse`: the last steps of all branches that are to be one card each (trigger; then `on_collapse`).
+      It is untrusted, too;
     - `decide`: {"change", "take", "rows"}, that proposal is to be taken, with these cards alone where `rows`
       is not None, or to be left (trigger; then `on_decide`). It is untrusted, too;
     - `turn`: the direction to draw it in from now on (trigger; then `on_turn`; None: none is offered).
@@ -124,6 +131,7 @@ def workflow_graph(
         "large": large,
         "grows": grows,
         "proposal": proposal,
+        "collapses": collapses,
         "inspector": inspector,
         "workers": [asdict(share) for share in legend],
         "heats": [asdict(heat) for heat in heats],
@@ -139,6 +147,7 @@ def workflow_graph(
         on_selected_change=on_select,
         on_edit_change=on_edit,
         on_inside_change=on_inside,
+        on_collapse_change=on_collapse,
         on_decide_change=on_decide,
         on_turn_change=on_turn or _nothing,
     )

@@ -63,7 +63,9 @@ const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Sc
 export const rightToLeft = (text) => RIGHT_TO_LEFT.test(LETTER.exec(text)?.[0] ?? "");
 
 // What stands before a title: the number that the step has, or the sign of one to come.
-export const numberOf = ({ step, content: { number } }) => (number ? number.replace(/\d$/, "$&.") : `${step + 1}.`);
+export const signOf = ({ step, content: { steps } }) => (steps?.length === 0 ? "+" : String((steps?.at(-1) ?? step) + 1));
+
+export const numberOf = (card) => signOf(card).replace(/\d$/, "$&.");
 
 // Lines of one text between two edges, from the one at which it begins; `struck` ones are struck out.
 function writeLines(ctx, lines, left, right, y, leading = 0, whole = lines.join(" "), struck = false) {
@@ -114,6 +116,7 @@ export function drawCard(ctx, card, look) {
 function drawPlate(ctx, card, theme, { accented, reader, dimmed, scale }) {
   const { left, top, width, height } = card;
   const radius = Math.min(10, height / 3.4);
+  if (isPile(card.content)) drawPile(ctx, card, theme, radius, scale);
   ctx.beginPath();
   ctx.roundRect(left, top, width, height, radius);
   // The shadow of a translucent plate would show through it.
@@ -138,6 +141,20 @@ function drawPlate(ctx, card, theme, { accented, reader, dimmed, scale }) {
   if (card.content.change === "added") ctx.setLineDash([6 / scale, 4 / scale]);
   ctx.stroke();
   ctx.setLineDash([]);
+}
+
+// Below a card that stands for several: two more.
+function drawPile(ctx, { left, top, width, height }, theme, radius, scale) {
+  const apart = Math.max(4, 2.5 / scale);
+  ctx.fillStyle = theme.face;
+  ctx.strokeStyle = theme.edge;
+  ctx.lineWidth = Math.max(1, 0.8 / scale);
+  for (const at of [2, 1]) {
+    ctx.beginPath();
+    ctx.roundRect(left + apart * at, top + apart * at, width, height, radius);
+    ctx.fill();
+    ctx.stroke();
+  }
 }
 
 // A tint, and on the lower edge a bar as long as the share; a dashed line where that is unknown.
@@ -330,9 +347,11 @@ function drawOpener(ctx, card, { theme, opened, scale }, size, x, y, text = card
 
 const openerWidth = (ctx, text, size) => (text ? ctx.measureText(text).width + size * 2.3 : size * 1.9);
 
-// As many words as there is room for.
-const openerWords = (ctx, inside, size, room) =>
-  [inside, "inside", ""].find((words) => !words || openerWidth(ctx, words, size) <= room);
+export const isPile = ({ steps }) => steps?.length > 1;
+
+// As many words as there is room for; how many steps a card stands for is never left out.
+const openerWords = (ctx, content, size, room) =>
+  (isPile(content) ? [content.inside, String(content.steps.length)] : [content.inside, "inside", ""]).find((words, at, all) => at + 1 === all.length || openerWidth(ctx, words, size) <= room);
 
 // Number, title and state; the worker where a line is left, the words where more are. On a card that is
 // higher than it is broad, the title has the lines below the number for itself.
@@ -383,17 +402,17 @@ const quieter = (size, scale) => Math.max(size * 0.9, Math.min(size, READABLE / 
 function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
   const { worker, mark, badges, inside } = card.content, { font } = ctx;
   const start = drawMark(ctx, mark, size, sign ? drawCaution(ctx, look.theme, size, left, y) : left, y);
-  const figures = fittingFigures(ctx, card.content, (right - start) * (card.content.heat ? 1 : inside ? 0.35 : 0.6));
+  const figures = fittingFigures(ctx, card.content, (right - start) * (card.content.heat ? 1 : isPile(card.content) ? 0.45 : inside ? 0.35 : 0.6));
   const noted = figures ? ctx.measureText(figures).width + size * 0.6 : 0, room = right - start - noted;
   // Half of a line is the worker's; the words of the button are shorter where that leaves too little.
-  const words = inside && openerWords(ctx, inside, size, room / 2);
+  const words = inside && openerWords(ctx, card.content, size, isPile(card.content) ? room : room / 2);
   const wide = inside ? openerWidth(ctx, words, size) + size * 0.6 : 0, own = wide <= room ? wide : 0;
   const width = room - own, fits = (count) => ctx.measureText([worker, ...badges.slice(0, count)].join(" · ")).width <= width;
   const count = badges.findIndex((_, at) => !fits(at + 1)), fitting = count < 0 ? badges : badges.slice(0, count);
   const text = fitting.length ? [worker, ...fitting].join(" · ") : fitText(ctx, worker, width);
   ctx.fillText(text, start, y);
   if (card.content.heat) ctx.fillStyle = look.theme.text;
-  if (text || card.content.heat) ctx.fillText(figures, right - noted + size * 0.6, y);
+  if (text || card.content.heat || isPile(card.content)) ctx.fillText(figures, right - noted + size * 0.6, y);
   if (own) drawOpener(ctx, card, look, size * 0.92, start + ctx.measureText(text).width + size * 0.6, y, words);
   ctx.font = font;
 }
@@ -406,7 +425,7 @@ function drawRest(ctx, card, look, size, left, right) {
   if (content.inside && end - left > size * 1.9) {
     const { font } = ctx, own = quieter(size, scale) * 0.9;
     ctx.font = `500 ${own}px ${theme.font}`;
-    const words = openerWords(ctx, content.inside, own, (end - left) / 2), button = openerWidth(ctx, words, own);
+    const words = openerWords(ctx, content, own, (end - left) / 2), button = openerWidth(ctx, words, own);
     drawOpener(ctx, card, look, own, end - button, y, words);
     end -= button + size * 0.5;
     ctx.font = font;
@@ -438,29 +457,51 @@ function drawNumber(ctx, card, { theme, scale }) {
   ctx.font = `600 ${Math.min((READABLE + 1) / scale, card.height * 0.85)}px ${theme.font}`;
   ctx.fillStyle = theme.text;
   ctx.textAlign = "center";
-  ctx.fillText(card.content.number || String(card.step + 1), card.x, card.y);
+  ctx.fillText(signOf(card), card.x, card.y);
 }
 
 // A run waits before the step; where it does not, a ring at which it may be made to.
-export function drawGate(ctx, [x, y], radius, theme, closed) {
+export function drawGate(ctx, place, radius, { status, face }, closed) {
+  if (closed) drawDot(ctx, place, radius, status.paused, face, 0.22);
+  else drawDot(ctx, place, radius, face, status.paused, 0.3);
+}
+
+function drawDot(ctx, [x, y], radius, inner, outer, ring) {
   ctx.beginPath();
   ctx.arc(x, y, radius, 0, 2 * Math.PI);
-  ctx.fillStyle = closed ? theme.status.paused : theme.face;
-  ctx.strokeStyle = closed ? theme.face : theme.status.paused;
-  ctx.lineWidth = radius * (closed ? 0.22 : 0.3);
+  ctx.fillStyle = inner;
+  ctx.strokeStyle = outer;
+  ctx.lineWidth = radius * ring;
   ctx.fill();
   ctx.stroke();
+}
+
+// The "-" that makes one card of a branch; how many steps are on the card, which expands it.
+export function drawCollapse(ctx, [x, y], radius, theme, steps, scale) {
+  if (steps > 1) return drawCount(ctx, String(steps), x, y, theme, (READABLE + 0.5) / scale);
+  drawDot(ctx, [x, y], radius, theme.face, theme.text, 0.18);
+  polyline(ctx, [x - radius * 0.48, y], [x + radius * 0.48, y]);
+}
+
+function drawCount(ctx, text, x, y, theme, size) {
+  ctx.font = `600 ${size}px ${theme.font}`;
+  const half = size * 0.78, width = Math.max(2 * half, ctx.measureText(text).width + size * 0.9);
+  ctx.beginPath();
+  ctx.roundRect(x - width / 2, y - half, width, 2 * half, half);
+  ctx.fillStyle = theme.face;
+  ctx.strokeStyle = theme.text;
+  ctx.lineWidth = size * 0.11;
+  ctx.fill();
+  ctx.stroke();
+  ctx.fillStyle = theme.text;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillText(text, x, y + size * 0.06);
 }
 
 // The "+" from which an access is drawn to a later step.
 export function drawPort(ctx, [x, y], radius, theme) {
-  ctx.beginPath();
-  ctx.arc(x, y, radius, 0, 2 * Math.PI);
-  ctx.fillStyle = theme.primary;
-  ctx.strokeStyle = theme.face;
-  ctx.lineWidth = radius * 0.22;
-  ctx.fill();
-  ctx.stroke();
+  drawDot(ctx, [x, y], radius, theme.primary, theme.face, 0.22);
   const arm = radius * 0.5;
   polyline(ctx, [x - arm, y], [x + arm, y]);
   polyline(ctx, [x, y - arm], [x, y + arm]);

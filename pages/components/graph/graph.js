@@ -3,14 +3,15 @@
 // Selecting shows at once and is reported; an edit is only requested: the picture changes when Python sends another
 // workflow.
 
-import { cuts, drawCard, drawGate, drawPort } from "./card.js";
+import { cuts, drawCard, drawCollapse, drawGate, drawPort } from "./card.js";
+import { Collapse } from "./collapse.js";
 import { Flow } from "./flow.js";
 import { HeatSwitch } from "./heat.js";
 import { handleKey } from "./keyboard.js";
 import { Legend } from "./legend.js";
 import { Minimap } from "./minimap.js";
 import { Outline } from "./outline.js";
-import { Pointer } from "./pointer.js";
+import { HINT_STAYS, Pointer } from "./pointer.js";
 import { Proposal } from "./proposal.js";
 import { controls, drawEdges, edgeAt, lengthOf, pointAt } from "./routes.js";
 import { readTheme } from "./theme.js";
@@ -19,12 +20,20 @@ import { View } from "./view.js";
 // Of a usual plan: its rows, with the room between them in cards' sizes, and how far its cards reach aside.
 const USUAL_ROWS = 3.6, APART = 1.65;
 
+const EXPAND = "Expand this card to change its steps (C)";
+
 // A card with its heat, whose figures stand in place of the others.
 function heated(content, heat) {
   if (!heat) return content;
   const [note, ...figures] = heat.text.split(" \u00b7 ");
   return { ...content, heat, note, figures };
 }
+
+// The card whose dot is pointed at, null for none; `placeOf` gives the middle of a card's dot.
+const dotAt = ({ x, y }, cards, placeOf, radius) => cards.find((at) => {
+  const [across, below] = placeOf(at);
+  return Math.hypot(x - across, y - below) <= radius * 1.35;
+}) ?? null;
 
 class WorkflowGraph {
   constructor(root) {
@@ -50,6 +59,7 @@ class WorkflowGraph {
     this.legend = new Legend(root.querySelector(".legend"), () => this.changed());
     this.heat = new HeatSwitch(root.querySelector(".heat"), () => this.update(this.component, this.picture), signal);
     this.proposal = new Proposal(this, signal);
+    this.collapse = new Collapse(this);
     this.outline = new Outline(this.stage, root.querySelector(".outline"));
     this.outline.list.addEventListener("click", ({ target }) => {
       const at = [...this.outline.list.children].indexOf(target.closest('[role="option"]'));
@@ -68,7 +78,7 @@ class WorkflowGraph {
   update(component, picture) {
     const { data } = this.component = component, { direction, kind } = data.pictures[picture];
     this.picture = picture;
-    const news = this.content !== data, moved = data.selection_revision !== this.revision;
+    const news = this.content !== data, moved = data.selection_revision !== this.revision, step = this.stepOf(this.selected);
     this.stats.updates++;
     this.locked = data.locked || !data.editable;
     this.view.enlarge(data.large);
@@ -80,6 +90,8 @@ class WorkflowGraph {
     this.readTheme();
     this.view.resized();
     this.readCards(data, picture, kind);
+    this.collapse.update(data);
+    this.selected = this.cardOf(step);
     this.content = data;
     this.revision = data.selection_revision;
     if (!data.selection_known && this.selected !== null) {
@@ -87,7 +99,7 @@ class WorkflowGraph {
       // data at another size is no news.
       if (news) this.report();
     } else if (moved) {
-      this.selected = data.selected;
+      this.selected = this.cardOf(data.selected);
       this.selectedEdge = null;
     // The cards of a proposed change are others, in another order.
     } else if (others && this.selected !== null) this.select(null);
@@ -112,10 +124,12 @@ class WorkflowGraph {
     });
   }
 
-  readCards({ nodes, edges, grows }, picture, kind) {
+  readCards(data, picture, kind) {
+    const { nodes, edges, grows } = data;
     this.cards = nodes.map(({ id, places, content }) => {
       const [x, y, width, height] = places[picture];
-      return { step: id, x, y, width, height, kind, content: heated(content, this.heat.ofStep(id)), left: x - width / 2, top: y - height / 2 };
+      const steps = content.steps ?? [id], heat = this.heat.ofStep(steps.at(-1));
+      return { step: id, steps, x, y, width, height, kind, content: heated(content, heat), left: x - width / 2, top: y - height / 2 };
     });
     const routed = edges.map(({ id, from, to, routes, change }) => ({ id, from, to, change, route: routes[picture] }));
     for (const edge of routed) edge.hue = nodes[edge.from].content.mark?.hue;
@@ -123,7 +137,7 @@ class WorkflowGraph {
     const heat = () => { for (const edge of this.edges) edge.heat = this.heat.ofEdge(edge.id); };
     if (geometry === this.geometry) return heat();
     const before = this.look;
-    this.look = `${this.down} ${kind} ${this.cards[0]?.width}`;
+    this.look = `${this.down} ${kind} ${this.cards[0]?.width} ${data.collapses?.now}`;
     this.geometry = geometry;
     this.stats.layouts++;
     this.edges = routed;
@@ -161,9 +175,14 @@ class WorkflowGraph {
 
   // -- what the user does --------------------------------------------------------------------------
 
-  select(step) {
-    const isSelected = step === this.selected;
-    this.selected = step;
+  // The step of a card, null for one to come, and the card on which a step is.
+  stepOf(at) { return this.cards[at]?.steps.at(-1) ?? null; }
+
+  cardOf(step) { return this.cards.find(({ steps }) => steps.includes(step))?.step ?? null; }
+
+  select(at) {
+    const isSelected = at === this.selected, step = this.stepOf(at);
+    this.selected = at;
     this.selectedEdge = null;
     this.changed();
     // The page shows a step beside the graph before the server knows of the click.
@@ -173,7 +192,7 @@ class WorkflowGraph {
 
   // With the time, because a value that is the same as the last one sent would not be reported.
   report() {
-    this.component.setStateValue("selected", { step: this.selected, at: Date.now() });
+    this.component.setStateValue("selected", { step: this.stepOf(this.selected), at: Date.now() });
   }
 
   // An edge is selected beside the selected step; empty canvas deselects both.
@@ -205,16 +224,19 @@ class WorkflowGraph {
   remove() {
     if (this.locked) return;
     const edge = this.edges.find(({ id }) => id === this.selectedEdge);
-    if (edge) this.edit({ op: "remove_access", from: edge.from, to: edge.to });
-    else if (this.selected !== null && this.cards.length > 1) this.edit({ op: "remove_step", step: this.selected });
+    const card = this.cards[edge?.to ?? this.selected];
+    if (this.collapse.isOne(card)) this.say(EXPAND, card);
+    else if (edge) this.edit({ op: "remove_access", from: this.stepOf(edge.from), to: this.stepOf(edge.to) });
+    else if (this.selected !== null && this.cards.length > 1) this.edit({ op: "remove_step", step: this.stepOf(this.selected) });
   }
 
   use(tool) {
     switch (tool) {
-      case "add": return this.edit({ op: "add_step", step: this.selected });
+      case "add": return this.edit({ op: "add_step", step: this.stepOf(this.selected) });
       case "remove":
       case "detach": return this.remove();
       case "inside": return this.toggleInside(this.selected);
+      case "collapse": return this.collapse.tool?.act();
       case "turn": return this.component.setTriggerValue("turn", this.component.data.direction === "down" ? "right" : "down");
       case "in": return this.view.zoom(1.25);
       case "out": return this.view.zoom(0.8);
@@ -235,18 +257,22 @@ class WorkflowGraph {
     this.component.setTriggerValue("edit", { ...request, revision: this.component.data.revision });
   }
 
-  toggleGate(step) { this.edit({ op: "gate", step, gate: !this.cards[step].content.gate }); }
+  toggleGate(at) { this.edit({ op: "gate", step: this.stepOf(at), gate: !this.cards[at].content.gate }); }
 
-  // Asks for the workflow inside a step to be shown, or no longer; a locked graph may, too.
-  toggleInside(step) {
-    if (!this.cards[step]?.content.inside) return;
+  // Asks for what is inside a card to be shown, or no longer; a locked graph may, too.
+  toggleInside(at) {
+    const card = this.cards[at], step = this.stepOf(at);
+    if (this.collapse.isOne(card)) return this.collapse.toggle(card);
+    if (!card?.content.inside) return;
     this.component.setTriggerValue("inside", { step, open: this.component.data.opened !== step });
   }
 
   // Why `to` cannot be made to read `from`; null when it can.
   refusal(from, to) {
-    if (to < from) return `Step ${to + 1} comes before step ${from + 1} and cannot read it`;
-    if (this.edges.some((edge) => edge.from === from && edge.to === to)) return `Step ${to + 1} reads step ${from + 1} already`;
+    if (this.collapse.isOne(this.cards[to])) return EXPAND;
+    const [read, reader] = [from, to].map((at) => this.stepOf(at) + 1);
+    if (to < from) return `Step ${reader} comes before step ${read} and cannot read it`;
+    if (this.edges.some((edge) => edge.from === from && edge.to === to)) return `Step ${reader} reads step ${read} already`;
     return null;
   }
 
@@ -272,6 +298,12 @@ class WorkflowGraph {
   hideHint() {
     clearTimeout(this.hintTimer);
     this.hint.hidden = true;
+  }
+
+  // Beside a card for a moment, and aloud.
+  say(text, { left, top, height }) {
+    this.showHint(text, ...this.view.outside([left, top + height]));
+    this.keepHint(HINT_STAYS);
   }
 
   keepHint(milliseconds) {
@@ -314,13 +346,7 @@ class WorkflowGraph {
     return steps.filter((step) => step !== null && step < this.cards.length - 1);
   }
 
-  portAt({ x, y }) {
-    const reach = this.portRadius() * 1.35;
-    return this.visiblePorts().find((step) => {
-      const [px, py] = this.portPoint(step);
-      return Math.hypot(x - px, y - py) <= reach;
-    }) ?? null;
-  }
+  portAt(p) { return dotAt(p, this.visiblePorts(), (at) => this.portPoint(at), this.portRadius()); }
 
   // Where the work comes in, opposite the port.
   /** @returns {[number, number]} */
@@ -338,14 +364,21 @@ class WorkflowGraph {
     return [...new Set([...closed, ...offered])].filter((step) => step !== null && step < this.cards.length);
   }
 
-  gateAt({ x, y }) {
-    const reach = this.gateRadius() * 1.35;
-    if (this.locked) return null;
-    return this.visibleGates().find((step) => {
-      const [gx, gy] = this.gatePoint(step);
-      return Math.hypot(x - gx, y - gy) <= reach;
-    }) ?? null;
+  gateAt(p) { return this.locked ? null : dotAt(p, this.visibleGates(), (at) => this.gatePoint(at), this.gateRadius()); }
+
+  // On the corner where no edge begins or ends.
+  /** @returns {[number, number]} */
+  collapsePoint(at) {
+    const { left, top } = this.cards[at], inset = this.gateRadius() * 0.5;
+    return this.down ? [left + inset, top] : [left, top + inset];
   }
+
+  visibleCollapses() {
+    const offered = this.link ? [] : [this.hoverCard, this.selected];
+    return this.cards.filter((card) => this.collapse.has(card) && (this.collapse.isOne(card) ? !card.opener : offered.includes(card.step))).map(({ step }) => step);
+  }
+
+  collapseAt(p) { return dotAt(p, this.visibleCollapses(), (at) => this.collapsePoint(at), this.gateRadius()); }
 
   // -- drawing -----------------------------------------------------------------------------------------
 
@@ -362,9 +395,10 @@ class WorkflowGraph {
     const refused = link && step !== link.from && this.refusal(link.from, step);
     return {
       theme: this.theme, scale: this.view.scale, selected: step === this.selected,
-      opened: step === this.component.data.opened,
-      target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused) || !this.legend.shows(step) || this.proposal.leaves(step),
-      reader: this.edges.some(({ id, from, to }) => to === step && (from === this.lit || id === this.hoverEdge || id === this.selectedEdge)),
+      opened: this.stepOf(step) === this.component.data.opened,
+      target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused) || !this.legend.shows(this.cards[step]) || this.proposal.leaves(step),
+      reader: this.edges.some(({ id, from, to }) => (to === step && from === this.lit)
+        || ([from, to].includes(step) && [this.hoverEdge, this.selectedEdge].includes(id))),
     };
   }
 
@@ -372,6 +406,8 @@ class WorkflowGraph {
     if (this.link) this.drawLink(ctx, this.link);
     for (const step of this.visibleGates())
       drawGate(ctx, this.gatePoint(step), this.gateRadius(), this.theme, this.cards[step].content.gate);
+    for (const at of this.visibleCollapses())
+      drawCollapse(ctx, this.collapsePoint(at), this.gateRadius(), this.theme, this.cards[at].steps.length, this.view.scale);
     for (const step of this.visiblePorts()) drawPort(ctx, this.portPoint(step), this.portRadius(), this.theme);
   }
 
@@ -391,22 +427,24 @@ class WorkflowGraph {
 
   changed() {
     const tool = (name) => this.root.querySelector(`[data-tool=${name}]`);
-    const focused = this.root.getRootNode().activeElement;
+    const focused = this.root.getRootNode().activeElement, card = this.cards[this.selected], one = this.collapse.isOne(card);
     this.root.classList.toggle("locked", this.locked);
     tool("add").hidden = this.cards.length >= this.component.data.most_steps;
     tool("detach").hidden = this.selectedEdge === null;
-    tool("inside").hidden = !this.cards[this.selected]?.content.inside;
-    tool("inside").textContent = this.component.data.opened === this.selected ? "Close inside" : "Open inside";
+    tool("inside").hidden = one || !card?.content.inside;
+    tool("inside").textContent = this.component.data.opened === this.stepOf(this.selected) ? "Close inside" : "Open inside";
+    tool("collapse").hidden = !this.collapse.tool;
+    tool("collapse").textContent = this.collapse.tool?.words ?? "";
     const { direction, turns } = this.component.data, other = direction === "down" ? "right" : "down";
     tool("turn").hidden = !turns;
     tool("turn").textContent = direction === "down" ? "\u2192" : "\u2193";
     tool("turn").title = other === "down" ? "Draw it downwards" : "Draw it to the right";
     tool("turn").setAttribute("aria-label", tool("turn").title);
-    tool("remove").hidden = this.selected === null || this.selectedEdge !== null || this.cards.length === 1;
+    tool("remove").hidden = this.selected === null || one || this.selectedEdge !== null || this.cards.length === 1;
     // A tool that goes takes no focus with it.
     if (focused?.matches("button") && !focused.checkVisibility()) this.stage.focus({ preventScroll: true });
     this.proposal.show();
-    this.outline.show(this.cards, this.edges, this.selected, (step) => this.legend.shows(step));
+    this.outline.show(this.cards, this.edges, this.selected, (card) => this.legend.shows(card));
     this.view.paint();
   }
 
@@ -428,6 +466,8 @@ class WorkflowGraph {
       return { left: x0, top: y0, right: x1, bottom: y1, x: (x0 + x1) / 2, y: (y0 + y1) / 2 };
     });
   }
+
+  collapsePoints() { return this.cards.map(({ step }) => this.view.outside(this.collapsePoint(step))); }
 
   gates() { return this.cards.map(({ step }) => this.view.outside(this.gatePoint(step))); }
 

@@ -24,6 +24,7 @@ function keyAction(graph, key) {
     case " ": return graph.proposal.has(selected) ? () => graph.proposal.toggle(selected) : null;
     case "Enter": return selected === null ? null : () => graph.open();
     case "o": case "O": return () => graph.toggleInside(selected);
+    case "c": case "C": return () => graph.collapse.toggle(cards[selected]);
     case "b": case "B": return selected === null ? null : () => graph.toggleGate(selected);
     // Where nothing is selected, the key is the page's.
     case "Escape": return graph.idle ? null : () => graph.escape();

@@ -50,6 +50,6 @@ export class Legend {
     this.shares.forEach(({ worker }, at) => this.box.children[at].setAttribute("aria-pressed", String(worker === this.chosen)));
   }
 
-  // Whether a step is one of the worker that was pressed, or no worker was.
-  shows(step) { return this.chosen === null || this.shares.some(({ worker, steps }) => worker === this.chosen && steps.includes(step)); }
+  // Whether a card has a step of the worker that was pressed, or no worker was.
+  shows(card) { return this.chosen === null || this.shares.some(({ worker, steps }) => worker === this.chosen && card.steps.some((step) => steps.includes(step))); }
 }

@@ -2,7 +2,7 @@
 // stands in place of the canvas, each option is seen as well, in fewer words.
 
 import { element, markOption, workerMark } from "../streamlit_patches/shared.js";
-import { numberOf } from "./card.js";
+import { isPile, numberOf, signOf } from "./card.js";
 import { CHANGE_WORDS, STATUS_WORDS } from "./icons.js";
 
 let outlines = 0;
@@ -14,7 +14,7 @@ export class Outline {
     this.prefix = `graph-${++outlines}-step-`;
   }
 
-  // `shows`: whether the filter leaves a step in sight; only a list that is seen is filtered.
+  // `shows`: whether the filter leaves a card in sight; only a list that is seen is filtered.
   show(cards, edges, selected, shows) {
     while (this.list.children.length > cards.length) this.list.lastChild.remove();
     const seen = this.list.closest("[data-list]") !== null;
@@ -26,14 +26,14 @@ export class Outline {
       if (option.textContent !== text) option.replaceChildren(...parts);
       option.dataset.status = card.content.status;
       option.style.setProperty("--heat", String(card.content.heat?.share ?? 0));
-      option.dataset.filtered = shows(card.step) ? "in" : "out";
+      option.dataset.filtered = shows(card) ? "in" : "out";
     });
     markOption(this.stage, this.list.children, selected);
   }
 }
 
 // A step as others name it; one to come has no number.
-const named = ({ step, content: { number, title } }) => (number === "+" ? `“${title}”` : number || String(step + 1));
+const named = (card) => (card.steps.length ? signOf(card) : `“${card.content.title}”`);
 
 function nameOf(card, cards, edges) {
   const { step, content } = card, own = edges.filter((edge) => edge.to === step).sort((a, b) => a.from - b.from);
@@ -43,17 +43,18 @@ function nameOf(card, cards, edges) {
   const no = lost.length ? `no longer reads ${steps(lost)}` : "reads no step";
   const access = content.change === "removed" ? "" : [reads.length && `reads ${steps(reads)}`, (lost.length || !reads.length) && no].filter(Boolean).join(", ");
   const excerpt = content.excerpt && !content.streams && `“${content.excerpt}”`;
-  const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, content.gate && "with a gate before it", STATUS_WORDS[content.status], content.note, ...content.figures, content.remark, content.inside, excerpt, access];
-  const which = content.number === "+" ? "Step to come" : content.number ? `Step ${content.number}` : `Step ${step + 1} of ${cards.length}`;
+  const inside = isPile(content) ? `stands for ${content.inside}: ${card.steps.map((at) => at + 1).join(", ")}` : content.inside;
+  const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, content.gate && "with a gate before it", STATUS_WORDS[content.status], content.note, ...content.figures, content.remark, inside, excerpt, access];
+  const which = !card.steps.length ? "Step to come" : `Step ${signOf(card)}${content.steps ? "" : ` of ${cards.length}`}`;
   return `${which}: ${parts.filter(Boolean).join(", ")}`;
 }
 
 // Number and title with what came of it, and below them who did it and how the output begins.
 function lines(card) {
-  const { title, note, status, worker, mark, excerpt, body, change } = card.content;
+  const { title, note, status, worker, mark, excerpt, body, change, inside } = card.content;
   const line = (name, ...parts) => element("span", { class: name, "aria-hidden": "true" }, ...parts);
   return [
-    line("head", element("b", {}, `${numberOf(card)} `, element("bdi", {}, title)), element("span", {}, CHANGE_WORDS[change] ?? (note || STATUS_WORDS[status]))),
+    line("head", element("b", {}, `${numberOf(card)} `, element("bdi", {}, title)), element("span", {}, [isPile(card.content) && inside, CHANGE_WORDS[change] ?? (note || STATUS_WORDS[status])].filter(Boolean).join(" · "))),
     line("more", workerMark(mark), ` ${[worker, excerpt || body].filter(Boolean).join(" · ")}`),
   ];
 }

@@ -1,7 +1,7 @@
 // The mouse on the canvas: hover, click, drawing an access from a card's port, zooming. vis pans.
 
 const CLICK_TRAVEL = 5;
-const HINT_STAYS = 2000;
+export const HINT_STAYS = 2000;
 
 export class Pointer {
   constructor(graph, signal) {
@@ -41,8 +41,9 @@ export class Pointer {
 
   click(event) {
     const { graph } = this, p = graph.view.inside(event.clientX, event.clientY);
-    const card = graph.cardAt(p), gate = graph.gateAt(p);
-    if (gate !== null) graph.toggleGate(gate);
+    const card = graph.cardAt(p), gate = graph.gateAt(p), collapse = graph.collapseAt(p);
+    if (collapse !== null) graph.collapse.toggle(graph.cards[collapse]);
+    else if (gate !== null) graph.toggleGate(gate);
     else if (card && graph.onInside(card, p)) graph.toggleInside(card.step);
     else if (card) graph.select(card.step);
     else graph.selectEdge(graph.edgeAt(p)?.id ?? null);
@@ -51,19 +52,23 @@ export class Pointer {
   hover(event) {
     const { graph } = this, p = graph.view.inside(event.clientX, event.clientY);
     const port = graph.portAt(p), card = port === null ? graph.cardAt(p)?.step ?? null : port;
-    const edge = card === null ? graph.edgeAt(p)?.id ?? null : null, gate = graph.gateAt(p);
-    graph.stage.style.cursor = port !== null ? "crosshair" : card !== null || edge !== null || gate !== null ? "pointer" : "";
-    this.explain(gate, event);
+    const edge = card === null ? graph.edgeAt(p)?.id ?? null : null, collapse = graph.collapseAt(p), gate = graph.gateAt(p), dot = collapse ?? gate;
+    graph.stage.style.cursor = port !== null ? "crosshair" : card !== null || edge !== null || dot !== null ? "pointer" : "";
+    this.explain(dot === null ? null : collapse === null ? this.gateWords(gate) : `${graph.collapse.words(graph.cards[collapse])} (C)`, event);
     // On the half of a dot that is outside of its card, that card stays the one that is pointed at.
-    graph.hover(gate ?? card, gate === null ? edge : null);
+    graph.hover(dot ?? card, dot === null ? edge : null);
   }
 
-  explain(gate, { clientX, clientY }) {
-    if (gate === this.explained) return;
-    this.explained = gate;
-    if (gate === null) return this.graph.hideHint();
-    const closed = this.graph.cards[gate].content.gate, step = `step ${gate + 1}`;
-    this.graph.showHint(closed ? `A run waits before ${step}: let it pass (B)` : `Wait before ${step} (B)`, clientX, clientY);
+  gateWords(at) {
+    const step = `step ${this.graph.stepOf(at) + 1}`;
+    return this.graph.cards[at].content.gate ? `A run waits before ${step}: let it pass (B)` : `Wait before ${step} (B)`;
+  }
+
+  explain(words, { clientX, clientY }) {
+    if (words === this.explained) return;
+    this.explained = words;
+    if (words === null) this.graph.hideHint();
+    else this.graph.showHint(words, clientX, clientY);
   }
 
   link(from, event) {
@@ -73,7 +78,7 @@ export class Pointer {
       graph.link = { from, at: graph.view.inside(clientX, clientY), over: graph.cardAt(graph.view.inside(clientX, clientY))?.step ?? null };
       const { over } = graph.link;
       if (over === null || over === from) graph.hideHint();
-      else graph.showHint(graph.refusal(from, over) ?? `Step ${over + 1} will read step ${from + 1}`, clientX, clientY);
+      else graph.showHint(graph.refusal(from, over) ?? `Step ${graph.stepOf(over) + 1} will read step ${graph.stepOf(from) + 1}`, clientX, clientY);
       graph.view.paint();
     };
     graph.link = { from, at: graph.view.inside(event.clientX, event.clientY), over: null };

@@ -90,16 +90,18 @@ const heatLook = ({ heat }, theme) => heat
 
 // How an edge looks, from the step that is lit: what it reads is accented, who reads it dashed. An edge
 // along which an output flows is lit, whatever is selected.
-function edgeLook(edge, { lit, selectedEdge, hoverEdge, legend, heat, proposal }, theme) {
+function edgeLook(edge, { cards, lit, selectedEdge, hoverEdge, legend, heat, proposal }, theme) {
   if (edge.id === selectedEdge) return { rank: 4, width: 3.2, color: theme.primary, dash: [] };
   if (edge.id === hoverEdge) return { rank: 3, width: 2.6, color: mix(theme.primary, theme.ground, 0.8), dash: [] };
   const left = proposal?.leaves(edge.to);
   if (edge.change && !left) return { rank: 2, width: 2.2, color: theme.change[edge.change], dash: edge.change === "added" ? [5, 4] : [], sign: edge.change };
   if (edge.change === "added") return { rank: 0, width: 1.4, color: theme.faint, dash: [5, 4] };
   if (edge.flows) return { rank: 3, width: 2.4, color: theme.status.running, dash: [] };
-  if (!legend.shows(edge.from) && !legend.shows(edge.to)) return { rank: 0, width: 1.4, color: theme.faint, dash: [] };
+  if (!legend.shows(cards[edge.from]) && !legend.shows(cards[edge.to])) return { rank: 0, width: 1.4, color: theme.faint, dash: [] };
   if (heat?.ofEdges) return heatLook(edge, theme);
-  if (lit === null) return { rank: selectedEdge ? 0 : 1, width: 1.5, color: theme.edge, dash: [], hue: edge.hue };
+  // Among many, the one that is pointed at or selected can only be followed where the others stand back.
+  const single = selectedEdge || hoverEdge;
+  if (lit === null) return { rank: single ? 0 : 1, width: 1.5, color: single ? theme.dimmed : theme.edge, dash: [], hue: single ? null : edge.hue };
   if (edge.to === lit) return { rank: 2, width: 2.4, color: theme.primary, dash: [], hue: edge.hue };
   if (edge.from === lit) return { rank: 1, width: 1.8, color: theme.outgoing, dash: [6, 4], hue: edge.hue };
   return { rank: 0, width: 1.4, color: theme.dimmed, dash: [] };

@@ -60,6 +60,7 @@ SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
         Shortcut("Enter", "Edit the selected step"),
         Shortcut("Space", "Take or leave the selected part of a proposed change"),
         Shortcut("O", "Open or close the workflow inside a step"),
+        Shortcut("C", "Make one card of the selected step and all that only feed it, or expand it"),
         Shortcut("Delete", "Remove the selected step or access"),
         Shortcut("B", "Wait before the selected step, or no longer"),
         Shortcut("Esc", "Select nothing"),

@@ -22,14 +22,15 @@ _timeline = component(
 class TimelineData(TypedDict):
     """What is shown; all times are seconds since the run began.
 
-    A row, one a step, is {"name", "worker", "mark", "status", "state", "label", "details", "times", "called",
-    "critical", "start", "end", "first", "retries"}; its `mark` is the worker's, or None. `path` are the steps
-    of the critical path, `unit` is {"name", "seconds", "digits"}. `selected` counts only where `selected_at`
-    is the "at" of the last choice that was sent. `choosing`: rows can be selected. `inspector` is the key of
-    the container whose first field gets the focus when Enter is pressed. `moments` are others to which the
-    player goes from one to the next beside those of the rows. `replay` is {"position", "playing", "speed"} or
-    None; it counts only where `mark` is that of the last request that was sent. `presented`: the player
-    alone, which takes the page's keys: Space, arrows, Home, End; F for the full screen.
+    A row, one a step, is {"name", "worker", "marks", "status", "state", "label", "details", "times",
+    "called", "critical", "start", "end", "first", "retries"}; its `marks` are its workers'. `path` are the
+    steps of the critical path, `unit` is {"name", "seconds", "digits"}. `selected` counts only where
+    `selected_at` is the "at" of the last choice that was sent. `choosing`: rows can be selected.
+    `inspector` is the key of the container whose first field gets the focus when Enter is pressed.
+    `moments` are others to which the player goes from one to the next beside those of the rows. `replay` is
+    {"position", "playing", "speed"} or None; it counts only where `mark` is that of the last request that
+    was sent. `presented`: the player alone, which takes the page's keys: Space, arrows, Home, End; F for
+    the full screen.
     """
 
     rows: Sequence[Mapping[str, Any]]

@@ -69,13 +69,15 @@ export class Rows {
   // A step's number stands left of the title, also of one that is written from right to left.
   name(row, at) {
     const number = row.name.startsWith(`${at + 1}. `) ? `${at + 1}. ` : "", title = row.name.slice(number.length);
-    return element("div", "name", workerMark(row.mark), element("span", {}, number), element("span", { class: "title", dir: "auto" }, title));
+    const marks = row.marks.map((mark) => workerMark(mark)), words = [element("span", {}, number), element("span", { class: "title", dir: "auto" }, title)];
+    // Those of several workers give way to the name.
+    return element("div", "name", ...(marks.length > 1 ? [...words, element("span", "team", ...marks)] : [...marks, ...words]));
   }
 
   bar(row, seconds, span) {
     const end = row.end ?? seconds, length = Math.max(0, end - row.start);
     const bar = element("div", "bar");
-    if (row.mark) bar.style.setProperty("--worker", row.mark.hue);
+    if (row.marks.length === 1) bar.style.setProperty("--worker", row.marks[0].hue);
     bar.style.left = share(row.start / span);
     bar.style.width = share(length / span);
     if (row.status === "failed") bar.dataset.end = "failed";

@@ -99,7 +99,7 @@ class Timeline {
     const box = target.closest?.(".row"), row = box && this.component.data.rows[[...box.parentNode.children].indexOf(box)];
     this.tip.hidden = !row;
     if (!row) return;
-    this.tip.replaceChildren(element("b", {}, row.name), element("span", {}, workerMark(row.mark), ` ${row.worker}`),
+    this.tip.replaceChildren(element("b", {}, row.name), element("span", {}, ...row.marks.map((mark) => workerMark(mark)), ` ${row.worker}`),
       ...row.details.map((line) => element("span", {}, line)));
     const { offsetWidth: width, offsetHeight: height } = this.tip;
     this.tip.style.left = `${Math.max(8, Math.min(clientX + 14, innerWidth - width - 8))}px`;

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import streamlit as st
+from pyvis.network import Network
 
-from conductor.drawing.layout import Direction, layouts
-from conductor.drawing.network import draw
+from conductor.drawing.layout import Direction, Layout, layouts
+from conductor.drawing.network import CardContent, draw
 from conductor.runs.state import RunState
 from conductor.workflow.model import Workflow
 from pages.components.graph import workflow_graph
 from pages.components.streamlit_patches.component import trigger_value
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.workflow.branch_cards import (
+    branch_contents,
+    branch_heat,
+    finished_branches,
+)
 from pages.components.view_models.workflow.card_content import card_contents
-from pages.components.view_models.workflow.drawing import drawing_of, partial_network
-from pages.components.view_models.workflow.ghost import Ghost
-from pages.components.view_models.workflow.heat import run_heat
-from pages.components.view_models.workflow.worker_legend import worker_legend
+from pages.components.view_models.workflow.drawing import Drawing, drawing_of, partial_network
+from pages.components.view_models.workflow.heat import HeatMap, run_heat
+from pages.components.view_models.workflow.worker_legend import WorkerShare, worker_legend
 from pages.components.workbench.editor import Editor
-from pages.components.workbench.planning.proposed_change import decide, drawn_change, proposal_data
+from pages.components.workbench.planning.proposed_change import decide, drawn_ghost, proposal_data
 from pages.components.workbench.planning.so_far import plan_so_far
 from pages.components.workbench.step.nested_path import Inside, with_kept_inside
 from pages.components.workbench.trial_heat import trial_heat
@@ -46,15 +51,14 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         return
     workflow = view.head.workflow
     stored = editor is None
-    change = None if tab.watched or tab.presents or not stored else drawn_change(bench, view)
-    ghost = None if change is None or change.diff is None else Ghost(change.diff)
+    apart = tab.watched or tab.presents or not stored
+    ghost, change = (None, None) if apart else drawn_ghost(bench, view)
     key = f"graph-{view.session.id}"
     editor = editor or Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
     inside = Inside(view.session.id)
 
     def selected() -> None:
-        at = st.session_state[key].selected["step"]
-        tab.selected = at if ghost is None else ghost.step_of(at)
+        tab.selected = st.session_state[key].selected["step"]
         tab.search_match = None
         tab.redraw(tab.shows_selection)
 
@@ -74,6 +78,11 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
             tab.direction = turn
         tab.ask_redraw()
 
+    def collapsed() -> None:
+        steps = trigger_value(key, "collapse")
+        if tab.drawing is not None and isinstance(steps, list):
+            tab.drawing = tab.drawing.with_collapsed(step for step in steps if isinstance(step, int))
+
     def decided() -> None:
         if change is not None:
             decide(bench, tab, change, trigger_value(key, "decide"))
@@ -89,41 +98,79 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         pin_changed=view.pin_changed,
         notes={} if tab.presents else bench.notes.counts(view.session.id, workflow),
     )
-    legend = worker_legend(workflow, contents, run)
-    trials = trial_heat(bench, tab, view) if stored else ()
+    tab.drawing = drawing = drawing_of(
+        workflow if ghost is None else ghost.workflow,
+        session=view.session.id,
+        direction=tab.direction,
+        before=tab.drawing,
+    )
     if ghost is not None:
-        workflow, legend, new = ghost.workflow, (), ghost.diff.new
-        contents = ghost.contents(
-            contents, card_contents(new, run=None, radius=None, cards=bench.pool.cards, now=now)
+        proposed = card_contents(ghost.diff.new, run=None, radius=None, cards=bench.pool.cards, now=now)
+        cards = draw(
+            ghost.workflow, ghost.contents(contents, proposed), drawing.pictures, changes=ghost.edge_changes
         )
-    tab.drawing = drawing_of(workflow, session=view.session.id, direction=tab.direction, before=tab.drawing)
-    pictures = tab.drawing.pictures
+        proposal = None if change is None else proposal_data(change, ghost)
+        what = _GraphInput(cards, drawing.pictures, proposal=proposal)
+    else:
+        what = _as_it_is(drawing, contents, run, trial_heat(bench, tab, view) if stored else (), now)
     result = workflow_graph(
-        draw(workflow, contents, pictures, changes={} if ghost is None else ghost.edge_changes),
-        pictures,
+        what.network,
+        what.pictures,
         key=key,
         direction=tab.direction,
-        selected=tab.selected if ghost is None else ghost.row_of(tab.selected),
+        selected=tab.selected,
         selection_revision=tab.selection_revision,
         selection_known=tab.selection_known,
         locked=view.locked,
         editable=not tab.watched and ghost is None,
         large=tab.presents,
-        proposal=None if change is None or ghost is None else proposal_data(change, ghost),
+        legend=what.legend,
+        heats=what.heats,
+        proposal=what.proposal,
+        collapses=what.collapses,
         inspector="inspector",
-        legend=legend,
-        heats=() if ghost is not None else (*run_heat(workflow, run, now=now), *trials),
         opened=inside.way[0].step if inside.way else None,
         revision=view.head.id,
         on_select=selected,
         on_edit=edited,
         on_inside=opened,
+        on_collapse=collapsed,
         on_decide=decided,
         on_turn=turned,
     )
     if not tab.selection_known:
-        at = (result.selected or {}).get("step")
-        tab.adopt_selection(at if ghost is None else ghost.step_of(at))
+        tab.adopt_selection((result.selected or {}).get("step"))
+
+
+class _GraphInput(NamedTuple):
+    """What `workflow_graph` is given of a workflow."""
+
+    network: Network
+    pictures: Sequence[Layout]
+    legend: Sequence[WorkerShare] = ()
+    heats: Sequence[HeatMap] = ()
+    proposal: Mapping[str, Any] | None = None
+    collapses: Mapping[str, Sequence[int]] | None = None
+
+
+def _as_it_is(
+    drawing: Drawing,
+    contents: Sequence[CardContent],
+    run: RunState | None,
+    trials: Sequence[HeatMap],
+    now: float,
+) -> _GraphInput:
+    """The workflow with what is collapsed of it; `contents` are those of its steps."""
+    workflow, branches = drawing.workflow, drawing.branches
+    pictures = drawing.collapsed_pictures or drawing.pictures
+    times_and_costs = run_heat(workflow, run, now=now, cards=branches.cards)
+    return _GraphInput(
+        draw(branches.card_workflow, branch_contents(branches, contents, run, now=now), pictures),
+        pictures,
+        legend=worker_legend(workflow, contents, run),
+        heats=(*times_and_costs, *(branch_heat(trial, branches) for trial in trials)),
+        collapses={"now": sorted(branches.collapsed), "finished": finished_branches(workflow, contents)},
+    )
 
 
 def _partial(bench: Workbench, tab: TabState, view: SessionView) -> bool:

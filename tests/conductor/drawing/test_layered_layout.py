@@ -24,7 +24,7 @@ def accesses(draw: st.DrawFn) -> Access:
 
 
 def strands_of(access: Access, widest: int = 5) -> Strands:
-    return ordered(Strands.of(rows_of(generations_of(access), widest), access))
+    return ordered(Strands.of(rows_of(generations_of(access), widest), access, 60))
 
 
 def places(access: Access, widest: int) -> dict[int, tuple[int, int]]:
@@ -85,7 +85,7 @@ def test_a_step_that_is_added_moves_no_card_past_another(data, access, widest):
 
 @given(access=accesses())
 def test_ordering_keeps_every_node_in_its_row_and_cards_in_the_order_of_their_steps(access):
-    unordered = Strands.of(rows_of(generations_of(access), 5), access)
+    unordered = Strands.of(rows_of(generations_of(access), 5), access, 60)
     strands = ordered(unordered)
     assert [sorted(row) for row in strands.rows] == [sorted(row) for row in unordered.rows]
     for row in strands.rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from conductor.drawing.marks import Mark, marks
@@ -14,6 +14,7 @@ from conductor.text.excerpt import excerpt, last_line
 from conductor.text.formatting import dollars, duration, quantity
 from conductor.values.output import Output
 from conductor.values.provenance import LIKELY_CHARACTERS
+from conductor.values.total import NOTHING
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.run_text import ending_notes
@@ -131,7 +132,7 @@ def _content(
         worker=answering(step, state),
         status=status,
         note=note,
-        figures=() if state is None else _figures(state),
+        figures=() if state is None else figures([state]),
         badges=tuple(badge for badge, applies in badges.items() if applies),
         excerpt=_excerpt(output) if state is None else _excerpt(state.output) or last_line(state.text),
         streams=state is not None and state.output is None,
@@ -168,11 +169,11 @@ def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
     return state.status, "" if state.seconds is None else duration(state.seconds)
 
 
-def _figures(state: StepState) -> tuple[str, ...]:
-    """How often its worker was asked again, and what its call used, as far as known."""
-    if state.reused or state.kept_because is not None:
-        return ()
-    retries, used = len(state.retries), state.used
+def figures(states: Iterable[StepState]) -> tuple[str, ...]:
+    """How often the workers were asked again, and what the calls used, as far as known."""
+    called = [state for state in states if not (state.reused or state.kept_because is not None)]
+    retries = sum(len(state.retries) for state in called)
+    used = sum((state.used for state in called), NOTHING)
     return (
         *(["1 retry" if retries == 1 else f"{retries:,} retries"] if retries else []),
         *([] if used.tokens is None else [f"{used.token_sum.sign}{used.tokens:,} tok"]),

@@ -10,15 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from conductor.drawing.network import CardContent, EdgeChange, title_of
+from conductor.drawing.network import CardChange, CardContent, EdgeChange, title_of
+from conductor.planner.parsing.partial_plan import PartialPlan
 from conductor.text.word_diff import compare_texts
-from conductor.workflow.diff import PlanDiff
-from conductor.workflow.model import Workflow
-from conductor.workflow.selection import needed_rows
+from conductor.workflow.diff import PlanDiff, plan_diff
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.selection import needed_rows, with_own_settings
 from pages.components.view_models.workflow.plan_text import card_change, row_name, row_text, sentences
-
-NOT_NUMBERED = "+"
-"""What stands in the place of the number of a step to come."""
 
 _WORDS = 1_200
 """Characters of an instruction's difference that the graph shows."""
@@ -42,9 +40,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Ghost:
-    """The drawing of `diff`: a card for each of its rows, in their order."""
+    """The drawing of `diff`: a card for each of its rows, in their order.
+
+    One that `grows` is still being written: what is not in it as yet stays, and is not removed. `open` are
+    the steps of the new workflow whose access is not written.
+    """
 
     diff: PlanDiff
+    grows: bool = False
+    open: frozenset[int] = frozenset()
 
     @cached_property
     def _edges(self) -> dict[tuple[int, int], EdgeChange | None]:
@@ -55,8 +59,12 @@ class Ghost:
         new = set(_accesses(self.diff.new, {of_new: row for row, (_, of_new) in enumerate(self.diff.rows)}))
         changes: dict[tuple[int, int], EdgeChange | None] = {}
         for read, reader in sorted(old | new):
-            if read < reader:
-                edge = (read, reader)
+            edge, after = (read, reader), self.diff.rows[reader][1]
+            if read >= reader:
+                continue
+            if self.grows and (after is None or after in self.open):
+                changes |= {edge: None} if edge in old else {}
+            else:
                 changes[edge] = None if edge in old & new else "added" if edge in new else "removed"
         return changes
 
@@ -79,7 +87,7 @@ class Ghost:
     def contents(self, old: Sequence[CardContent], new: Sequence[CardContent]) -> tuple[CardContent, ...]:
         """The cards, from those of both workflows: what stays is as it was, what changes as it would be.
 
-        A step has the number that people know; one to come has none yet.
+        A step is the one that people know; one to come is none yet.
         """
         return tuple(replace(content, inside="", gives="") for content in self._contents(old, new))
 
@@ -87,23 +95,20 @@ class Ghost:
         for before, after in self.diff.rows:
             if after is None:
                 assert before is not None, "a row has a step"
-                yield replace(old[before], change="removed", number=str(before + 1))
+                yield replace(old[before], change="" if self.grows else "removed", steps=(before,))
             elif before is None:
-                yield replace(new[after], change="added", number=NOT_NUMBERED)
-            elif change := card_change(self.diff, after, "right"):
+                yield replace(new[after], change="added", steps=())
+            elif change := self._change(after):
                 badges = (*row_text(self.diff, (before, after)), *new[after].badges)
-                yield replace(new[after], change=change, number=str(before + 1), badges=badges)
+                yield replace(new[after], change=change, steps=(before,), badges=badges)
             else:
-                yield replace(old[before], number=str(before + 1))
+                yield replace(old[before], steps=(before,))
 
-    def row_of(self, step: int | None) -> int | None:
-        """The row of a step of the old workflow."""
-        rows = (row for row, (old, _) in enumerate(self.diff.rows) if old == step)
-        return None if step is None else next(rows, None)
-
-    def step_of(self, row: int | None) -> int | None:
-        """The step of the old workflow in a row; None for a step to come."""
-        return self.diff.rows[row][0] if row is not None and 0 <= row < len(self.diff.rows) else None
+    def _change(self, new: int) -> CardChange:
+        pair = self.diff.of_new[new]
+        return (
+            "" if new in self.open and pair.changes == ("access",) else card_change(self.diff, new, "right")
+        )
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -122,7 +127,8 @@ class Ghost:
             lines = tuple(sentences(diff, pair))
             if "instruction" in pair.changes:
                 words = _words(diff.old.steps[old].instruction, diff.new.steps[new].instruction)
-            change, name = card_change(diff, new, "right"), row_name(diff, (old, old))
+            change = card_change(diff, new, "right")
+            name = f"{old + 1}. {title_of(diff.new.steps[new].instruction)[0]}"
         else:
             workflow, step = (diff.new, new) if new is not None else (diff.old, old)
             assert step is not None, "a row has a step"
@@ -132,6 +138,24 @@ class Ghost:
             )
             lines = (f"{workflow.steps[step].worker}: {workflow.steps[step].instruction[:_WORDS]}",)
         return Part(row, change, name, ", ".join(row_text(diff, (old, new))), lines, words, needs)
+
+
+def growing_ghost(old: Workflow, plan: PartialPlan) -> Ghost | None:
+    """What is to become of `old` by the steps of a plan that are written; the last of them may go on, unless
+    its access is there. None before the first one.
+    """
+    steps, waits = [], set[int]()
+    for at, step in enumerate(plan.steps):
+        ends = at + 1 < len(plan.steps) or step.access is not None
+        if step.worker is None or not step.instruction.strip() or not ends:
+            break
+        if step.access is None:
+            waits.add(at)
+        steps.append(Step(instruction=step.instruction, worker=step.worker, access=step.access or ()))
+    if not steps:
+        return None
+    new = with_own_settings(old, Workflow.of(steps))
+    return Ghost(plan_diff(old, new), grows=True, open=frozenset(waits))
 
 
 def _accesses(workflow: Workflow, row_of: dict[int | None, int]) -> Iterator[tuple[int, int]]:

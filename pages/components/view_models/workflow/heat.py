@@ -5,7 +5,7 @@ Knows runs and verdicts; knows no colours and no store. A figure in words is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conductor.engine.experiments import EdgeVerdict
@@ -13,7 +13,7 @@ from conductor.engine.step_verdicts import StepVerdict
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import dollars, duration, percent
-from conductor.values.total import UNKNOWN, BoundedSum, sum_of
+from conductor.values.total import UNKNOWN, ZERO, BoundedSum, sum_of
 from conductor.workflow.model import Workflow
 
 
@@ -39,9 +39,12 @@ class HeatMap:
     trial: str = ""
 
 
-def run_heat(workflow: Workflow, run: RunState | None, *, now: float) -> tuple[HeatMap, ...]:
+def run_heat(
+    workflow: Workflow, run: RunState | None, *, now: float, cards: Iterable[Sequence[int]] | None = None
+) -> tuple[HeatMap, ...]:
     """The time and the cost of the steps that `run` called; nothing before the first call, or of another
-    workflow. `now` (Unix seconds) gives running steps their time.
+    workflow. `now` (Unix seconds) gives running steps their time. The steps of one of `cards` have one figure
+    together, at the last of them.
     """
     if run is None or not run.is_run_of(workflow):
         return ()
@@ -50,8 +53,12 @@ def run_heat(workflow: Workflow, run: RunState | None, *, now: float) -> tuple[H
     }
     if not called:
         return ()
-    times = {at: _seconds(state, now) for at, state in called.items()}
-    costs = {at: step_cost(state) for at, state in called.items()}
+    own = {step: steps[-1] for steps in cards or () for step in steps}
+    times, costs = dict[int, BoundedSum](), dict[int, BoundedSum]()
+    for step, state in called.items():
+        at = own.get(step, step)
+        times[at] = times.get(at, ZERO) + _seconds(state, now)
+        costs[at] = costs.get(at, ZERO) + step_cost(state)
     return (
         HeatMap("time", "Time", _shares(times, duration, unknown="time unknown")),
         HeatMap("cost", "Cost", _shares(costs, dollars, unknown="cost unknown")),
@@ -98,7 +105,7 @@ def _shares(
 ) -> dict[int, Heat]:
     """Each amount as a share of the largest; in words also as one of the sum, where that is known exactly."""
     most = max((amount.best or 0.0 for amount in amounts.values()), default=0.0)
-    whole = sum(amounts.values(), BoundedSum()).exact
+    whole = sum(amounts.values(), ZERO).exact
     heat = {}
     for step, amount in amounts.items():
         if amount.best is None:

@@ -146,7 +146,7 @@ def _row(row: TimelineRow, words: RowText, timeline: Timeline, mark: Mark | None
     return {
         "name": words.name,
         "worker": words.worker,
-        "mark": None if mark is None else asdict(mark),
+        "marks": [] if mark is None else [asdict(mark)],
         "label": words.label,
         "details": list(words.details),
         "status": row.status,

@@ -40,7 +40,7 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
             text or "The Conductor gave no reasoning.",
             key=f"reasoning-{plan.id}",
             label="Reasoning",
-            notes=[_planner(plan), *_alternative(plan), *plan_facts(plan)],
+            notes=[_planner(plan), *plan_facts(plan)],
             framed=False,
             copy=False,
             height=140,
@@ -82,10 +82,6 @@ def _planner(plan: Plan) -> str:
     """Who planned, and to whom it was handed over; the reason stands in the reasoning."""
     other = None if plan.report is None else plan.report.handed_over
     return plan.planner if other is None else f"{plan.planner}, handed over to the {other.planner}"
-
-
-def _alternative(plan: Plan) -> list[str]:
-    return [] if plan.alternative is None else [f"alternative {plan.attempt}"]
 
 
 def plan_facts(plan: Plan) -> list[str]:

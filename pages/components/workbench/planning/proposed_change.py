@@ -11,9 +11,10 @@ import streamlit as st
 from conductor.errors import ConductorError, EditConflict
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
-from pages.components.view_models.workflow.ghost import Ghost
+from pages.components.view_models.workflow.ghost import Ghost, growing_ghost
 from pages.components.widgets.controls import action, row
 from pages.components.workbench.planning.plan import plan_panel
+from pages.components.workbench.planning.so_far import plan_so_far
 from pages.components.workbench.question.draft import put_wish
 from studio.sessions.notes import author
 from studio.workbench import Proposal, Workbench
@@ -47,6 +48,17 @@ def _obstacle(proposal: Proposal, view: SessionView) -> str:
     return ""
 
 
+def drawn_ghost(bench: Workbench, view: SessionView) -> tuple[Ghost | None, Proposal | None]:
+    """The change that the graph shows, with its proposal; or one that is being written, as far as it is."""
+    change = drawn_change(bench, view)
+    if change is not None and change.diff is not None:
+        return Ghost(change.diff), change
+    live = bench.activities.live_alternatives(view.session.id)
+    if live is None or not live.is_change or view.head is None:
+        return None, None
+    return growing_ghost(view.head.workflow, plan_so_far(bench, view, live.states[0])), None
+
+
 def proposal_data(proposal: Proposal, ghost: Ghost) -> Mapping[str, Any]:
     """What the graph is given of it."""
     wish = " ".join(proposal.record.wish.split())
@@ -59,8 +71,7 @@ def why_this_change(bench: Workbench, view: SessionView) -> bool:
     proposal = drawn_change(bench, view)
     if proposal is not None and proposal.plan is not None:
         st.markdown(f"**Proposed:** “{plain(proposal.record.wish, limit=_WISH_LENGTH)}”")
-        # It is stored as an alternative, although it is the only one.
-        plan_panel(proposal.plan.model_copy(update={"alternative": None}), None)
+        plan_panel(proposal.plan, None)
     return proposal is not None
 
 

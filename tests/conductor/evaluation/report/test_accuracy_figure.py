@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from conductor.drawing.marks import MARKS, marks
 from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable, PlannerRow
 from conductor.evaluation.mean import Mean
 from conductor.evaluation.report import report_page
@@ -151,6 +152,21 @@ def test_a_name_of_a_planner_is_text_in_a_chart():
         if element.get("class", "").startswith("label")
     ]
     assert labels == [HOSTILE, "b"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({}, marks({"a": None, "b": None})),
+        ({"worker:b": MARKS["teal"]}, {**marks({"a": None}), "b": MARKS["teal"]}),
+    ],
+    ids=["by name", "as the pool has it"],
+)
+def test_a_worker_has_its_own_mark_in_a_chart_and_a_baseline_has_none(chosen, expected):
+    rows = (row("worker:a", 5, 4.0), row("worker:b", 50, 8.0), row("baseline:rules", 20, 2.0))
+    svg = ElementTree.fromstring(chart_svg(figure_of(EvaluationTable(rows, {}), "tokens", SPEC), chosen))
+    shapes = {(shape.get("points"), shape.get("fill")) for shape in svg.iter(f"{SVG}polygon")}
+    assert shapes == {(mark.points, mark.hue) for mark in expected.values()}
 
 
 @pytest.mark.parametrize(("dark", "accent"), [(False, "#4f46e5"), (True, "#8b93ff")])

@@ -103,6 +103,6 @@ def test_planners_have_names(planner, name):
 @pytest.mark.parametrize("html_of", [table_html, categories_html])
 def test_a_planner_with_a_mark_has_it_before_its_name_alone(table, html_of):
     mark = MARKS["teal"].html
-    html = html_of(table, SPEC, marks={"worker:b": mark})
+    html = html_of(table, SPEC, marks={"worker:b": MARKS["teal"]})
     assert html.count(mark) == 1
     assert f"{mark}b<" in re.sub(r"\s+<", "<", html)

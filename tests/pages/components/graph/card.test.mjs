@@ -20,6 +20,7 @@ const CONTENTS = {
   crowded: { title: "Sum", worker: "a-worker-with-a-long-name", badges: ["simulated", "second answer", "cached"], note: "1.9 s", figures: ["2 retries"], excerpt: LONG },
   short: { title: "Sum", worker: "alpha", note: "1.9 s", inside: "3 steps inside", remark: "cut", excerpt: LONG },
   streams: { status: "running", streams: true, excerpt: `${LONG} ${LONG}` },
+  pile: { title: LONG, worker: "a-worker-with-a-long-name", steps: [3, 7, 10], inside: "3 steps", note: "2 of 3 done", figures: ["300 tok"], badges: ["simulated"], excerpt: LONG },
   heat: { title: LONG, heat: { share: 0.4 }, note: "12.9 s", figures: ["38%"], excerpt: LONG },
   unknown: { heat: { share: null }, note: "cost unknown", badges: ["simulated"], inside: "3 steps inside" },
   arabic: { title: "تحقق من النتيجة مع الخطوات السابقة", excerpt: "النتيجة هي مئتان وخمسة", note: "1.9 s" },

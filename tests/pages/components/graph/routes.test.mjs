@@ -11,6 +11,7 @@ const { drawEdges } = await import("../../../../pages/components/graph/routes.js
 
 const THEME = { primary: "primary", ground: "ground", edge: "edge", dimmed: "dimmed", faint: "faint", outgoing: "outgoing", status: {}, change: {} };
 const EVERYONE = { shows: () => true };
+const CARDS = [0, 1, 2, 3, 4].map((step) => ({ steps: [step] }));
 // Steps 0 and 1 share their end at step 3, which step 2 reaches at another place.
 const EDGES = [
   { id: "0-3", from: 0, to: 3, hue: "red", route: [[0, 0], [0, 50], [90, 50], [90, 100]] },
@@ -29,7 +30,7 @@ class Strokes extends Canvas {
 
 function draw(state = {}) {
   const canvas = new Strokes();
-  drawEdges(canvas, EDGES, { lit: null, selectedEdge: null, hoverEdge: null, legend: EVERYONE, ...state }, THEME, true, 1);
+  drawEdges(canvas, EDGES, { cards: CARDS, lit: null, selectedEdge: null, hoverEdge: null, legend: EVERYONE, ...state }, THEME, true, 1);
   return canvas.strokes;
 }
 
@@ -51,15 +52,19 @@ test("of the step that is lit, what it reads and who reads it stand out, and oth
   assert.deepEqual(colors(draw({ lit: 2 })).filter((color) => color in THEME).sort(), ["dimmed", "dimmed", "dimmed", "outgoing"]);
 });
 
+test("of one edge that is selected, all others stand back", () => {
+  assert.deepEqual(colors(draw({ selectedEdge: "1-3" })), ["dimmed", "dimmed", "dimmed", "primary"]);
+});
+
 test("an edge between steps that the legend leaves out is faint and has no colour at its end", () => {
-  const legend = { shows: (step) => step === 4 };
+  const legend = { shows: ({ steps }) => steps.includes(4) };
   assert.deepEqual(colors(draw({ legend })).sort(), ["edge", "faint", "faint", "faint", "pink"]);
 });
 
 test("an edge is as wide as the figure on it is large, one without a figure thin, one of unknown size dashed", () => {
   const canvas = new Strokes(), shares = [1, 0.5, null];
   const edges = EDGES.map((edge, at) => ({ ...edge, heat: at < 3 ? { share: shares[at] } : null }));
-  drawEdges(canvas, edges, { lit: null, selectedEdge: null, hoverEdge: null, legend: EVERYONE, heat: { ofEdges: true } }, { ...THEME, heat: "heat" }, true, 1);
+  drawEdges(canvas, edges, { cards: CARDS, lit: null, selectedEdge: null, hoverEdge: null, legend: EVERYONE, heat: { ofEdges: true } }, { ...THEME, heat: "heat" }, true, 1);
   assert.deepEqual(canvas.widths.map((width) => Math.round(width * 10)), [12, 86, 51, 16]);
   assert.deepEqual(canvas.strokes.map(({ color }) => color), ["dimmed", "heat", "heat", "edge"]);
   assert.ok(canvas.strokes[3].dash.length > 0);

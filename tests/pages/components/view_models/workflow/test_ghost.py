@@ -6,12 +6,14 @@ from contextlib import suppress
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from conductor.drawing.network import CardContent
 from conductor.errors import WorkflowError
+from conductor.planner.parsing.partial_plan import PartialPlan, PartialStep
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import Step, Workflow
-from pages.components.view_models.workflow.ghost import NOT_NUMBERED, Ghost
+from pages.components.view_models.workflow.ghost import Ghost, growing_ghost
 from tests.support.runs.workflow_cases import edits, workflow_of, workflows
 
 READ = Step(instruction="Read the report and note every figure.", worker="alpha")
@@ -39,13 +41,13 @@ TWO_READERS = Ghost(
 )
 
 
-def test_the_cards_are_numbered_as_people_know_them_and_marked_with_what_changes():
+def test_the_cards_are_the_steps_that_people_know_and_marked_with_what_changes():
     contents = TWO_READERS.contents(cards(TWO_READERS.diff.old), cards(TWO_READERS.diff.new))
-    assert [(card.number, card.change, card.badges) for card in contents] == [
-        (NOT_NUMBERED, "added", ()),
-        ("1", "", ()),
-        ("2", "removed", ()),
-        ("3", "edited", ("worker", "access")),
+    assert [(card.steps, card.change, card.badges) for card in contents] == [
+        ((), "added", ()),
+        ((0,), "", ()),
+        ((1,), "removed", ()),
+        ((2,), "edited", ("worker", "access")),
     ]
     assert not any(card.inside for card in contents), "what is inside a step cannot be opened in a ghost"
 
@@ -64,6 +66,14 @@ def test_the_parts_name_what_differs_and_what_they_need():
     assert TWO_READERS.parts[2].lines[0] == "Worker: alpha → beta."
 
 
+def test_a_changed_step_behind_one_to_come_has_the_number_that_people_know_and_its_own_title():
+    diff = plan_diff(plan_of((READ, ()), (WRITE, (0,))), plan_of((READ, ()), (SECOND, ()), (WRITE, (0, 1))))
+    assert [part.name for part in Ghost(diff).parts] == [
+        "Look up the census of both",
+        "2. Write one closing sentence",
+    ]
+
+
 def test_the_words_of_an_instruction_show_what_goes_and_comes():
     diff = plan_diff(
         plan_of((WRITE, ())),
@@ -72,14 +82,6 @@ def test_the_words_of_an_instruction_show_what_goes_and_comes():
     (part,) = Ghost(diff).parts
     assert ("removed", "one ") in part.words
     assert ("added", "two ") in part.words
-
-
-@pytest.mark.parametrize(
-    ("row", "step"), [(None, None), (0, None), (1, 0), (2, 1), (3, 2), (4, None), (-1, None)]
-)
-def test_a_card_is_the_step_that_it_was(row, step):
-    assert TWO_READERS.step_of(row) == step
-    assert step is None or TWO_READERS.row_of(step) == row
 
 
 @given(old=workflows(), changes=edits(max_size=5), other=workflows())
@@ -96,6 +98,66 @@ def test_every_step_and_access_of_both_sides_is_drawn_once(old, changes, other):
         staying = {edge for edge in edges if ghost.edge_changes.get(edge) != "removed"}
         to_be = {(row_of[read], row_of[at]) for at, step in enumerate(diff.new.steps) for read in step.access}
         assert staying == to_be
+
+
+def written(workflow: Workflow, *, access: bool = True) -> PartialPlan:
+    """A plan with the steps of a workflow, their access lists not yet there where they come last."""
+    steps = (PartialStep(s.worker, s.instruction, s.access if access else None) for s in workflow.steps)
+    return PartialPlan("", tuple(steps))
+
+
+def test_a_change_that_is_being_written_grows_step_by_step_and_removes_nothing_as_yet():
+    old = plan_of((READ, ()), (CHECK, (0,)), (WRITE, (0, 1)))
+    new = plan_of((READ, ()), (SECOND, ()), (WRITE.model_copy(update={"worker": "beta"}), (0, 1)))
+    grown = []
+    for count in (1, 2, 3):
+        ghost = growing_ghost(old, PartialPlan("", written(new).steps[:count]))
+        assert ghost is not None
+        cards_of = ghost.contents(cards(ghost.diff.old), cards(ghost.diff.new))
+        grown.append([(card.steps, card.change) for card in cards_of])
+    assert grown == [
+        [((0,), ""), ((1,), ""), ((2,), "")],
+        [((0,), ""), ((1,), ""), ((2,), ""), ((), "added")],
+        [((0,), ""), ((1,), ""), ((), "added"), ((2,), "edited")],
+    ]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [(), (PartialStep(None, "Read the report", None),), (PartialStep("alpha", "Read the rep", None),)],
+    ids=["nothing", "no worker as yet", "an instruction that goes on"],
+)
+def test_before_its_first_step_is_whole_a_change_is_not_drawn(steps):
+    assert growing_ghost(plan_of((READ, ())), PartialPlan("", steps)) is None
+
+
+def test_edges_are_as_they_were_until_access_lists_are_written():
+    old = plan_of((READ, ()), (CHECK, (0,)), (WRITE, (1,)))
+    ghost = growing_ghost(old, written(plan_of((READ, ()), (CHECK, ()), (WRITE, ())), access=False))
+    assert ghost is not None
+    assert ghost.edge_changes == {}
+    assert not any(card.change for card in ghost.contents(cards(old), cards(ghost.diff.new)))
+
+
+@given(old=workflows(), changes=edits(max_size=5), count=st.integers(1, 12))
+def test_what_is_written_of_a_change_is_drawn_with_its_accesses_beside_all_that_there_is(old, changes, count):
+    new = old
+    for edit in changes:
+        with suppress(WorkflowError):  # an edit that another one has made impossible
+            new = edit.applied(new)
+    plan = PartialPlan("", written(new).steps[:count])
+    ghost = growing_ghost(old, plan)
+    assert ghost is not None
+    drawn_cards = ghost.contents(cards(old), cards(ghost.diff.new))
+    assert {card.steps[0] for card in drawn_cards if card.steps} == set(range(len(old)))
+    assert not any(card.change == "removed" for card in drawn_cards)
+    row_of = {after: row for row, (_, after) in enumerate(ghost.diff.rows)}
+    edges = {(read, row) for row, step in enumerate(ghost.workflow.steps) for read in step.access}
+    staying = {edge for edge in edges if ghost.edge_changes.get(edge) != "removed"}
+    for at, step in enumerate(plan.steps):
+        assert {read for read, row in staying if row == row_of[at]} == {
+            row_of[read] for read in step.access or ()
+        }
 
 
 def test_the_same_workflow_has_no_part():
