@@ -444,7 +444,7 @@ class WorkflowGraph {
     // A tool that goes takes no focus with it.
     if (focused?.matches("button") && !focused.checkVisibility()) this.stage.focus({ preventScroll: true });
     this.proposal.show();
-    this.outline.show(this.cards, this.edges, this.selected, (card) => this.legend.shows(card));
+    this.outline.show(this.cards, this.edges, this.selected, (each) => this.legend.shows(each));
     this.view.paint();
   }
 
