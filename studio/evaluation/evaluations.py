@@ -250,8 +250,8 @@ class Evaluations:
             (now,) = fitted_planners([was.planner], (), pool)
             if now.digest != was.digest:
                 raise DataError(
-                    f"The file of {was.planner} is not what it was when this evaluation began; go on with "
-                    "the file of then, or begin another evaluation."
+                    f"The file of {was.planner} has changed since this evaluation began. Restore it, "
+                    "or begin another evaluation."
                 )
 
 

@@ -124,7 +124,7 @@ def lines_in(file: BinaryIO) -> BinaryIO:
         if piece.strip() == _FIRST:
             break
     else:
-        raise FormatError("The page holds no session: only a run in one file, as Share writes it, has one.")
+        raise FormatError("This page has no session. Choose a run in one file, as Share writes it.")
     lines = BytesIO()
     while (piece := file.readline(_PIECE)) and piece.strip() != _AFTER_LAST:
         lines.write(piece)

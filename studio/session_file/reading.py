@@ -117,15 +117,13 @@ def check_parts(data: bytes, *, most: int, where: str) -> None:
     for start in range(0, len(data), _PIECE):
         counter.feed(data[start : start + _PIECE])
         if counter.values > most:
-            raise FormatError(
-                f"{where} has more than {most:,} parts; nothing that can be imported has so many."
-            )
+            raise FormatError(f"{where} has more than {most:,} parts, too many to import.")
 
 
 def _parsed(data: bytes, *, where: str) -> Any:
     """This JSON as a value. Raises `FormatError`, also where it is too long or has too many parts."""
     if len(data) > MAX_LINE:
-        raise FormatError(f"{where} has more than {MAX_LINE:,} bytes; nothing to import has so many.")
+        raise FormatError(f"{where} has more than {MAX_LINE:,} bytes, too many to import.")
     check_parts(data, most=MAX_PARTS, where=where)
     value = parsed(data, where=where)
     if _HALF_PAIR.search(data):

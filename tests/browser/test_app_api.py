@@ -69,7 +69,7 @@ def token_made(page: Page, name: str) -> str:
     page.get_by_role("button", name="Create a token").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name", exact=True).fill(name)
-    dialog.get_by_label("Requests a minute", exact=True).fill("60")
+    dialog.get_by_label("Requests per minute", exact=True).fill("60")
     dialog.get_by_role("button", name="Create token").click()
     expect(dialog.get_by_text("shown only once")).to_be_visible()
     assert_readable(page)

@@ -167,7 +167,7 @@ def test_a_view_only_tab_follows_a_run_and_changes_nothing_whatever_it_sends(vis
     keys.press("p")
     expect(guest.keyed("view-only")).to_be_visible()
     page.goto(f"{paced_app.url}/?session=0123456789abcdef&view=1")
-    expect(page.get_by_text("This link shows no session")).to_be_visible()
+    expect(page.get_by_text("This link does not lead to a session")).to_be_visible()
 
 
 def test_a_view_only_link_needs_no_password_and_shows_one_session_until_it_is_revoked(

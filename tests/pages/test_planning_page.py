@@ -117,7 +117,7 @@ def test_a_valid_plan_is_drawn_once_before_its_revision_is_stored(app, held, mon
     monkeypatch.setattr(held.bench.activities, "busy", lambda _session: True)
     monkeypatch.setattr(held.bench.store.revisions, "head", lambda _session: None)
     assert not page.run().exception
-    assert [box.label for box in page.expander] == ["Attempt 1\\: valid"]
+    assert [box.label for box in page.expander] == ["Attempt 1\\: a valid plan"]
 
 
 def test_a_workflow_that_no_plan_led_to_has_no_reasons_of_a_plan(held):
@@ -270,7 +270,7 @@ def test_another_round_waits_for_edits_to_be_run(app, held):
     held.bench.editing.edit(session, head.workflow.with_worker(0, "beta"), note="edit", head=head)
     page.run()
     assert button(page, "Another round").disabled
-    assert any("Run the workflow as it is now first" in text for text in texts(page.caption))
+    assert any("Run the current workflow first" in text for text in texts(page.caption))
 
 
 def test_an_edit_while_the_conductor_plans_is_refused(app, held, tab):
@@ -330,7 +330,7 @@ def test_settings_are_kept_for_the_next_query_and_go_with_it(app, held):
     page.segmented_control(key="mode-next").set_value("mini").run()
     page.checkbox(key="use-next-alpha").uncheck().run()
     page.number_input(key="budget-cost-next").set_value(0.1).run()
-    assert plain("No price is known, so no worker is left out.") in texts(page.caption)
+    assert plain("No price is known, so all workers stay available.") in texts(page.caption)
     assert settings_line(page) == plain("Mini · 1 step · 2 of 3 workers · $0.10")
     page.chat_input(key="query").set_value("Which one?").run()
     settled(held, page)

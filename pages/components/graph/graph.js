@@ -400,7 +400,7 @@ class WorkflowGraph {
     const { direction, turns } = this.component.data, other = direction === "down" ? "right" : "down";
     tool("turn").hidden = !turns;
     tool("turn").textContent = direction === "down" ? "\u2192" : "\u2193";
-    tool("turn").title = other === "down" ? "Draw it downwards" : "Draw it to the right";
+    tool("turn").title = other === "down" ? "Lay out top to bottom" : "Lay out left to right";
     tool("turn").setAttribute("aria-label", tool("turn").title);
     tool("remove").hidden = this.selected === null || this.selectedEdge !== null || this.cards.length === 1;
     // A tool that goes takes no focus with it.

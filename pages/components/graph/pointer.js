@@ -63,7 +63,7 @@ export class Pointer {
     this.explained = gate;
     if (gate === null) return this.graph.hideHint();
     const closed = this.graph.cards[gate].content.gate, step = `step ${gate + 1}`;
-    this.graph.showHint(closed ? `A run waits before ${step}: let it pass (B)` : `Wait before ${step} (B)`, clientX, clientY);
+    this.graph.showHint(closed ? `Remove the gate before ${step} (B)` : `Add a gate before ${step} (B)`, clientX, clientY);
   }
 
   link(from, event) {

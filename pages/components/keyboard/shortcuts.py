@@ -29,78 +29,78 @@ class Shortcut:
 
 
 SHEET = Shortcut("?", "Show these keys")
-PALETTE = Shortcut("Ctrl+K", "Go anywhere, find words, read the documentation, do what a button does")
+PALETTE = Shortcut("Ctrl+K", "Search, go anywhere, or run a command")
 
 SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
     "Everywhere": (
         SHEET,
         PALETTE,
-        Shortcut("Tab Shift+Tab", "Next and previous thing that can be used"),
-        Shortcut("Esc", "Close what is open"),
-        Shortcut("P", "Present the session, and end that", presses="present"),
+        Shortcut("Tab Shift+Tab", "Next and previous control"),
+        Shortcut("Esc", "Close the dialog or menu"),
+        Shortcut("P", "Start or end the presentation", presses="present"),
     ),
     "Question": (
-        Shortcut("Enter", "Ask it, or ask for the change"),
-        Shortcut("Ctrl+/", "Turn it from a question into a change of the plan, and back"),
-        Shortcut("Shift+Enter", "Begin a new line"),
+        Shortcut("Enter", "Send the question or the change"),
+        Shortcut("Ctrl+/", "Switch between Ask and Change this plan"),
+        Shortcut("Shift+Enter", "New line"),
     ),
     "Workflow": (
         Shortcut("Ctrl+Z", "Undo the last edit", presses="undo"),
-        Shortcut("Ctrl+Shift+Z", "Redo it", presses="redo"),
-        Shortcut("Ctrl+Enter", "Save the text that is being edited", "output-save", "output-writing"),
+        Shortcut("Ctrl+Shift+Z", "Redo the last undone edit", presses="redo"),
+        Shortcut("Ctrl+Enter", "Save the text you edit", "output-save", "output-writing"),
     ),
     "Panes": (
-        Shortcut("← →", "On Answer, Step, Live: show the next one"),
-        Shortcut("↑ ↓ ← →", "On a pane's border: move it"),
-        Shortcut("Home", "On a pane's border: as it was"),
+        Shortcut("← →", "Switch between Answer, Step and Live"),
+        Shortcut("↑ ↓ ← →", "On a pane's border: resize"),
+        Shortcut("Home", "On a pane's border: reset"),
     ),
     "Graph": (
-        Shortcut("↑ ↓ ← →", "Go to the next step that way"),
+        Shortcut("↑ ↓ ← →", "Go to the next step in that direction"),
         Shortcut("Home End", "Go to the first or last step"),
         Shortcut("Enter", "Edit the selected step"),
         Shortcut("Space", "Take or leave the selected part of a proposed change"),
         Shortcut("O", "Open or close the workflow inside a step"),
-        Shortcut("Delete", "Remove the selected step or access"),
-        Shortcut("B", "Wait before the selected step, or no longer"),
-        Shortcut("Esc", "Select nothing"),
+        Shortcut("Delete", "Remove the selected step or edge"),
+        Shortcut("B", "Add or remove a gate before the selected step"),
+        Shortcut("Esc", "Clear the selection"),
         Shortcut("+ -", "Zoom in and out"),
         Shortcut("0", "Fit the graph to its pane"),
-        Shortcut("F", "Fill the screen with it"),
+        Shortcut("F", "Full screen"),
     ),
     "Texts": (
-        Shortcut("N", "Write a note on the selected words, or on the text that has the focus"),
+        Shortcut("N", "Write a note on the selected words, or on the focused text"),
         Shortcut("Ctrl+Enter", "Save the note"),
     ),
-    "Presented": (
+    "Presentation": (
         Shortcut("Space", "Play and pause the replay"),
-        Shortcut("← → Home End", "Go to the moment before or next, to the beginning or end"),
-        Shortcut("F", "Fill the screen"),
+        Shortcut("← → Home End", "Previous or next moment; beginning or end"),
+        Shortcut("F", "Full screen"),
         Shortcut("Esc", "Back to the workbench", presses="presented-end"),
     ),
     "Timeline, access, history": (
         Shortcut("↑ ↓ Home End", "Select a row"),
-        Shortcut("Space Enter", "On a square of Access: give or take the access"),
-        Shortcut("← →", "On the player: move, or play slower and faster"),
+        Shortcut("Space Enter", "In the access grid: give or remove access"),
+        Shortcut("← →", "On the player: seek, or change the speed"),
     ),
 }
 """By where they count, in the order in which they are shown."""
 
 COMMANDS: Mapping[str, str] = {
     "Run the workflow": ".st-key-run button",
-    "Stop what runs": ".st-key-stop button",
+    "Stop the run": ".st-key-stop button",
     "Other ways to run": "[class*='st-key-run-ways-'] button",
     "Race: run both": ".st-key-race-start button",
     "Stop both": ".st-key-race-stop button",
-    "Compare with the run or revision before": '.st-key-read-answer a[href*="compare"]',
+    "Compare with the previous run or revision": '.st-key-read-answer a[href*="compare"]',
     "Share: links and files": ".st-key-share button",
     "Evaluate this workflow on data": ".st-key-evaluate button",
     "Keep the answer as a test": "[class*='st-key-keep-test-'] button",
-    "Set how it plans": ".st-key-settings button",
+    "Choose how it plans": ".st-key-settings button",
     "Set the number of steps": ".st-key-settings button",
     "Set the budget": ".st-key-settings button",
     "Choose workers": ".st-key-settings button",
     "Another round": ".st-key-another-round button",
-    "Find the step that spoiled the answer": ".st-key-find-step button",
+    "Find the step that made the answer wrong": ".st-key-find-step button",
     "Plan again": ".st-key-plan-again button",
     "Connect an endpoint": ".st-key-pool-connect button",
     "Add a worker": ".st-key-pool-add button",

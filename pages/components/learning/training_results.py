@@ -41,7 +41,7 @@ def shipped_region() -> None:
     if not card.results:
         return
     results = Results.model_validate(card.results)
-    st.subheader("The Conductor that comes with the app", anchor=False)
+    st.subheader("The Conductor that ships with the app", anchor=False)
     st.caption(plain(_changes(results), limit=800))
     colours = DARK if st.context.theme.type == "dark" else LIGHT
     st.vega_lite_chart(dict(accuracies(results, colours)), width="stretch", key="chart-shipped")
@@ -49,18 +49,18 @@ def shipped_region() -> None:
 
 def results_table(results: Results) -> None:
     """The trained Conductor beside every baseline."""
-    st.subheader("Beside the baselines", anchor=False)
+    st.subheader("Compared with baselines", anchor=False)
     rows = [
         {
             "Planner": row.planner,
             "Right": f"{row.accuracy:.1%}",
             "Steps": "-" if row.steps is None else f"{row.steps:.2f}",
-            "Tokens a question": "-" if row.tokens is None else f"{row.tokens:,.0f}",
-            "This Conductor ahead by": "" if row.ahead is None else f"{100 * row.ahead:+.1f} points",
-            "with its 95% interval": (
+            "Tokens per question": "-" if row.tokens is None else f"{row.tokens:,.0f}",
+            "Lead of this Conductor": "" if row.ahead is None else f"{100 * row.ahead:+.1f} points",
+            "95% interval": (
                 "" if row.between is None else f"{100 * row.between[0]:+.1f} to {100 * row.between[1]:+.1f}"
             ),
-            "p, of all rows by Holm": "" if row.p is None else p_value(row.p),
+            "p (Holm, over all rows)": "" if row.p is None else p_value(row.p),
         }
         for row in results.rows
     ]
@@ -80,8 +80,8 @@ def _changes(results: Results) -> str:
         for words, before, share in shares
     )
     facts = [
-        f"Right on questions that it never saw, before GRPO to after it: {'; '.join(changes)}, of "
-        f"{percent(results.reachable)} that can be reached.",
+        f"Right on held-out questions, before and after GRPO: {'; '.join(changes)}, of "
+        f"{percent(results.reachable)} within reach.",
         f"{results.calls:,} calls of workers, {results.saved:,} saved by sharing.",
         f"It took {duration(results.seconds)}.",
     ]
@@ -93,7 +93,7 @@ def plans_before_and_after(folder: Path) -> None:
     exam = read_pairs(folder)
     if exam is None:
         return
-    st.subheader("Plans before GRPO and after it", anchor=False)
+    st.subheader("Plans before and after GRPO", anchor=False)
     cards = orchard_pool().cards
     with st.container(key="learning-plans"):
         pairs = dict(enumerate(exam.pairs, 1))
@@ -115,7 +115,7 @@ def plans_before_and_after(folder: Path) -> None:
         with right:
             if pair.after is None:
                 st.markdown("**After**")
-                st.caption("It is planned once the training has ended.")
+                st.caption("Planned when the training ends.")
             else:
                 _planned("After", pair.after, cards, key=f"plan-after-{at}")
 

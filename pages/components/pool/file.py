@@ -64,19 +64,19 @@ def text_editor(document: PoolDocument) -> None:
         st.session_state[_TYPED] = box
     with st.container(key="pool-editor"):
         st.text_area(
-            "Text of the pool file",
+            "Pool file",
             mask_keys(box.document.text),
             key=box.key,
             height=360,
-            help="It is saved only if it describes a valid pool. Do not write API keys into this file.",
+            help="Only a valid pool is saved. Do not put API keys into this file.",
         )
     fault = cast("PoolError | None", st.session_state.get(_FAULT))
     if fault is not None:
         with st.container(key="pool-text-fault-place"):
             file_fault(document.with_text(st.session_state[box.key]), fault)
     with st.container(horizontal=True):
-        action("Save the text", "save", _save, box, key="pool-text-save", redraw=False)
-        st.button("Reset to the file", key="pool-text-reset", on_click=_reset)
+        action("Save file", "save", _save, box, key="pool-text-save", redraw=False)
+        st.button("Discard changes", key="pool-text-reset", on_click=_reset)
 
 
 def _reset() -> None:

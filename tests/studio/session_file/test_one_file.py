@@ -66,8 +66,8 @@ def test_nothing_in_a_session_ends_the_element_that_holds_it(store: SessionStore
 @pytest.mark.parametrize(
     ("page", "why"),
     [
-        (b"<!doctype html><p>A page of others.", "The page holds no session"),
-        (b"\xef\xbb\xbf <HTML>\n<body>", "The page holds no session"),
+        (b"<!doctype html><p>A page of others.", "This page has no session"),
+        (b"\xef\xbb\xbf <HTML>\n<body>", "This page has no session"),
         (b'<!doctype html>\n<script type="application/json" id="session">\n', "neither a session nor"),
         (
             b'<!doctype html>\n<script type="application/json" id="session">\n{}\n</script>',
@@ -105,7 +105,7 @@ def test_a_session_that_is_too_large_is_left_out_as_the_page_states(
     monkeypatch.setattr("studio.session_file.one_file.MAX_SESSION", 100)
     page = page_of(store, session)
     assert b"The session itself is too large to be in this file" in page
-    with pytest.raises(FormatError, match="The page holds no session"):
+    with pytest.raises(FormatError, match="This page has no session"):
         previewed(page)
 
 

@@ -31,13 +31,13 @@ def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
     session = view.session.id
     if view.locked:
         here = view.busy or view.stoppable
-        tip = None if here else "Another process runs this; it will be asked to stop"
+        tip = None if here else "Another process runs this; Stop asks it to end"
         action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
         return
     with st.container(horizontal=True, gap="xsmall", key="run-buttons", width="content", wrap=False):
         # Before the other button, which stays where it was.
         if view.waits:
-            tip = "Do not continue this run; what it finished is kept"
+            tip = "End this run; finished steps are kept"
             action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
         _run_split(bench, tab, view)
 
@@ -67,10 +67,10 @@ def _run_split(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def _main_help(view: SessionView) -> str | None:
     if view.is_up_to_date:
-        return "Nothing changed since the last run; the menu beside it has Rerun all steps"
+        return "Nothing changed since the last run. To repeat it, choose Rerun all steps in the menu"
     if view.outlook is None:
         return None
-    passes = "Pass the gate: finished steps are reused, your edits count. " if view.proceeds else ""
+    passes = "Pass the gate: finished steps are reused, your edits apply. " if view.proceeds else ""
     return passes + view.outlook.sentence
 
 
@@ -110,7 +110,7 @@ def _menu(
         key=key,
         icon=None if primary else ":material/play_arrow:",
         type="primary" if primary else "secondary",
-        help="Rerun all steps, or only a part" if primary else "Run a part, in a run of its own",
+        help="Rerun all steps, or only a part" if primary else "Run only a part",
         disabled=view.locked or not offered,
         format_func=distinct_labels(named),
         on_click=chosen,

@@ -42,8 +42,8 @@ _THUMBS: Sequence[Thumbs] = ("down", "up")
 """By the number that the widget gives them."""
 
 _RATED = {
-    "up": "You found this answer good.",
-    "down": "You found this answer bad.",
+    "up": "You rated this answer good.",
+    "down": "You rated this answer bad.",
     None: "Is this answer good?",
 }
 
@@ -65,8 +65,8 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     if view.unsaved:
         st.error(
-            f"Not all of this run could be stored: {plain(view.unsaved)} The page shows all of it until the "
-            "app ends; copy what you need, fix the cause and run again.",
+            f"Part of this run could not be stored: {plain(view.unsaved)} This page shows it until the "
+            "app ends. Copy what you need, fix the cause and run again.",
             icon=":material/save:",
         )
     used = bench.store.sessions.total(view.session.id)
@@ -117,7 +117,7 @@ def _earlier_answer(bench: Workbench, view: SessionView, state: RunState) -> Non
     runs = bench.store.runs.of_session(view.session.id)
     earlier = next((run for run in runs if run.answer is not None and run.id != state.run), None)
     if earlier is None or earlier.answer is None:
-        st.caption("No run of this session has given an answer yet; run the whole workflow for one.")
+        st.caption("No answer yet. Run the whole workflow to get one.")
         return
     notes = ["of an earlier run", *([earlier.pool_label] if earlier.pool_label else [])]
     rendered_text(earlier.answer, key=f"answer-{earlier.id}", label="Answer", notes=notes)
@@ -145,7 +145,7 @@ def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: Ru
             bench.planning.begin_round,
             view.session.id,
             key="another-round",
-            help="The Conductor looks at the answer and plans once more, or keeps it as it is",
+            help="The Conductor reviews the answer, then plans again or accepts it",
             disabled=why is not None,
             place="round",
         )
@@ -156,11 +156,11 @@ def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: Ru
 
 def _no_further_round(view: SessionView, state: RunState) -> str | None:
     if view.locked:
-        return "This session is planning or running; wait for it, or stop it."
+        return "Wait for the session to finish, or stop it."
     if state.round >= MAX_ROUNDS:
         return f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds."
     if not view.as_run or not view.newest:
-        return "Run the workflow as it is now first."
+        return "Run the current workflow first."
     return None
 
 
@@ -178,14 +178,15 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
         st.caption(f"{when}{plain(f'The budget is used up: {state.crossing.words}{cut}.')}")
     elif state.crossing is not None:
         st.warning(
-            f"{when}Stopped at the budget: {plain(state.crossing.words)}. {rest} A rerun counts from zero.",
+            f"{when}Stopped at the budget: {plain(state.crossing.words)}. {rest} A rerun starts with a "
+            "fresh budget.",
             icon=STATE_ICONS["over_budget"],
         )
         if acts:
             action("Raise the limit", "tune", open_settings, key="raise-limit")
     if state.covers is not None:
         names = ", ".join(str(step + 1) for step in state.covers)
-        st.caption(f"{when}This run covered step {names} only; the others were left as they are.")
+        st.caption(f"{when}This run covered step {names} only; the others did not run.")
     for reused, reads in state.cutoffs.items():
         names = ", ".join(str(read + 1) for read in reads)
         st.caption(
@@ -238,7 +239,7 @@ def thumbs(bench: Workbench, tab: TabState, view: SessionView) -> None:
                 "troubleshoot",
                 _open_search,
                 key="find-step",
-                help="Replace one step's output at a time and see with which the answer turns right",
+                help="Replace one step's output at a time and see which one makes the answer right",
             )
         keep_as_test(bench, tab, view.session, run=run, answer=state.answer)
     tab.show_notice(NOTICE)

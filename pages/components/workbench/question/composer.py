@@ -143,7 +143,7 @@ def _meaning(tab: TabState) -> None:
             tab.changes_plan = name == CHANGE
 
     st.segmented_control(
-        "What this is",
+        "Meaning of the text",
         [ASK, CHANGE],
         key=MEANING,
         required=True,
@@ -189,7 +189,7 @@ def _rewrite(tab: TabState, view: SessionView) -> None:
     def turned() -> None:
         tab.rewrites = not tab.rewrites
 
-    back = "Follow up instead" if _answered(view) else "Leave the question"
+    back = "Follow up instead" if _answered(view) else "Cancel the edit"
     action(
         back if tab.rewrites else "Edit the question",
         "reply" if tab.rewrites else "edit",
@@ -197,7 +197,7 @@ def _rewrite(tab: TabState, view: SessionView) -> None:
         # An icon, as page.css has it, but while the question is being changed.
         key="follow-up" if tab.rewrites else "rewrite",
         type="tertiary",
-        help=None if tab.rewrites else "Edit the question: asks it in other words, in a new session",
+        help=None if tab.rewrites else "Edit the question and ask it in a new session",
     )
 
 

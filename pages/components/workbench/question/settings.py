@@ -98,7 +98,7 @@ class _Panel:
     def belongs(self) -> str:
         """What the settings count for."""
         return (
-            "For this session, from its next plan or run on."
+            "For this session, starting with the next plan or run."
             if self.tab.session
             else "For the next question."
         )
@@ -127,13 +127,13 @@ class _Panel:
         st.segmented_control(
             "Mode", list(MODES), key=key, width="stretch", on_change=committing(self.tab, key, chosen)
         )
-        st.caption(settings_choices.MODE_LINES[mode] if mode is not None else "Steps and rounds as chosen.")
+        st.caption(settings_choices.MODE_LINES[mode] if mode is not None else "Your own limits.")
         self._economy()
 
     def steps(self) -> None:
         with st.container(horizontal=True, gap="small"):
-            self._number("max_steps", "Steps at most", most=MAX_STEPS)
-            self._number("rounds", "Rounds at most", most=MAX_ROUNDS)
+            self._number("max_steps", "Most steps", most=MAX_STEPS)
+            self._number("rounds", "Most rounds", most=MAX_ROUNDS)
 
     def _economy(self) -> None:
         """Whom the lowest price leaves."""
@@ -208,7 +208,7 @@ class _Panel:
     # -- budget ----------------------------------------------------------------------------------
 
     def budget(self) -> None:
-        st.markdown("Budget of a run", help="Includes the planning before it and all rounds that follow.")
+        st.markdown("Budget of a run", help="Includes planning and all later rounds.")
         limits = list(_BUDGET)
         for pair in (limits[:2], limits[2:]):
             with st.container(horizontal=True, gap="small"):

@@ -119,7 +119,7 @@ def test_a_key_that_is_pasted_is_kept_for_its_owner_and_brings_its_models(opened
         (
             "sk-0123456789abcdef",
             None,
-            "The key does not show whose it is; paste it again, and choose the service.",
+            "This key does not show its service. Paste it again and choose the service.",
         ),
         (
             "sk-ant-0123456789",
@@ -144,7 +144,7 @@ def test_a_key_that_cannot_be_used_is_answered_in_a_sentence_without_it(
 def test_a_key_that_its_service_refuses_leaves_the_one_before(opened, openai):
     page = paste(opened(**{BASE_URL: openai.base_url}), KEY)
     page = paste(page, "sk-proj-another-0123456789")
-    assert "the key was not kept." in texts(page)
+    assert "the key was not stored." in texts(page)
     assert find_secret("OPENAI_API_KEY") == KEY
 
 

@@ -120,7 +120,7 @@ def test_a_decision_about_an_older_state_is_asked_for_once_more(met, bench, sess
     bench.editing.edit(session, three.with_worker(1, "slow"), note="Once more")
     page.button(key="conflict-apply").click().run()
     assert bench.store.revisions.head(session).note == "Once more"
-    assert "changed once more" in page.error[0].value
+    assert "changed again" in page.error[0].value
     page.button(key="conflict-apply").click().run()
     assert bench.store.revisions.head(session).workflow == three.with_worker(1, "slow").with_worker(0, "beta")
 
@@ -128,7 +128,7 @@ def test_a_decision_about_an_older_state_is_asked_for_once_more(met, bench, sess
 def test_an_edit_that_somebody_else_made_as_well_can_only_be_dropped(met, bench, session, three):
     page = met(three.with_worker(0, "beta"))
     assert not has(page, "conflict-apply")
-    assert any("The same was changed meanwhile" in text for text in texts(page))
+    assert any("The same change was made meanwhile" in text for text in texts(page))
 
 
 def test_an_undone_revision_is_told_as_undone(app, bench, session, base, three):
