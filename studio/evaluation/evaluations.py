@@ -147,8 +147,8 @@ class Evaluations:
             self._check_pool(earlier.spec)
             if earlier.spec.settings.rounds > 1:
                 raise DataError(
-                    "The plans of that evaluation have several rounds, and each answers to the one "
-                    "before; begin with an evaluation of one round."
+                    "The plans of that evaluation have several rounds, each based on the one before. "
+                    "Begin with an evaluation of one round."
                 )
         _check_workers(plans, self._bench.pool)
         update = {

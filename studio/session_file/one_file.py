@@ -129,5 +129,7 @@ def lines_in(file: BinaryIO) -> BinaryIO:
     while (piece := file.readline(_PIECE)) and piece.strip() != _AFTER_LAST:
         lines.write(piece)
         if lines.tell() > _MOST:
-            raise FormatError(f"The session in the page has more than {size(_MOST)}, which no such page has.")
+            raise FormatError(
+                f"The session in the page has more than {size(_MOST)}, too large for a run in one file."
+            )
     return lines

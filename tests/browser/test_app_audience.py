@@ -51,7 +51,7 @@ def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afa
     question = page.get_by_role("heading", name="Should a town of 20,000 people make its buses free?")
     expect(question).to_be_visible()
     assert "present=1" in page.url
-    for key in ("bar", "composer", "drawer", "panel", "undo", "run-split", "thumbs", "another-round", "new"):
+    for key in ("bar", "composer", "drawer", "panel", "undo", "run-split", "thumbs", "new"):
         expect(desk.keyed(key)).to_have_count(0)
     expect(page.get_by_role("tab").and_(page.locator(":visible"))).to_have_count(0)
     expect(page.locator('[data-testid="stSidebar"]')).not_to_be_visible()

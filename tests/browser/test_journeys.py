@@ -184,10 +184,10 @@ def test_a_question_is_asked_and_followed_up_by_keyboard_and_kept_until_then(vis
     expect(desk.answer).to_contain_text("393")
     desk.page.get_by_text("Earlier conversation · 2 messages").click()
     expect(desk.region("User")).to_have_text("What is\n17 * 23?")
-    desk.button("Edit the question").click()
+    desk.rewrite()
     expect(desk.query).to_have_value("What is 391 + 2?")
     desk.page.reload()
-    expect(desk.keyed("runs-plans-choice").get_by_role("radio", name="Plan and run")).to_be_checked()
+    expect(desk.settings).to_contain_text("Runs at once")
     desk.button("New").click()
     expect(desk.query).to_have_value("")
 
@@ -332,7 +332,7 @@ def test_markup_in_every_text_is_shown_letter_for_letter(visit, paced_app):
     expect(desk.region("Output")).to_have_text(answer)
     desk.read("Answer")
     expect(desk.answer).to_have_text(answer)
-    page.get_by_role("group", name="Answer shown as").get_by_role("button", name="Source").click()
+    page.get_by_role("button", name="Source of answer").click()
     expect(desk.answer).to_have_text(f"{raw} **bold** [link](http://example.org)")
     expect(
         page.get_by_role("heading", name='<img src="/query.png" onerror="alert(3)"> **not bold**').first

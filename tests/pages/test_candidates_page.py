@@ -157,7 +157,7 @@ def test_a_plan_takes_the_place_of_what_was_changed_meanwhile_only_when_that_was
     bench.editing.edit(session, theirs, note="Step 2: instruction", author="Grace")
     buttons(page, "Use")[0].click().run()
     assert bench.store.revisions.head(session).workflow == theirs
-    message = "changed meanwhile (revision 2 by Grace: Step 2: instruction). It is shown now; press Use again"
+    message = "changed in the meantime (revision 2 by Grace: Step 2: instruction). You see it now"
     assert any(plain(message) in text for text in texts(page.info))
     buttons(page, "Use")[0].click().run()
     assert bench.store.revisions.head(session).note == "Used plan 1 of the text"

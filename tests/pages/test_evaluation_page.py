@@ -217,8 +217,8 @@ def test_columns_of_other_names_are_found_or_chosen(app):
     [
         (b"", "a.jsonl", "No line of the file has columns"),
         (b"\x00\xff{", "a.jsonl", "No line of the file has columns"),
-        (b"not parquet", "a.parquet", "is no Parquet file"),
-        (b'{"input": "", "target": "1"}', "a.jsonl", "holds no item"),
+        (b"not parquet", "a.parquet", "is not a Parquet file"),
+        (b'{"input": "", "target": "1"}', "a.jsonl", "has no item"),
     ],
 )
 def test_a_file_that_holds_no_question_is_refused(app, content, name, error):

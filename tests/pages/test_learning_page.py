@@ -151,7 +151,7 @@ def test_a_finished_run_shows_its_table_and_a_question_before_and_after(app, lea
     assert not page.exception
     assert page.dataframe[0].value["Right"].tolist() == ["90.0%"]
     text = texts(page)
-    assert "the likeliest plan 95% to 90%; sampled plans 50% to 90%; held-out wordings 98%" in text
+    assert "the likeliest plan 95% → 90%; sampled plans 50% → 90%; held-out wordings 98%" in text
     assert "No valid plan." in text
     assert "After" in text
     assert page.selectbox(key="plans-question-demo").options == ["The capital of Peru? (changed)"]

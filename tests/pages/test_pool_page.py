@@ -314,7 +314,7 @@ def test_what_was_typed_is_kept_where_somebody_else_changed_the_file(app, file):
     theirs = POOL.replace("8192", "4096")
     file.write_text(theirs, encoding="utf-8")
     press(page, "pool-text-save")
-    assert "changed by someone else meanwhile" in page.error[0].value
+    assert "changed by someone else" in page.error[0].value
     assert file.read_text(encoding="utf-8") == theirs
     assert "m-2" in page.text_area[0].value
     press(page, "pool-text-reset")
@@ -393,7 +393,7 @@ def test_the_models_of_an_endpoint_become_workers_with_one_key_that_is_in_no_tex
         ({}, "Enter the URL"),
         ({"url": "nowhere"}, "The URL: "),
         ({"url": "http://127.0.0.1:9/v1"}, "127.0.0.1:9"),
-        ({"url": "http://127.0.0.1:9/v1", "secret": "short"}, "This is no key"),
+        ({"url": "http://127.0.0.1:9/v1", "secret": "short"}, "This is not a key"),
         ({"url": "http://127.0.0.1:9/v1", "secret": KEY, "variable": "a b"}, "Name of the key: "),
     ],
 )
@@ -645,7 +645,7 @@ def test_a_form_goes_on_with_the_same_worker_of_a_file_that_was_changed_meanwhil
     file.write_text(theirs, encoding="utf-8")
     fill(page, context=4096)
     press(page, "pool-save")
-    assert "changed by someone else meanwhile" in page_text(page)
+    assert "changed by someone else" in page_text(page)
     assert file.read_text(encoding="utf-8") == theirs
     press(page, "pool-save")
     assert file.read_text(encoding="utf-8") == theirs.replace("8192", "4096")
@@ -658,7 +658,7 @@ def test_a_form_does_not_overwrite_another_change_of_the_same_worker(app, file):
     fill(page, context=4096)
     for _ in range(2):
         press(page, "pool-save")
-        assert "changed by someone else meanwhile" in page_text(page)
+        assert "changed by someone else" in page_text(page)
     assert file.read_text(encoding="utf-8") == theirs
 
 

@@ -36,15 +36,15 @@ def curve_charts(run: TrainingRun) -> None:
 
 
 def shipped_region() -> None:
-    """What the Conductor that comes with the app was measured to do; nothing without its results."""
+    """What the Conductor that ships is right about, beside the baselines; nothing without its results."""
     card = read_card(SHIPPED["orchard"])
     if not card.results:
         return
     results = Results.model_validate(card.results)
     st.subheader("The Conductor that ships with the app", anchor=False)
-    st.caption(plain(_changes(results), limit=800))
     colours = DARK if st.context.theme.type == "dark" else LIGHT
     st.vega_lite_chart(dict(accuracies(results, colours)), width="stretch", key="chart-shipped")
+    st.caption(plain(_changes(results), limit=800))
 
 
 def results_table(results: Results) -> None:
@@ -76,13 +76,12 @@ def _changes(results: Results) -> str:
         *((words, results.before.get(name), getattr(results, name)) for name, words in SPLITS.items()),
     ]
     changes = (
-        f"{words} {'' if before is None else f'{percent(before)} to '}{percent(share)}"
+        f"{words} {'' if before is None else f'{percent(before)} → '}{percent(share)}"
         for words, before, share in shares
     )
     facts = [
-        f"Right on held-out questions, before and after GRPO: {'; '.join(changes)}, of "
-        f"{percent(results.reachable)} within reach.",
-        f"{results.calls:,} calls of workers, {results.saved:,} saved by sharing.",
+        f"Right answers, before → after GRPO: {'; '.join(changes)} (at best {percent(results.reachable)}).",
+        f"{results.calls:,} worker calls, {results.saved:,} saved by sharing.",
         f"It took {duration(results.seconds)}.",
     ]
     return " ".join(facts)

@@ -22,8 +22,8 @@ def new_training(shared: Services) -> None:
     """Draw the form; *Train* begins, and opens the run."""
     st.subheader("New training", anchor=False)
     st.caption(
-        "First comes a warm start: the Conductor copies the plans of a weak teacher, most of them "
-        "wrong. Then GRPO samples plans, runs them on the workers and makes those with right answers "
+        "First comes a warm start: the Conductor copies the plans of a weak teacher, which are "
+        "often wrong. Then GRPO samples plans, runs them on the workers and makes those with right answers "
         "more likely. With the default settings, training takes ten to twenty minutes and downloads "
         "nothing."
     )

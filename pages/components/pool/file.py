@@ -57,7 +57,7 @@ class Box:
 def text_editor(document: PoolDocument) -> None:
     """The whole file in a box; it is saved only where it describes a pool."""
     box = cast("Box | None", st.session_state.get(_TYPED))
-    # What was typed stays, also where the file was changed meanwhile.
+    # What was typed stays, also where the file was changed in the meantime.
     if box is None or (box.document != document and not box.touched):
         box = Box(document, st.session_state.get("pool-texts", 0) + 1)
         st.session_state["pool-texts"] = box.serial

@@ -72,10 +72,11 @@ def accuracies(results: Results, colours: Colours) -> Chart:
         for row in results.rows
     ]
     axis = {"labelColor": colours.text, "titleColor": colours.text, "title": None, "labelLimit": 260}
-    y = {"field": "planner", "type": "nominal", "sort": None, "axis": {**axis, "ticks": False}}
+    names = {**axis, "ticks": False, "labelOverlap": False}
+    y = {"field": "planner", "type": "nominal", "sort": None, "axis": names}
     x = {
         "field": "right", "type": "quantitative", "scale": {"domain": [0, 1]},
-        "axis": {**axis, "format": ".0%", "gridColor": colours.grid},
+        "axis": {**axis, "format": ".0%", "tickCount": 5, "gridColor": colours.grid},
     }  # fmt: skip
     own = {"test": f"datum.planner === {CONDUCTOR!r}", "value": colours.accent}
     tooltip = [

@@ -77,10 +77,10 @@ def show_news(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def _headline(merged: Rebased, head: Revision) -> str:
     if merged.workflow == head.workflow:
-        return "The same change was made meanwhile; your edit adds nothing"
+        return "The same change was made in the meantime; your edit adds nothing"
     if merged.workflow is None:
-        return "Your edit was not applied: the same part was changed meanwhile"
-    return "Your edit was not applied: the workflow was changed meanwhile"
+        return "Your edit was not applied: the same part was changed in the meantime"
+    return "Your edit was not applied: the workflow was changed in the meantime"
 
 
 def _changed_by(way: Meanwhile, head: Revision) -> None:

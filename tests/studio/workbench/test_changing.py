@@ -111,7 +111,7 @@ def test_an_answer_to_a_workflow_that_was_edited_since_is_not_taken(opened: Open
     session = session_of(bench)
     proposal = bench.changing.ask(session, WISH)
     edited = bench.editing.edit(session, FIRST.with_instruction(0, "Find all."), note="Edited")
-    with pytest.raises(EditConflict, match="changed meanwhile"):
+    with pytest.raises(EditConflict, match="changed in the meantime"):
         bench.changing.take(proposal.record.id)
     assert bench.required_head(session) == edited
     assert bench.store.changes.find(proposal.record.id).decision is None

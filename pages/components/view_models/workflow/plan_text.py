@@ -178,10 +178,10 @@ _BOTH: Mapping[Kind, str] = {
 
 _OF_STEP: Mapping[Kind, str] = {
     "fallback": "One edit gives “{step}” to the worker that the other makes its fallback.",
-    "they_removed": "You changed “{step}”, which was removed meanwhile.",
-    "you_removed": "You removed “{step}”, which was changed meanwhile.",
-    "they_removed_read": "You let a step read “{step}”, which was removed meanwhile.",
-    "you_removed_read": "You removed “{step}”, which another step was allowed to read meanwhile.",
+    "they_removed": "You changed “{step}”, which was removed in the meantime.",
+    "you_removed": "You removed “{step}”, which was changed in the meantime.",
+    "they_removed_read": "You let a step read “{step}”, which was removed in the meantime.",
+    "you_removed_read": "You removed “{step}”, which another step was allowed to read in the meantime.",
 }
 
 _OF_ALL: Mapping[Kind, str] = {

@@ -1,4 +1,4 @@
-"""To run: the button of the bar with its menu, the menu of one step, and Stop."""
+"""To run, or to plan another round: the button of the bar with its menu, the menu of one step, and Stop."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import streamlit as st
 from conductor.errors import ConductorError
 from conductor.runs.scope import FORCE, RunScope
 from conductor.text.formatting import estimated
+from conductor.values.presets import MAX_ROUNDS
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
@@ -24,6 +25,7 @@ _SCOPES = {
     "from": "Run from here",
     "force": "Rerun all steps",
 }
+_ROUND = "round"
 
 
 def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -99,11 +101,17 @@ def _menu(
         kind = st.session_state[key]
         if kind in offered:
             start(bench, tab, view.session.id, offered[kind])
+        elif kind == _ROUND:
+            _begin_round(bench, tab, view)
         tab.ask_redraw()
 
-    named = {
+    named: dict[str, str] = {
         kind: f"{_SCOPES[kind]} · {_calls(outlooks[scope])}" for kind, scope in offered.items()
-    } or _SCOPES  # a menu without entries is refused, also where it cannot be opened
+    }
+    if primary and _has_further_round(view):
+        named[_ROUND] = "Another round · the Conductor reviews the answer"
+    usable = bool(named)
+    named = named or {**_SCOPES}  # a menu without entries is refused, also where it cannot be opened
     st.menu_button(
         label,
         list(named),
@@ -111,10 +119,29 @@ def _menu(
         icon=None if primary else ":material/play_arrow:",
         type="primary" if primary else "secondary",
         help="Rerun all steps, or only a part" if primary else "Run only a part",
-        disabled=view.locked or not offered,
+        disabled=view.locked or not usable,
         format_func=distinct_labels(named),
         on_click=chosen,
     )
+
+
+def _has_further_round(view: SessionView) -> bool:
+    """Whether the Conductor may look at the answer shown and plan again."""
+    state = view.state
+    return (
+        state is not None
+        and state.status == "finished"
+        and state.round < MAX_ROUNDS
+        and view.as_run
+        and view.newest
+    )
+
+
+def _begin_round(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    try:
+        bench.planning.begin_round(view.session.id)
+    except ConductorError as error:
+        tab.notify("error", str(error), place="run")
 
 
 def _calls(outlook: Outlook) -> str:

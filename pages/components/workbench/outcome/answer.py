@@ -1,4 +1,4 @@
-"""The end of a run: the answer with its rating, or what failed; another round; and the rounds before."""
+"""The end of a run: the answer with its rating, or what failed; and the rounds before."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from conductor.planner.corrections import Thumbs
 from conductor.report.words import STATUSES
 from conductor.runs.state import RunState
 from conductor.text.formatting import duration, quantity
-from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import Workflow
-from pages.components.keyboard.focus import focus_fallback
 from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import (
@@ -36,8 +34,6 @@ from pages.components.workbench.step.notes import step_notes
 from storage import Plan, Revision
 from studio.workbench import Workbench
 
-focus_fallback("another-round", "stop")
-
 _THUMBS: Sequence[Thumbs] = ("down", "up")
 """By the number that the widget gives them."""
 
@@ -56,7 +52,7 @@ def pool_notes(view: SessionView) -> list[str]:
 
 
 def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """The end of a run: the answer, or what failed, what was kept and what to do; then another round.
+    """The end of a run: the answer, or what failed, what was kept and what to do.
 
     An audience gets nothing that changes the session.
     """
@@ -89,8 +85,6 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         _earlier_answer(bench, view, state)
     if view.kept_answer is not None:
         _kept_answer(view.kept_answer)
-    if state.status == "finished" and not tab.watched:
-        _another_round(bench, tab, view, state)
 
 
 def _noted_answer(
@@ -134,34 +128,6 @@ def _kept_answer(plan: Plan) -> None:
         copy=False,
         height=140,
     )
-
-
-def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: RunState) -> None:
-    why = _no_further_round(view, state)
-    with row():
-        action(
-            "Another round",
-            "layers",
-            bench.planning.begin_round,
-            view.session.id,
-            key="another-round",
-            help="The Conductor reviews the answer, then plans again or accepts it",
-            disabled=why is not None,
-            place="round",
-        )
-        if why is not None:
-            st.caption(why)
-    tab.show_notice("round")
-
-
-def _no_further_round(view: SessionView, state: RunState) -> str | None:
-    if view.locked:
-        return "Wait for the session to finish, or stop it."
-    if state.round >= MAX_ROUNDS:
-        return f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds."
-    if not view.as_run or not view.newest:
-        return "Run the current workflow first."
-    return None
 
 
 def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, when: str, acts: bool) -> None:

@@ -225,7 +225,7 @@ def _not_used(bench: Workbench, tab: TabState, session: str, choice: PlanChoice)
     note = f": {there.note}" if there.note else ""
     tab.notify(
         "info",
-        f"Not used: the workflow was changed meanwhile (revision {there.number}{by}{note}). "
+        f"Not used: the workflow was changed in the meantime (revision {there.number}{by}{note}). "
         f"You see it now; press Use again to replace it with {choice.name}.",
         place="candidates",
     )

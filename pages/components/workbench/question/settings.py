@@ -66,10 +66,16 @@ def open_settings() -> None:
     st.session_state[MENU] = True
 
 
-def settings_menu(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
-    """Draw it: it shows what is chosen, and opens to change it, or to plan `view`'s question otherwise."""
+def settings_menu(
+    bench: Workbench, tab: TabState, view: SessionView | None, *, head: Callable[[], None]
+) -> None:
+    """Draw it: it shows what is chosen, and opens to change it, or to plan `view`'s question otherwise.
+
+    `head` draws what the menu begins with.
+    """
     panel = _Panel(bench, tab)
-    label = plain(settings_choices.summary(panel.chosen, panel.names))
+    parts = ["Runs at once"] if tab.runs_plans else []
+    label = plain(" · ".join([*parts, settings_choices.summary(panel.chosen, panel.names)]))
     # Streamlit closes a popover whose label changes, so that of an open one stays.
     if not st.session_state.get(MENU) or f"{MENU}-label" not in st.session_state:
         st.session_state[f"{MENU}-label"] = label
@@ -77,7 +83,7 @@ def settings_menu(bench: Workbench, tab: TabState, view: SessionView | None) -> 
     box = st.popover(label, icon=":material/tune:", type="tertiary", key=MENU, on_change="rerun")
     if box.open:
         with box, st.container(key="settings-rows", gap=None):
-            for draw in (panel.preset, panel.steps, panel.workers, panel.budget):
+            for draw in (head, panel.preset, panel.steps, panel.workers, panel.budget):
                 draw()
             st.caption(panel.belongs)
             if view is not None and view.head is not None:
@@ -132,8 +138,8 @@ class _Panel:
 
     def steps(self) -> None:
         with st.container(horizontal=True, gap="small"):
-            self._number("max_steps", "Most steps", most=MAX_STEPS)
-            self._number("rounds", "Most rounds", most=MAX_ROUNDS)
+            self._number("max_steps", "Step limit", most=MAX_STEPS)
+            self._number("rounds", "Round limit", most=MAX_ROUNDS)
 
     def _economy(self) -> None:
         """Whom the lowest price leaves."""

@@ -126,7 +126,11 @@ def test_a_key_that_is_pasted_is_kept_for_its_owner_and_brings_its_models(opened
             HOSTED[0],
             "This looks like a key of Anthropic, not of OpenAI; choose Anthropic.",
         ),
-        ("sk-proj-two words", None, "This is no key: it has no spaces or line ends; copy the key again."),
+        (
+            "sk-proj-two words",
+            None,
+            "This is not a key: keys have no spaces or line breaks. Copy the key again.",
+        ),
         ("sk-proj-another-0123456789", None, "answered 401 Unauthorized"),
     ],
 )

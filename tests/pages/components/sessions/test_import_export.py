@@ -64,7 +64,7 @@ def test_several_sessions_are_imported_together(app, bench, session):
     ("data", "why"),
     [
         (b"no JSON", "neither a session nor a workflow"),
-        (b'{"format": "conductor-session", "version": 2, "sessions": 1}\n', "The file is not whole"),
+        (b'{"format": "conductor-session", "version": 2, "sessions": 1}\n', "The file is not complete"),
         (
             b'{"format": "conductor-session", "version": 2, "sessions": 0}\n{"end": {"lines": 2}}',
             "no session",
