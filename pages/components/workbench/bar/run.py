@@ -102,7 +102,10 @@ def _menu(
         if kind in offered:
             start(bench, tab, view.session.id, offered[kind])
         elif kind == _ROUND:
-            _begin_round(bench, tab, view)
+            try:
+                bench.planning.begin_round(view.session.id)
+            except ConductorError as error:
+                tab.notify("error", str(error), place="run")
         tab.ask_redraw()
 
     named: dict[str, str] = {
@@ -110,17 +113,16 @@ def _menu(
     }
     if primary and _has_further_round(view):
         named[_ROUND] = "Another round · the Conductor reviews the answer"
-    usable = bool(named)
-    named = named or {**_SCOPES}  # a menu without entries is refused, also where it cannot be opened
+    shown = named or {**_SCOPES}  # a menu without entries is refused, also where it cannot be opened
     st.menu_button(
         label,
-        list(named),
+        list(shown),
         key=key,
         icon=None if primary else ":material/play_arrow:",
         type="primary" if primary else "secondary",
         help="Rerun all steps, or only a part" if primary else "Run only a part",
-        disabled=view.locked or not usable,
-        format_func=distinct_labels(named),
+        disabled=view.locked or not named,
+        format_func=distinct_labels(shown),
         on_click=chosen,
     )
 
@@ -128,20 +130,8 @@ def _menu(
 def _has_further_round(view: SessionView) -> bool:
     """Whether the Conductor may look at the answer shown and plan again."""
     state = view.state
-    return (
-        state is not None
-        and state.status == "finished"
-        and state.round < MAX_ROUNDS
-        and view.as_run
-        and view.newest
-    )
-
-
-def _begin_round(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    try:
-        bench.planning.begin_round(view.session.id)
-    except ConductorError as error:
-        tab.notify("error", str(error), place="run")
+    ended = state is not None and state.status == "finished" and state.round < MAX_ROUNDS
+    return ended and view.as_run and view.newest
 
 
 def _calls(outlook: Outlook) -> str:

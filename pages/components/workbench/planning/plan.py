@@ -35,12 +35,14 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
     if report is None or not report.ok:
         return
     with st.container(border=True, key="plan-panel", gap="small"):
+        # The Conductor's text shows each of them.
+        repairs = [quantity(len(report.repairs), "repair")] if report.repairs else []
         text = "\n\n".join(part for part in (report.thinking, report.reasoning) if part)
         rendered_text(
             text or "The Conductor gave no reasoning.",
             key=f"reasoning-{plan.id}",
             label="Reasoning",
-            notes=[_planner(plan), *_alternative(plan), *_repaired(plan), *plan_facts(plan)],
+            notes=[_planner(plan), *_alternative(plan), *repairs, *plan_facts(plan)],
             framed=False,
             copy=False,
             height=140,
@@ -84,12 +86,6 @@ def _planner(plan: Plan) -> str:
 
 def _alternative(plan: Plan) -> list[str]:
     return [] if plan.alternative is None else [f"alternative {plan.attempt}"]
-
-
-def _repaired(plan: Plan) -> list[str]:
-    """How much of the text was repaired; the text shows where."""
-    repairs = () if plan.report is None else plan.report.repairs
-    return [quantity(len(repairs), "repair")] if repairs else []
 
 
 def plan_facts(plan: Plan) -> list[str]:

@@ -69,13 +69,10 @@ def open_settings() -> None:
 def settings_menu(
     bench: Workbench, tab: TabState, view: SessionView | None, *, head: Callable[[], None]
 ) -> None:
-    """Draw it: it shows what is chosen, and opens to change it, or to plan `view`'s question otherwise.
-
-    `head` draws what the menu begins with.
-    """
+    """Draw it: it shows what is chosen, and opens to `head` and to what changes it, or plans otherwise."""
     panel = _Panel(bench, tab)
-    parts = ["Runs at once"] if tab.runs_plans else []
-    label = plain(" · ".join([*parts, settings_choices.summary(panel.chosen, panel.names)]))
+    at_once = "Runs at once · " if tab.runs_plans else ""
+    label = plain(at_once + settings_choices.summary(panel.chosen, panel.names))
     # Streamlit closes a popover whose label changes, so that of an open one stays.
     if not st.session_state.get(MENU) or f"{MENU}-label" not in st.session_state:
         st.session_state[f"{MENU}-label"] = label
