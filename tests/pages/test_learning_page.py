@@ -206,7 +206,7 @@ def test_a_corrected_conductor_can_be_used_after_a_reload(app, learn, pool):
     (folder / CARD).write_text(json.dumps(card | {"results": {"corrections": learnt}}), encoding="utf-8")
     page = app("learning")
     assert not page.exception
-    assert "Learnt 20 corrections in 4 s: planned as corrected 10% before, 90% after" in texts(page)
+    assert "Learnt 20 corrections in 4 s. Plans as corrected: 10% before, 90% after" in texts(page)
     page.button(key="use-corrected").click().run()
     assert (
         tomllib.loads(pool.read_text(encoding="utf-8"))["conductor"]["model"] == "learn/corrected/conductor"

@@ -272,7 +272,7 @@ def test_a_mask_is_not_saved_for_the_key_behind_it(app, file):
     page = app("pool")
     page.text_area[0].set_value(page.text_area[0].value.replace("m-1", "m-2"))
     press(page, "pool-text-save")
-    assert "Line 10 hides what looks like a key" in page.error[-1].value
+    assert "Line 10 has what looks like a key" in page.error[-1].value
     assert "abc" in file.read_text(encoding="utf-8")
 
 

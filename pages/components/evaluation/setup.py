@@ -201,7 +201,7 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
         )  # fmt: skip
         rounds = st.number_input(
             "Rounds", min_value=1, max_value=MAX_ROUNDS, value=1, key="how-rounds", width=105,
-            help="How often the Conductor may plan, with a look at its answer in between",
+            help="How often the Conductor may plan, reviewing its answer in between",
         )  # fmt: skip
         seed = st.number_input(
             "Seed", min_value=0, value=0, key="how-seed", width=105, help="Fixes the order of the choices"

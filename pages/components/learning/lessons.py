@@ -89,7 +89,7 @@ def _outcome(shared: Services) -> None:
 
 def _words(learnt: Mapping[str, Any]) -> str:
     return (
-        f"Learnt {quantity(learnt['lessons'], 'correction')} in {learnt['seconds']:.0f} s: planned as "
-        f"corrected {percent(learnt['same'][0])} before, {percent(learnt['same'][1])} after; valid plans "
-        f"{percent(learnt['valid'][0])} before, {percent(learnt['valid'][1])} after."
+        f"Learnt {quantity(learnt['lessons'], 'correction')} in {learnt['seconds']:.0f} s. Plans as "
+        f"corrected: {percent(learnt['same'][0])} before, {percent(learnt['same'][1])} after. Valid "
+        f"plans: {percent(learnt['valid'][0])} before, {percent(learnt['valid'][1])} after."
     )

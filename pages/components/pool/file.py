@@ -92,7 +92,8 @@ def _save(box: Box) -> None:
         line = left_masked(text, original=box.document.text)
         if line is not None:
             raise PoolError(
-                f"Line {line} hides what looks like a key behind {MASK}; name a variable in api_key_env.",
+                f"Line {line} has what looks like a key, hidden as {MASK}. Name a variable in "
+                "api_key_env instead.",
                 line=line,
             )
         save(box.document.with_text(text), notice=f"{box.document.path} was saved.")

@@ -14,7 +14,7 @@ _OF_MODE = ("max_steps", "rounds", "economical")
 """What a mode decides; workers, attempts and the budget stay as they are chosen."""
 
 MODE_LINES: Mapping[Mode, str] = {
-    "mini": "Fastest: one step by a worker of the lowest known price.",
+    "mini": "Fastest: one step, by a worker with the lowest known price.",
     "standard": "Up to five steps, one round.",
     "ultra": "Up to five steps; the Conductor reviews the answer and may plan again, up to three rounds.",
 }
@@ -108,7 +108,7 @@ def economy(settings: Settings, cards: Sequence[WorkerCard]) -> str:
     if len(left) == len(cards):
         return "All workers have the same price."
     names = left[0].name if len(left) == 1 else f"{len(left)} of {quantity(len(cards), 'worker')}"
-    return f"Of the lowest known price: {names}."
+    return f"Lowest known price: {names}."
 
 
 def limits(budget: Budget) -> list[str]:

@@ -65,7 +65,7 @@ def _importer(bench: Workbench, tab: TabState) -> None:
 
     # With a new key after each upload the popover is closed and the same file can be chosen again.
     with st.popover("Import", icon=":material/upload:", width="stretch", key=f"import-{uploads}"):
-        st.caption("A run in one file, a session or a workflow that was exported.")
+        st.caption("An exported run, session or workflow.")
         st.text_input("Question, if the workflow has none", key="import-query")
         st.file_uploader(
             "File",

@@ -147,7 +147,7 @@ def start(
     """
     head = bench.store.revisions.head(session)
     if head is not None and not tab.knows(session, head.id):
-        unknown = f"Not run: revision {head.number} has just been made elsewhere. Look at it, then run it."
+        unknown = f"Not run: revision {head.number} was just made elsewhere. Look at it, then run it."
         tab.notify("info", unknown, place="run")
         return
     try:

@@ -109,7 +109,7 @@ def _ask(bench: Workbench, view: SessionView) -> None:
             f"revision:{head.id}",
             rules_address(session),
             label="Race against the rule-based plan",
-            help="Compare this workflow with the one that rules plan, then run both",
+            help="Compare with the rule-based plan, then run both",
         )
 
 
@@ -144,7 +144,7 @@ def _choice(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoi
             horizontal=True, wrap=False, width="content", vertical_alignment="center", gap="small"
         ):
             if choice.workflow is not None and view.head is not None and not in_use:
-                tip = "Compare this workflow with this plan, then run both"
+                tip = "Compare with this plan, then run both"
                 compare_page_link(f"revision:{view.head.id}", choice.address, help=tip)
             if choice.plan.report is not None:
                 _look_button(view, choice, looked=looked)

@@ -113,8 +113,8 @@ def card(name: str, price: float | None, *, nested: bool = False) -> WorkerCard:
 @pytest.mark.parametrize(
     ("cards", "expected"),
     [
-        ([card("a", 2), card("b", 1), card("c", None)], "Of the lowest known price: b."),
-        ([card("a", 1), card("b", 1), card("c", 3)], "Of the lowest known price: 2 of 3 workers."),
+        ([card("a", 2), card("b", 1), card("c", None)], "Lowest known price: b."),
+        ([card("a", 1), card("b", 1), card("c", 3)], "Lowest known price: 2 of 3 workers."),
         ([card("a", 1), card("b", 1)], "All workers have the same price."),
         ([card("a", None), card("b", None)], "No price is known, so all workers stay available."),
         ([card("a", None), card("b", 1, nested=True)], "No price is known, so all workers stay available."),
