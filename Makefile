@@ -60,7 +60,7 @@ RESOLVE := uv pip compile --universal --python-version 3.11 --generate-hashes --
 
 .PHONY: setup app run learn unit unit-app unit-library test test-thorough test-environments \
 	test-real test-vllm test-learn test-inspect test-trackers test-clients test-ray test-installed test-trees \
-	changed docs check lint lint-js types bench screenshots faults lock
+	changed docs check lint lint-js types bench screenshots texts faults lock
 
 # What the tests need, too.
 setup: $(INSTALLED)
@@ -237,6 +237,10 @@ bench: setup
 # the pictures and the moving picture of the documentation, into docs/.
 screenshots: setup
 	$(BIN)/python tests/browser/screenshots.py $(if $(DOCS),--docs)
+
+# All texts of the screen, one a line with its place.
+texts: setup
+	@$(BIN)/python -m tests.screen_texts
 
 # Kills the program 200 times in the middle of its work, and looks for what was lost: about five minutes.
 faults: setup

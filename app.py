@@ -164,7 +164,7 @@ def warn() -> None:
         log.warning("%s", error)
     if services.access().password is None and reaches_beyond(st.get_option("server.address")):
         log.warning(
-            "The app has no password, so only this machine is answered; set %s to let others in.", SETTING
+            "The app has no password, so it answers only this machine. Set %s to let others in.", SETTING
         )
 
 

@@ -53,15 +53,13 @@ def _two(bench: Workbench, tab: TabState, cards: Mapping[str, WorkerCard]) -> No
     with head:
         _head(bench, "two", _session_of(bench, tab, left, right))
     if not bench.store.sessions.count() and left is None and right is None:
-        st.caption(
-            "No sessions yet. Ask something on the workbench and run it; then there is something to compare."
-        )
+        st.caption("Nothing to compare yet. Ask a question on the workbench and run its plan.")
         st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
         return
     side_pickers(bench, left, right)
     if left is None or right is None:
         st.caption(
-            "Choose a run or a revision on each side; the page's address then links to this comparison."
+            "Choose a run or a revision on each side. The address of this page then links to the comparison."
         )
         return
     compare_two(bench, tab, left, right, cards=cards)
@@ -123,7 +121,7 @@ def _three(bench: Workbench, session: str) -> None:
     if choice is None:
         return
     if bench.store.revisions.head(choice) is None:
-        st.caption("This session has no workflow yet; plan one on the workbench first.")
+        st.caption("This session has no workflow yet. Plan one on the workbench first.")
         st.page_link(
             "pages/workbench.py",
             label="Open it on the workbench",

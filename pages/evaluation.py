@@ -83,12 +83,12 @@ def _all(shared: Services) -> None:
     records = store.listed()
     if not records:
         st.caption(
-            "No evaluation yet. An evaluation answers questions with known answers by several planners, and "
-            "shows which is right more often, and what it takes."
+            "No evaluation yet. An evaluation asks several planners the same questions with known "
+            "answers, and shows which is right more often and at what cost."
         )
         action(
             "Run the demo", "play_arrow", run_demo, shared, key="evaluation-demo", place=PLACE,
-            help="Built-in workers: no key, nothing to pay",
+            help="Built-in workers: no key, no cost",
         )  # fmt: skip
         st.caption(plain(f"{SHIPPED[DEMO].about[:1].upper()}{SHIPPED[DEMO].about[1:]}; it can be stopped."))
         TabState().show_notice(PLACE)

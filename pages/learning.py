@@ -64,16 +64,17 @@ def _all(shared: Services, tab: TabState) -> None:
     pool_notice()
     saved_notice(tab)
     st.caption(
-        "A Conductor of 0.2 million parameters learns to take questions apart by what its plans come to, "
-        "from nothing, on this machine. Its world is small: the orchard, nine families of questions and "
-        "workers that compute. It shows how reinforcement makes a planner, not what a large one can do."
+        "Train a Conductor of 0.2 million parameters from scratch on this machine: it learns to split "
+        "questions from the results of its own plans. The questions are those of the orchard, nine "
+        "families with workers that compute the answers. It demonstrates the method, not what a large "
+        "Conductor can do."
     )
     shipped_region()
     runs, broken = runs_below(shared.trainings.folder)
     if runs:
         run_list(runs)
     for name in broken:
-        st.caption(plain(f"{name} holds no training that can be read."))
+        st.caption(plain(f"{name} has no training that can be read."))
     new_training(shared)
     lessons_region(shared)
 

@@ -81,7 +81,7 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
     except PoolError as error:
         file_fault(document, error)
         if shared.configured.usable:
-            st.caption("Until that is fixed, the pool stays as it was.")
+            st.caption("Until that is fixed, the previous pool stays in use.")
         if _may_edit():
             text_editor(document)
         return
@@ -146,18 +146,18 @@ def _members(
     def members() -> None:
         tab.redraw_if_asked()
         with st.container(horizontal=True, key="pool-actions"):
-            tip = "An address and a key once; then tick its models"
+            tip = "Enter a URL and a key once, then tick models"
             connect = partial(action, "Connect an endpoint", "cable", open_connection, document, help=tip)
             connect(key="pool-connect", type="primary")
             action("Add a worker", "add", open_form, document, None, key="pool-add")
             if pool is not None and pool.conductor is None:
                 add = partial(action, "Add a Conductor", "account_tree", open_form, document, "conductor")
-                help = "Until there is one, the built-in planner writes the workflows, by rule"
+                help = "Without one, the built-in planner writes the workflows by rules"
                 add(key="pool-add-conductor", help=help)
             if probe.busy:
                 action("Stop testing", "stop_circle", probe.stop, key="pool-stop")
             elif rows:
-                help = "Requests a short answer from each, several at a time"
+                help = "Asks each worker for a short answer"
                 entries = [row.target for row in rows]
                 action("Test all", "network_check", probe.begin, entries, key="pool-test-all", help=help)
         rows_shown = _visible(rows)
@@ -192,12 +192,12 @@ def _keys(entries: Sequence[ProbeTarget]) -> None:
     with st.expander("Keys", icon=":material/key:", expanded=bool(missing), key="pool-keys"):
         named = missing or list(words)
         st.markdown(
-            "Keys are neither written to the pool file nor shown. Each is read when it is needed, from the "
-            f"environment, else from `{SECRETS_FILE}`."
+            "Keys are never shown or written to the pool file. The app reads each key from the "
+            f"environment, otherwise from `{SECRETS_FILE}`."
         )
         ways = st.columns(2)
         with ways[0]:
-            st.caption("In the environment, before the app is started")
+            st.caption("In the environment, before the app starts")
             st.code("\n".join(f'export {variable}="..."' for variable in named), language=None)
         with ways[1]:
             st.caption(f"In {SECRETS_FILE}; it applies from the next call on")

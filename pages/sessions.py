@@ -78,9 +78,9 @@ def _sessions(bench: Workbench, tab: TabState, listed: SessionList, actions: Ses
 def _nothing_yet(bench: Workbench, listed: SessionList) -> None:
     deleted = bench.store.sessions.count(SessionFilter(deleted=True))
     if deleted:
-        st.caption("All sessions are deleted. New sessions of the workbench are listed here.")
+        st.caption("All sessions are deleted. New ones appear here.")
     else:
-        st.caption("No sessions yet. Ask something on the workbench; its session is then listed here.")
+        st.caption("No sessions yet. Ask a question on the workbench to start one.")
     st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
     if deleted:
         label = f"Show {quantity(deleted, 'deleted session')}"
@@ -91,7 +91,7 @@ def _nothing_found(listed: SessionList) -> None:
     what = "deleted session" if listed.filter.deleted else "session"
     if listed.filter.search:
         st.caption(f"No {what} has all of: {plain(listed.filter.search, limit=80)}")
-        st.caption("Words match by their beginning, without case and accents; quotes find a phrase.")
+        st.caption("Words match from their beginning, ignoring case and accents; quotes find a phrase.")
     else:
         st.caption(f"No {what} matches all filters.")
     st.button("Show all sessions", key="find-everything", on_click=listed.ask_for_everything)

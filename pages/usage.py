@@ -62,7 +62,7 @@ def _view(bench: Workbench, *, has_pool: bool) -> None:
         )  # fmt: skip
         st.space("stretch")
         amount = st.segmented_control(
-            "Height of the bars", list(_AMOUNTS), default="tokens", required=True, key="usage-amount",
+            "Bars show", list(_AMOUNTS), default="tokens", required=True, key="usage-amount",
             format_func=distinct_labels(_AMOUNTS), label_visibility="collapsed",
         )  # fmt: skip
     first = today - timedelta(days=days - 1) if days else None
@@ -75,8 +75,8 @@ def _view(bench: Workbench, *, has_pool: bool) -> None:
 
 def _nothing_yet() -> None:
     st.caption(
-        "No request has ended yet. Here will be the tokens and dollars that each day, worker, person, token "
-        "and session used."
+        "No requests yet. This page shows the tokens and dollars of each day, worker, person, token "
+        "and session."
     )
     st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
 
@@ -89,7 +89,7 @@ def _chart(
     marks = worker_marks(bench.pool.cards if has_pool else {}, *names)
     series = series_of(used, marks, rest=colours.quiet)
     if not series:
-        st.caption("No model was called in this time; simulated workers use nothing and have no bars.")
+        st.caption("No model was called in this period. Simulated workers use nothing and have no bars.")
         return
     begin = first or min(date.fromisoformat(day) for each in series for day in each.days)
     st.html(legend_html(series))
@@ -99,7 +99,7 @@ def _chart(
 
 def _table(bench: Workbench, since: float) -> None:
     by = st.segmented_control(
-        "A row for each", list(_KEYS), default="worker", required=True, key="usage-by",
+        "Group by", list(_KEYS), default="worker", required=True, key="usage-by",
         format_func=distinct_labels(_KEYS), label_visibility="collapsed",
     )  # fmt: skip
     table = UsageTable.read(bench.store, by, since=since)
@@ -108,13 +108,11 @@ def _table(bench: Workbench, since: float) -> None:
     if (more := len(table.rows) - MOST_ROWS) > 0:
         notes.append(f"{quantity(more, 'more row')} in `conductor usage --by {by}`.")
     if table.total.tokens_at_least or table.total.cost_at_least:
-        notes.append("At least: an endpoint reports nothing for a part of it, or a worker has no price.")
+        notes.append("“At least”: an endpoint did not report some usage, or a worker has no price.")
     if any(row.total.cost_at_most for row in table.rows):
-        notes.append(
-            "At most: what cached tokens cost is not known, only that they cost no more than others."
-        )
+        notes.append("“At most”: the price of cached tokens is unknown; they count like other tokens here.")
     if table.apart:
-        notes.append("Below the total stands what is not in it.")
+        notes.append("What the total does not include is listed below it.")
     notes.append("Removed sessions count; copied and imported ones do not.")
     st.caption(" ".join(notes))
 

@@ -124,12 +124,12 @@ def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         _news(bench, tab, view)
         with st.container(key="graph-pane", gap=None):
             current.fragment("canvas", partial(_canvas, bench, tab), follows="always")
-        pane_handle("read", label="Room for what is read")
+        pane_handle("read", label="Reading pane size")
         reading_pane(bench, tab, current)
         _composer(bench, tab, current)
         # It has its room before there is anything in it, so that the graph does not move when there is.
         with st.container(key="drawer", gap=None):
-            pane_handle("drawer", label="Room for the drawer")
+            pane_handle("drawer", label="Drawer size")
             if view.head is not None:
                 current.fragment("panels", partial(panels, bench, tab), follows="drawer")
 

@@ -77,8 +77,8 @@ def limit_texts(limits: TokenLimits) -> tuple[str, ...]:
     amounts = (
         (limits.tokens, "{:,} tokens " + each),
         (limits.cost, "${:g} " + each),
-        (limits.requests_per_minute, "{:,} requests a minute"),
-        (limits.tokens_per_minute, "{:,} tokens a minute"),
+        (limits.requests_per_minute, "{:,} requests per minute"),
+        (limits.tokens_per_minute, "{:,} tokens per minute"),
     )
     texts = [words.format(amount) for amount, words in amounts if amount is not None]
     if limits.workers is not None:

@@ -302,10 +302,10 @@ class SessionFilter(Value):
     def reversed_range(self) -> str | None:
         """The range that ends before it begins, so that no session is in it, or None."""
         if self.since is not None and self.until is not None and self.since > self.until:
-            return "The last day is before the first; exchange the two."
+            return "The last day is before the first; swap the two."
         least, most = self.least_tokens, self.most_tokens
         if least is not None and most is not None and least > most:
-            return f"At least {least:,} and at most {most:,} tokens is no range; exchange the two."
+            return f"At least {least:,} and at most {most:,} tokens is not a range; swap the two."
         return None
 
 

@@ -63,7 +63,7 @@ class Estimate:
         words = calls if not self.tokens else [*calls, estimated(self.tokens, "token")]
         words += [] if nothing or self.cost is None else [_approximation(self.cost, dollars)]
         words += [] if self.seconds is None else [_approximation(self.seconds, duration)]
-        return [*words, f"assuming {ANSWER_TOKENS} tokens an answer"] if self.assumed else words
+        return [*words, f"assuming {ANSWER_TOKENS} tokens per answer"] if self.assumed else words
 
 
 def _approximation(amount: float, written: Callable[[float], str]) -> str:

@@ -210,8 +210,8 @@ def _variant(replacement: Replacement, workflow: Workflow, hand: HandEdit) -> Wo
         return _given_to(workflow, step, worker)
     if step == workflow.final:
         raise WorkflowError(
-            f"Step {step + 1} gives the answer itself, so that a text in its place shows nothing; write an "
-            "earlier step's output, or give this one to another worker.",
+            f"Step {step + 1} gives the answer itself, so another text in its place shows nothing. "
+            "Write an earlier step's output, or give this step to another worker.",
             step=step,
         )
     if not (text or "").strip():

@@ -172,7 +172,7 @@ def answer_of(
     if final not in outputs or goal != final:
         return None, None
     failed = ", ".join(str(step + 1) for step in sorted(lost))
-    warning = f"Failed or blocked, and not read by the answer: step {failed}." if failed else None
+    warning = f"Failed or blocked, but not needed for the answer: step {failed}." if failed else None
     if not outputs[final].empty:
         return final, warning
     spoken = [step for step, output in outputs.items() if not output.empty]

@@ -47,7 +47,7 @@ class StepVerdict:
     def words(self) -> str:
         """It in words; nothing about chance where that is unknown."""
         if not self.ended:
-            return "was stopped early and shows nothing" if self.broken else "waits for its answer"
+            return "stopped early, no result" if self.broken else "waiting for its answer"
         parts = [self._turned] if self.right or self.wrong else []
         if self.lost:
             parts.append(f"{quantity(self.lost, 'run')} without an answer")
@@ -56,7 +56,7 @@ class StepVerdict:
                 "with the output that it had" if self.same >= self.ended else "some with the same output"
             )
         if self.pending:
-            parts.append(f"{self.pending} to come")
+            parts.append(f"{self.pending} pending")
         if self.broken:
             parts.append(f"{self.broken} stopped early")
         if self.beyond_chance is not None and self.right:
@@ -156,30 +156,28 @@ def found_words(verdicts: Sequence[StepVerdict]) -> str:
     sentences = [_sentence(turned, tried)]
     if control is not None and control.right:
         sentences.append(
-            f"Run again without a change it is right in {control.right} of {quantity(control.ended, 'run')}, "
-            "too: the answer varies by itself."
+            f"Rerun without a change, it is right in {control.right} of "
+            f"{quantity(control.ended, 'run')} as well: the answer varies on its own."
         )
     elif turned and control is None:
-        sentences.append("Each was run once: repeats, with a control, set a cause apart from chance.")
+        sentences.append("Each ran only once; repeats with a control separate cause from chance.")
     return " ".join(sentences)
 
 
 def _sentence(turned: Sequence[int], tried: Sequence[StepVerdict]) -> str:
     if len(turned) == 1:
-        return f"The answer turns right with another output of step {turned[0] + 1}."
+        return f"A different output of step {turned[0] + 1} makes the answer right."
     if turned:
         names = ", ".join(str(step + 1) for step in turned)
         return (
-            f"The answer turns right with another output of any one of the steps {names}; look first at step "
-            f"{turned[0] + 1}, the earliest."
+            f"A different output of any of the steps {names} makes the answer right. Look first at "
+            f"step {turned[0] + 1}, the earliest."
         )
     if not any(verdict.ended for verdict in tried):
-        return "No run ended, so nothing is known."
+        return "No run finished, so there is no result."
     if any(verdict.pending or verdict.broken for verdict in tried):
-        return (
-            "With none of the outputs tried so far does the answer turn right; not every run came to its end."
-        )
+        return "None of the outputs tried so far makes the answer right; not every run finished."
     return (
-        "With none of these outputs does the answer turn right. Another step spoiled it, several did, or "
-        "what was put there is no better; write the right output for a step to know."
+        "None of these outputs makes the answer right. Another step is wrong, several are, or the "
+        "replacements are no better. Write the right output of a step to find out."
     )

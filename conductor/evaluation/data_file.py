@@ -151,7 +151,7 @@ def items_of(
                 ) from error
             broken.append(BrokenLine(number, str(error), kind))
     if not items:
-        raise DataError(f"{place} holds no item.")
+        raise DataError(f"{place} has no item.")
     return DataSet(name, tuple(items.values()), tuple(broken))
 
 

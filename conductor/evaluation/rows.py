@@ -62,7 +62,7 @@ def rows_of(
     name = path.name.lower().removesuffix(".gz")
     reader = readers.get(Path(name).suffix)
     if reader is None:
-        raise DataError(f"{path.name} is no data set: it must end in {', '.join(readers)}.")
+        raise DataError(f"{path.name} is not a data set: it must end in {', '.join(readers)}.")
     csv.field_size_limit(max(csv.field_size_limit(), MAX_ARRAY))
     try:
         _ = text_encoding(b"", encoding)
@@ -210,7 +210,7 @@ def _csv_rows(
                 head = head or headless
                 yield line, _row(head, cells, max_line)
         except csv.Error as error:
-            raise DataError(f"{path.name} is no CSV from line {begins} on: {error}.") from error
+            raise DataError(f"{path.name} is not CSV from line {begins} on: {error}.") from error
 
 
 def _separator(path: Path, first: str) -> str:
@@ -258,4 +258,4 @@ def _parquet_rows(path: Path) -> Rows:
                     number += 1
                     yield number, row
     except pyarrow.ArrowInvalid as error:
-        raise DataError(f"{path.name} is no Parquet file: {error}.") from error
+        raise DataError(f"{path.name} is not a Parquet file: {error}.") from error

@@ -150,7 +150,7 @@ def tested_on(trials: Trials) -> str:
     """On which questions the variants are compared, and by which interval they count as not worse."""
     if trials.held_out:
         return (
-            "The search has half of the questions and intervals of 95%; the variant that it chooses is "
+            "The search uses half of the questions and 95% intervals; the variant it chooses is "
             "confirmed on the other half."
         )
     of = len(trials.rows)
@@ -161,15 +161,15 @@ def confirmation_words(trials: Trials) -> str:
     """Whether the chosen variant is not worse on the questions that the search did not see; "" before."""
     row = trials.confirmation
     if row is None:
-        return "" if trials.held_out else "These questions chose it as well: confirm it on others."
+        return "" if trials.held_out else "It was chosen on these questions: confirm it on others."
     if row.accuracy is None:
-        return "It is not confirmed: no question that the search did not see has an answer."
+        return "It is not confirmed: no held-out question has an answer."
     paired, interval = row.accuracy, row.accuracy.interval
     state = {True: "confirmed", False: "not confirmed", None: "undecided, as answers are missing,"}
     return (
-        f"It is {state[row.not_worse]} on {paired.questions:,} questions that the search did not see: "
-        f"accuracy {100 * paired.difference:+.1f} points "
-        f"({100 * interval.low:+.1f} to {100 * interval.high:+.1f})."
+        f"It is {state[row.not_worse]} on {paired.questions:,} held-out questions: accuracy "
+        f"{100 * paired.difference:+.1f} points ({100 * interval.low:+.1f} to "
+        f"{100 * interval.high:+.1f})."
     )
 
 

@@ -131,8 +131,8 @@ def write_whole(path: Path, text: str, *, before: str | None) -> None:
     with _replacing:
         if read_whole(path) != before:
             raise PoolError(
-                f"{path} was changed by someone else meanwhile, so nothing was written; read its present "
-                "text, and make your change again."
+                f"{path} was changed by someone else, so nothing was written. Read its current text "
+                "and make your change again."
             )
         try:
             replace_file(path.resolve(), text.encode("utf-8"))

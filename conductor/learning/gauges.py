@@ -132,7 +132,7 @@ class Alarm:
     @property
     def words(self) -> str:
         """Both, for people."""
-        return f"{self.what}. To cure it, {self.cure}."
+        return f"{self.what}. Remedy: {self.cure}."
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def read_checkpoint(folder: Path) -> tuple[LlamaConfig, Weights]:
                 f"{_shape_text(shape)}; write the folder again."
             )
         if not np.isfinite(tensor).all():
-            raise PoolError(f"{file}: {name} holds values that are no numbers; train it again.")
+            raise PoolError(f"{file}: {name} has values that are not numbers; train it again.")
         weights[name] = tensor
     return config, weights
 

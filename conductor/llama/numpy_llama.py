@@ -243,7 +243,7 @@ def _read(folder: Path, *_states: tuple[int, int] | None) -> Llama:
     import tokenizers  # noqa: PLC0415 - what is wrong with the other files is found without it
 
     if not folder.is_dir():
-        raise PoolError(f"{folder} is no folder; name one that `conductor learn` wrote.")
+        raise PoolError(f"{folder} is not a folder; name one that `conductor learn` wrote.")
     config, weights = read_checkpoint(folder)
     file = folder / TOKENIZER
     if not file.is_file():
@@ -260,5 +260,5 @@ def _read(folder: Path, *_states: tuple[int, int] | None) -> Llama:
             "files are of different models."
         )
     if not 0 <= config.eos_token_id < config.vocab_size:
-        raise PoolError(f"{folder / CONFIG}: eos_token_id is no token of the model.")
+        raise PoolError(f"{folder / CONFIG}: eos_token_id is not a token of the model.")
     return Llama(config, weights, tokenizer)

@@ -66,7 +66,7 @@ class ConductorWorker:
         others = [worker.card.name for worker in self.pool.workers if worker.card.name != self.card.name]
         if not any(name in names for name in others):
             raise PoolError(
-                f"{self.card.name} does a step by a workflow of others and may call none of them: allow "
+                f"{self.card.name} runs its own workflow for a step but may call no other worker: allow "
                 f"{', '.join(others)}."
             )
         return replace(self, pool=self.pool.only(names))

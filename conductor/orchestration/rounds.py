@@ -42,7 +42,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 
-_BROKE = "Planning broke off by a fault of this program, which its log describes; plan again."
+_BROKE = "Planning failed because of a fault in this program; see its log, then plan again."
 
 
 def new_id() -> str:

@@ -52,8 +52,8 @@ def check_query(query: str, *, most: int = MAX_QUERY) -> str:
         raise QueryError("The query is empty; write a question or choose an example.")
     if len(stripped) > most:
         raise QueryError(
-            f"The query has {len(stripped):,} characters; the limit is {most:,}. Shorten it, or keep "
-            "the question and cut the material it speaks of."
+            f"The query has {len(stripped):,} characters; the limit is {most:,}. Shorten it, or cut "
+            "the material it refers to."
         )
     return stripped
 
@@ -65,7 +65,7 @@ def check_wish(wish: str) -> str:
         raise QueryError("The change is empty; write what to change in the plan.")
     if len(stripped) > MAX_WISH:
         raise QueryError(
-            f"What to change has {len(stripped):,} characters; the limit is {MAX_WISH:,}. Shorten it, or "
+            f"The change has {len(stripped):,} characters; the limit is {MAX_WISH:,}. Shorten it, or "
             "edit the plan by hand."
         )
     return stripped

@@ -24,8 +24,8 @@ from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect
 
 NO_WISHES = (
-    "The offline rules cannot change a plan in words: they know forms of questions and read no wishes. Use a "
-    "Conductor that is a language model ([conductor] in pool.toml), or edit the plan by hand."
+    "The built-in planner follows fixed rules and cannot change a plan from words. Use a language "
+    "model as the Conductor ([conductor] in pool.toml), or edit the plan by hand."
 )
 """Why the rules refuse a request with a `change`."""
 
@@ -168,7 +168,7 @@ def _calculation(query: str) -> Ruling:
 
 
 def _one_step(query: str) -> Ruling:
-    return Ruling("one step", "No rule takes this query apart; one worker answers it.", _whole(query))
+    return Ruling("one step", "No rule splits this query; one worker answers it.", _whole(query))
 
 
 def _comparison(compared: Comparison) -> Ruling:

@@ -151,7 +151,7 @@ class RunState:
         try:
             return _json().validate_json(text)
         except ValidationError as error:
-            raise FormatError(f"The text is no run: {error.errors()[0]['msg']}.") from error
+            raise FormatError(f"The text is not a run: {error.errors()[0]['msg']}.") from error
 
     @property
     def live(self) -> bool:

@@ -130,7 +130,7 @@ def read_plan(text: str | bytes) -> PlanFile:
             "Choose a file exported as a workflow."
         )
     if _SESSIONS.match(text if isinstance(text, str) else text[:1_000].decode(errors="replace")):
-        raise FormatError("The file holds whole sessions, not a workflow; import it on the Sessions page.")
+        raise FormatError("The file has whole sessions, not a workflow. Import it on the Sessions page.")
     document = _document(text)
     _check_header(document)
     steps = document.get("steps")
@@ -149,13 +149,13 @@ def read_plan(text: str | bytes) -> PlanFile:
 def _document(text: str | bytes) -> dict[str, Any]:
     document = parsed(text, where="The file")
     if not isinstance(document, dict):
-        raise FormatError('The file holds no JSON object; a workflow file starts with {"format": ...}.')
+        raise FormatError('The file is not a JSON object; a workflow file starts with {"format": ...}.')
     return document
 
 
 def _check_header(document: dict[str, Any]) -> None:
     if document.get("format") != FORMAT:
-        raise FormatError(f'The file is no workflow: its "format" must be "{FORMAT}".')
+        raise FormatError(f'The file is not a workflow: its "format" must be "{FORMAT}".')
     version = document.get("version")
     if version != VERSION or isinstance(version, bool):
         raise FormatError(

@@ -63,7 +63,7 @@ class OnFailure(Value):
         if self.output is not None:
             parts += ["a text takes its place" if self.output.strip() else "the step is skipped"]
         words = ", then ".join(parts) or "the step fails"
-        return f"{words}; what stands in stays" if self.keep else words
+        return f"{words}; the replacement stays" if self.keep else words
 
 
 NO_RULE = OnFailure()

@@ -164,8 +164,8 @@ class Housekeeping(Part):
         going = self._read(runs.running)
         if going:
             raise StorageError(
-                f"The session {going[0].session!r} runs, and the store is not cleaned up meanwhile; wait for "
-                "the run's end or stop it, then clean up again."
+                f"The session {going[0].session!r} is running, so the store cannot be cleaned up. Wait "
+                "for the run or stop it, then clean up again."
             )
 
 

@@ -189,7 +189,7 @@ def _expected_head(
         by = f" by {current.author}" if current.author else ""
         note = f": {current.note}" if current.note else ""
         raise EditConflict(
-            f"The workflow was changed meanwhile (revision {current.number}{by}{note}); {missed}"
+            f"The workflow was changed in the meantime (revision {current.number}{by}{note}); {missed}"
         )
     return current
 

@@ -167,7 +167,7 @@ class Login:
         if wait:
             return _page(request, wrong=f"Too many attempts. Try again in {wait} s.", status=429, wait=wait)
         if not password.is_right(await _typed_password(request)):
-            return _page(request, wrong="This is not the password.")
+            return _page(request, wrong="Wrong password.")
         answer = Response(
             status_code=303, headers={"Location": _address(request), "Cache-Control": "no-store"}
         )
@@ -329,8 +329,8 @@ def _network(client: str) -> str:
 
 def _only_local() -> ApiError:
     return ApiError(
-        f"This server has no password and answers its own machine only. To use it from here, have its owner "
-        f"set {SETTING} and start it again.",
+        "This server has no password, so it answers only its own machine. To use it from here, have "
+        f"its owner set {SETTING} and start it again.",
         status=403,
         code="loopback_only",
     )
@@ -338,7 +338,7 @@ def _only_local() -> ApiError:
 
 def _no_session() -> ApiError:
     return ApiError(
-        "This page is there after a login only; open the app in a browser and log in.",
+        "This page needs a login. Open the app in a browser and log in.",
         status=401,
         code="login_required",
     )

@@ -100,7 +100,9 @@ def connected(address: str) -> Iterator[None]:
     thread.join(CONNECT_SECONDS)
     try:
         if thread.is_alive():
-            raise ClusterError(f"What listens at {address} is no head of a Ray cluster, or does not answer.")
+            raise ClusterError(
+                f"What listens at {address} is not the head of a Ray cluster, or does not answer."
+            )
         if failed:
             reason = str(failed[0]).strip().partition("\n")[0]
             raise ClusterError(f"The Ray cluster at {address} does not admit this program: {reason}")

@@ -147,8 +147,8 @@ class Evaluations:
             self._check_pool(earlier.spec)
             if earlier.spec.settings.rounds > 1:
                 raise DataError(
-                    "The plans of that evaluation have several rounds, and each answers to the one "
-                    "before; begin with an evaluation of one round."
+                    "The plans of that evaluation have several rounds, each based on the one before. "
+                    "Begin with an evaluation of one round."
                 )
         _check_workers(plans, self._bench.pool)
         update = {
@@ -250,8 +250,8 @@ class Evaluations:
             (now,) = fitted_planners([was.planner], (), pool)
             if now.digest != was.digest:
                 raise DataError(
-                    f"The file of {was.planner} is not what it was when this evaluation began; go on with "
-                    "the file of then, or begin another evaluation."
+                    f"The file of {was.planner} has changed since this evaluation began. Restore it, "
+                    "or begin another evaluation."
                 )
 
 

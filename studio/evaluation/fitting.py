@@ -95,8 +95,8 @@ def fit_on(bench: Workbench, record: EvaluationRecord, planner: str, *, limit: i
         now = sha256(cards[name].identity.encode()).hexdigest() if name in cards else ""
         if name in workers and not now.startswith(identity):
             raise DataError(
-                f"The worker {name!r} is not as it was in this evaluation; fit with the pool of then, or ask "
-                "the workers again."
+                f"The worker {name!r} has changed since this evaluation. Fit with the earlier pool, or "
+                "ask the workers again."
             )
     trials = trials_of(bench.store, record, limit=limit)
     embedding: list[Usage] = []

@@ -73,7 +73,7 @@ class CellPlans:
             if cell is not None and cell.result is not None and cell.result.score.unanswered:
                 raise DataError(
                     f"{plans.planner} could not be reached for question {item + 1} "
-                    f"({cell.result.score.outage}), and wrote no plan; go on with `evaluate resume "
+                    f"({cell.result.score.outage}), and wrote no plan; continue with `evaluate resume "
                     f"{plans.evaluation[:8]}` first."
                 )
             return None

@@ -53,7 +53,7 @@ def write_inspect_logs(store: SessionStore, record: EvaluationRecord, folder: Pa
     cells = scored_cells(store, record.id)
     if not cells:
         raise DataError(
-            f"Nothing of the evaluation {record.id} was scored yet; go on with `evaluate resume`."
+            f"Nothing of the evaluation {record.id} was scored yet; continue with `evaluate resume`."
         )
     paths = []
     for planner in record.spec.planners:

@@ -63,7 +63,7 @@ def planner_scores(store: SessionStore, record: EvaluationRecord) -> Sequence[Pl
             rows.append(PlannerScores(id, planner, {**parameters, "planner": planner}, scores))
     if not rows:
         raise DataError(
-            f"Nothing of the evaluation {record.id} was scored yet; go on with `evaluate resume`."
+            f"Nothing of the evaluation {record.id} was scored yet; continue with `evaluate resume`."
         )
     return rows
 

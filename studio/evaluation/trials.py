@@ -61,11 +61,11 @@ def plan_variants_of(
 
 def _checked(plans: tuple[P, ...]) -> tuple[P, ...]:
     if len(plans) == 1:
-        raise DataError("There is nothing to try: no edge, no step that may go, no other worker.")
+        raise DataError("There is nothing to try: no edge, no step to leave out, no other worker.")
     if len(plans) > MAX_VARIANTS + 1:
         raise DataError(
-            f"These are {len(plans) - 1} variants; a trial has at most {MAX_VARIANTS}. Try the edges and "
-            "steps, or the workers, alone."
+            f"These are {len(plans) - 1} variants; a trial has at most {MAX_VARIANTS}. Try the edges "
+            "and steps or the workers separately."
         )
     return plans
 

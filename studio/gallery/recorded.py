@@ -46,7 +46,7 @@ RECORDED = (
         "report",
         "Recorded: a report of three readers and an editor",
         "Free buses for a town",
-        "How a run moves: words that stream, a connection that breaks, a step that is asked again.",
+        "A run to watch: streaming words, a broken connection, a retried step.",
         "simulated workers, texts written by hand",
     ),
 )

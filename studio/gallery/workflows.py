@@ -52,7 +52,7 @@ GALLERY = (
         "research-report",
         "Research report",
         "Three readers look at a question from different sides; an editor writes the report.",
-        "The question, and sources or notes where you have them",
+        "The question, and sources or notes if you have them",
         "Should a town of 20,000 people make its buses free? Write a report of one page.",
     ),
     GalleryEntry(
@@ -66,14 +66,14 @@ GALLERY = (
     GalleryEntry(
         "maths-check",
         "Maths with an independent check",
-        "One solves the problem, another one checks the result by another way.",
+        "One solves the problem; another checks the result in a different way.",
         "The problem, with all numbers",
         "Solve x^2 - 5x + 6 = 0",
     ),
     GalleryEntry(
         "debate",
         "Debate",
-        "Two argue and reply to each other; a judge decides by the reasons that stand.",
+        "Two argue and reply to each other; a judge decides which arguments hold.",
         "A claim, or two options to choose from",
         "Should a team of five rewrite a working program in another language?",
     ),
@@ -87,7 +87,7 @@ GALLERY = (
     GalleryEntry(
         "translate-check",
         "Translate and check back",
-        "Translated, translated back by another worker, compared and corrected.",
+        "One translates, another translates back; differences are corrected.",
         "The language to translate into, and the text",
         "Translate into German:\n\nThe meeting was put off until Tuesday, as half of us were down with flu.",
     ),
@@ -101,7 +101,7 @@ GALLERY = (
     GalleryEntry(
         "summarise",
         "Summarise a long text",
-        "One reader takes the claims, one numbers and dates; an editor writes the summary.",
+        "One reader extracts the claims, one the numbers and dates; an editor writes the summary.",
         "The text, up to 50,000 characters",
         _MINUTES,
     ),

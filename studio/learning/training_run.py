@@ -141,7 +141,7 @@ def trained_below(folder: Path) -> list[Path]:
 
 
 def _newest(folder: Path, pattern: str) -> list[Path]:
-    """The files that match, the last written first; without those that are removed meanwhile."""
+    """The files that match, the last written first; without those that are removed in the meantime."""
     files = []
     for file in folder.glob(pattern):
         with suppress(FileNotFoundError):

@@ -124,10 +124,12 @@ def lines_in(file: BinaryIO) -> BinaryIO:
         if piece.strip() == _FIRST:
             break
     else:
-        raise FormatError("The page holds no session: only a run in one file, as Share writes it, has one.")
+        raise FormatError("This page has no session. Choose a run in one file, as Share writes it.")
     lines = BytesIO()
     while (piece := file.readline(_PIECE)) and piece.strip() != _AFTER_LAST:
         lines.write(piece)
         if lines.tell() > _MOST:
-            raise FormatError(f"The session in the page has more than {size(_MOST)}, which no such page has.")
+            raise FormatError(
+                f"The session in the page has more than {size(_MOST)}, too large for a run in one file."
+            )
     return lines

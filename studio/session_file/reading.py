@@ -117,15 +117,13 @@ def check_parts(data: bytes, *, most: int, where: str) -> None:
     for start in range(0, len(data), _PIECE):
         counter.feed(data[start : start + _PIECE])
         if counter.values > most:
-            raise FormatError(
-                f"{where} has more than {most:,} parts; nothing that can be imported has so many."
-            )
+            raise FormatError(f"{where} has more than {most:,} parts, too many to import.")
 
 
 def _parsed(data: bytes, *, where: str) -> Any:
     """This JSON as a value. Raises `FormatError`, also where it is too long or has too many parts."""
     if len(data) > MAX_LINE:
-        raise FormatError(f"{where} has more than {MAX_LINE:,} bytes; nothing to import has so many.")
+        raise FormatError(f"{where} has more than {MAX_LINE:,} bytes, too many to import.")
     check_parts(data, most=MAX_PARTS, where=where)
     value = parsed(data, where=where)
     if _HALF_PAIR.search(data):
@@ -133,7 +131,7 @@ def _parsed(data: bytes, *, where: str) -> Any:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise FormatError(
-                f"{where} has half a character, an escape like \\ud83d without the other half; take it out."
+                f"{where} has half a character, an escape like \\ud83d without the other half; remove it."
             ) from error
     return value
 
@@ -157,14 +155,12 @@ def _lines(file: BinaryIO) -> Iterator[RawEntry]:
             end = _checked(_END, value, where=where, name=name)
             if (end.lines, header.sessions) != (line, sessions):
                 raise FormatError(
-                    f"The file is not whole: line {line:,} ends a file of {end.lines:,} lines, and "
+                    f"The file is not complete: line {line:,} ends a file of {end.lines:,} lines, and "
                     f"{sessions:,} of {header.sessions:,} sessions are there. Export it again."
                 )
             while piece := file.read(_PIECE):
                 if more := piece.lstrip(_BLANK)[:40]:
-                    raise FormatError(
-                        f"Line {line:,} ends the file, and more follows: {more!r}; take it out."
-                    )
+                    raise FormatError(f"Line {line:,} ends the file, and more follows: {more!r}; remove it.")
             return
         elif name in ENTRIES:
             if name == "session":
@@ -180,12 +176,13 @@ def _lines(file: BinaryIO) -> Iterator[RawEntry]:
 def _read_line(file: BinaryIO, line: int) -> bytes:
     data = file.readline(MAX_LINE + 1)
     if data.isspace():
-        raise FormatError(f"Line {line:,} is empty; take it out.")
+        raise FormatError(f"Line {line:,} is empty; remove it.")
     if line == 1 and (data.strip() in (b"{", b"[") or b"\r" in data[:1_000].strip()):
         raise FormatError("Line 1 is not one object: write each on one line that ends with LF or CR LF.")
     if len(data) <= MAX_LINE and not (data.endswith(b"\n") or data.rstrip(_BLANK).endswith(b"}")):
         raise FormatError(
-            f"The file is not whole: it ends in line {line:,}, and its last line is missing. Export it again."
+            f"The file is not complete: it ends in line {line:,}, and its last line is missing. Export "
+            "it again."
         )
     return data.removeprefix(_BYTE_ORDER_MARK) if line == 1 else data
 

@@ -201,7 +201,7 @@ class Activities:
         with self._claiming:
             if session in self._claimed:
                 raise WorkflowError(
-                    "Something begins in this session already; wait for it, or stop it first."
+                    "Something is starting in this session already. Wait for it, or stop it first."
                 )
             self._claimed.add(session)
         try:

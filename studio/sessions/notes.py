@@ -98,7 +98,9 @@ class Notes:
                 **dict(place),
             )
         except ValidationError as error:
-            raise NoteError("The note is on no text of the session; select its words again.") from error
+            raise NoteError(
+                "The text of this note is no longer in the session. Select its words again."
+            ) from error
         return self._store.notes.add(session, note)
 
     def by_step(self, session: str, workflow: Workflow) -> Mapping[int | None, tuple[NoteRecord, ...]]:

@@ -46,7 +46,7 @@ def _number(variable: str, of: str, *, default: int, beside: str = "") -> int:
     if not text:
         return default
     if not (text.isascii() and text.isdecimal() and len(text) <= 6):
-        message = f"{variable} is {text[:40]!r}, which is no number of {of}; write a whole number from 0 on."
+        message = f"{variable} is {text[:40]!r}, which is not a number of {of}; write 0 or more."
         raise StorageError(f"{message} {beside}".strip())
     return int(text)
 

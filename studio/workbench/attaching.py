@@ -52,7 +52,6 @@ def attached(
         raise QueryError(str(fault)) from None
     if added.pictures and not any(card.vision for card in cards):
         raise QueryError(
-            "None of the workers sees images; give one that does vision = true in the pool file, or attach "
-            "the text."
+            "No worker sees images. Set vision = true in the pool file for one that does, or attach the text."
         )
     return added

@@ -138,7 +138,7 @@ class Changing:
         if proposal.problem is not None:
             raise PlanError(f"There is no changed workflow to take: {proposal.problem}")
         if not proposal.open:
-            raise PlanError("This change was taken or left before; ask for another one.")
+            raise PlanError("This change was decided already. Ask for another one.")
         return proposal
 
     def _proposal(self, record: ChangeRecord) -> Proposal:
@@ -157,4 +157,4 @@ def _problem(plan: Plan | None) -> str:
         return "The Conductor has not answered yet."
     if plan.report is None:
         return plan.failure or f"{plan.planner} gave no plan; ask again."
-    return " ".join(problem.message for problem in plan.report.problems) or "It keeps the answer as it is."
+    return " ".join(problem.message for problem in plan.report.problems) or "It accepts the answer as it is."

@@ -30,7 +30,7 @@ class EditEnd(Enum):
     """What became of an edit."""
 
     APPLIED = auto()
-    """Its workflow is the head's, perhaps on top of what the same person changed meanwhile."""
+    """Its workflow is the head's, perhaps on top of what the same person changed in the meantime."""
     CONFLICT = auto()
     """Another person's revision is the head by now, and nothing was stored."""
     REFUSED = auto()

@@ -55,7 +55,9 @@ class Planning:
         """
         rejected = self.rejected(session)
         if not rejected:
-            raise PlanError("The newest plan is not an invalid one; plan the query again instead.")
+            raise PlanError(
+                "The newest plan is valid, so there is nothing to correct. Plan the query again instead."
+            )
         if len(rejected) >= self._bench.settings(session).attempts:
             raise PlanError(
                 f"The Conductor was asked {len(rejected)} times; change the query, or edit a plan by hand."
@@ -87,9 +89,7 @@ class Planning:
         last = self._bench.store.runs.latest(session)
         state = None if last is None else self._bench.state(last)
         if state is None or state.status != "finished" or not state.whole:
-            raise WorkflowError(
-                "Another round looks back on a finished run of all steps; run the workflow first."
-            )
+            raise WorkflowError("Another round needs a finished run of all steps. Run the workflow first.")
         if state.round >= MAX_ROUNDS:
             raise WorkflowError(f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds.")
         request = self._one_attempt_request(session, rounds=state.round + 1)
@@ -102,7 +102,7 @@ class Planning:
         than `MOST`.
         """
         if not FEWEST <= count <= MOST:
-            raise PlanError(f"{count} plans at once cannot be asked for; ask for {FEWEST} to {MOST}.")
+            raise PlanError(f"{count} plans at once are not possible; ask for {FEWEST} to {MOST}.")
         head = self._bench.store.revisions.head(session)
         before = self._looked_back_on(None if head is None else head.looks_back)
         request = self._bench.request(session)
@@ -156,8 +156,8 @@ class Planning:
         workflow = over_limit(record.report, candidate)
         if workflow is None or record.report is None or record.report.prompt is None:
             raise PlanError(
-                "This plan cannot be taken as it is: that is for a plan whose only fault is that it has too "
-                "many steps. Ask again, or plan again."
+                "This plan cannot be taken as it is: it has other faults than too many steps. Ask "
+                "again, or plan again."
             )
         workflow.check_workers(self._bench.pool.cards)
         return self._bench.store.revisions.add(

@@ -69,7 +69,7 @@ def token_made(page: Page, name: str) -> str:
     page.get_by_role("button", name="Create a token").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name", exact=True).fill(name)
-    dialog.get_by_label("Requests a minute", exact=True).fill("60")
+    dialog.get_by_label("Requests per minute", exact=True).fill("60")
     dialog.get_by_role("button", name="Create token").click()
     expect(dialog.get_by_text("shown only once")).to_be_visible()
     assert_readable(page)
@@ -88,7 +88,7 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
         page = visit(paced_app, "/pool")
         text = token_made(page, "A laptop")
         assert_fits(page)
-        expect(page.get_by_text("60 requests a minute")).to_be_visible()
+        expect(page.get_by_text("60 requests per minute")).to_be_visible()
         assert answer_of(paced_app, text, f"workflow:{session}")
         with pytest.raises(openai.AuthenticationError):
             answer_of(paced_app, "none", "worker:writer-8b")

@@ -51,7 +51,7 @@ def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afa
     question = page.get_by_role("heading", name="Should a town of 20,000 people make its buses free?")
     expect(question).to_be_visible()
     assert "present=1" in page.url
-    for key in ("bar", "composer", "drawer", "panel", "undo", "run-split", "thumbs", "another-round", "new"):
+    for key in ("bar", "composer", "drawer", "panel", "undo", "run-split", "thumbs", "new"):
         expect(desk.keyed(key)).to_have_count(0)
     expect(page.get_by_role("tab").and_(page.locator(":visible"))).to_have_count(0)
     expect(page.locator('[data-testid="stSidebar"]')).not_to_be_visible()
@@ -167,7 +167,7 @@ def test_a_view_only_tab_follows_a_run_and_changes_nothing_whatever_it_sends(vis
     keys.press("p")
     expect(guest.keyed("view-only")).to_be_visible()
     page.goto(f"{paced_app.url}/?session=0123456789abcdef&view=1")
-    expect(page.get_by_text("This link shows no session")).to_be_visible()
+    expect(page.get_by_text("This link does not lead to a session")).to_be_visible()
 
 
 def test_a_view_only_link_needs_no_password_and_shows_one_session_until_it_is_revoked(

@@ -32,7 +32,7 @@ def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit,
     steps = [Step(instruction=text, worker=worker) for text, worker in plan]
     desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*steps)}")).settled()
     page = desk.page
-    box = page.get_by_role("combobox", name="Go to, find or do")
+    box = page.get_by_role("combobox", name="Search, or run a command")
     options = page.get_by_role("listbox", name="Found").get_by_role("option")
 
     # A key that comes before its listener is there is lost.
@@ -62,7 +62,7 @@ def test_words_are_found_reached_and_marked_and_commands_done_by_keyboard(visit,
     )
     page.keyboard.press("Control+k")
     box.fill("nobody wrote this")
-    expect(page.get_by_text("Nothing has this name or these words.")).to_be_visible()
+    expect(page.get_by_text("No results.")).to_be_visible()
     page.keyboard.press("Escape")
     expect(box).to_be_hidden()
 
@@ -85,7 +85,7 @@ def test_a_section_of_the_documentation_is_read_over_any_page_and_a_search_butto
     for path, heading in (("/usage", "Rerun what changed"), (f"/?session={paced_app.plant(ONE)}", "Tokens")):
         desk = WorkbenchPage(visit(paced_app, path)).settled()
         page = desk.page
-        box = page.get_by_role("combobox", name="Go to, find or do")
+        box = page.get_by_role("combobox", name="Search, or run a command")
         options = page.get_by_role("listbox", name="Found").get_by_role("option")
         page.get_by_role("button", name="Go anywhere").click()
         expect(box).to_be_focused()
@@ -102,7 +102,7 @@ def test_a_section_of_the_documentation_is_read_over_any_page_and_a_search_butto
 def test_files_are_exported_and_code_is_opened_by_name(visit, paced_app):
     desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(ONE)}")).settled()
     page = desk.page
-    box = page.get_by_role("combobox", name="Go to, find or do")
+    box = page.get_by_role("combobox", name="Search, or run a command")
     expect(opened(page, box)).to_be_focused()
     box.fill("export the workflow")
     with page.expect_download() as download:
@@ -118,7 +118,7 @@ def test_every_page_goes_to_sessions_workers_and_pages_and_a_session_to_steps_an
     steps = [Step(instruction=text, worker="writer-8b") for text in ("Read the letter.", "Say it.")]
     session = paced_app.plant(*steps)
     page = visit(paced_app, "/pool")
-    box = page.get_by_role("combobox", name="Go to, find or do")
+    box = page.get_by_role("combobox", name="Search, or run a command")
     options = page.get_by_role("listbox", name="Found").get_by_role("option")
     with paced_app.store() as store:
         title = store.sessions.find(session).title

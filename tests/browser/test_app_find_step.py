@@ -43,7 +43,7 @@ def test_after_a_thumbs_down_the_step_is_found_with_the_keyboard(visit, built_in
     expect(form.get_by_text("1 run")).to_be_visible()
     form.get_by_role("button", name="Try").focus()
     keys.press("Enter")
-    expect(desk.page.get_by_text("The answer turns right with another output of step 1.")).to_be_visible()
+    expect(desk.page.get_by_text("A different output of step 1 makes the answer right.")).to_be_visible()
     graph = Graph(desk.page)
     graph.wait("graph.cards[0].content.note === 'right in 1 of 1' && graph.cards[0].content.heat.share === 1")
     assert graph.ask("cards[1].content.heat") is None

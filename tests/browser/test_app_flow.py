@@ -97,7 +97,7 @@ def test_a_text_that_was_refused_is_not_left_out_of_an_export_in_silence(visit, 
     desk.page.on("download", lambda download: downloads.append(download.suggested_filename))
     desk.field("Instruction").fill("  ")
     desk.share().button("Workflow").click()
-    expect(desk.page.get_by_text("Not exported: the text in the inspector was refused")).to_be_visible()
+    expect(desk.page.get_by_text("Not exported: the text in the step pane is not valid")).to_be_visible()
     desk.settled()
     assert downloads == []
     desk.field("Instruction").fill("Mended.")

@@ -198,7 +198,7 @@ def test_words_of_a_connection_that_breaks_are_withdrawn_and_the_next_ones_stand
     desk.read("Step")
     expect(desk.region("Output")).to_have_text("It is blue, surely.")
     desk.part("Reasoning")
-    expect(inspector.get_by_text("The worker has shown no reasoning.")).to_be_visible()
+    expect(inspector.get_by_text("The worker returned no reasoning.")).to_be_visible()
     desk.part("Output")
     inspector.get_by_text("Retries", exact=True).click()
     expect(inspector.get_by_text("broke the connection after 10 characters; 10 characters")).to_be_visible()

@@ -33,7 +33,7 @@ def test_a_finished_training_is_read_used_and_plans(app, visit, subtests):
     page = visit(app, "/learning")
     page.get_by_role("button", name="mine", exact=True).click()
     expect(page.get_by_role("heading", name="mine", level=1)).to_be_visible()
-    expect(page.get_by_role("heading", name="Beside the baselines")).to_be_visible()
+    expect(page.get_by_role("heading", name="Compared with baselines")).to_be_visible()
     expect(page.get_by_text("Right answers").first).to_be_attached()
     assert_accessible_if_installed(page, subtests)
     page.get_by_role("button", name="Use this Conductor").click()

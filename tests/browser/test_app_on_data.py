@@ -78,7 +78,7 @@ def test_a_trial_on_data_ends_in_a_workflow_that_is_taken_and_undone(app, visit)
     desk.keyed("data-trial-start").get_by_role("button").click()
 
     desk.page.wait_for_url(re.compile(r"/evaluation\?evaluation=\w+"))
-    take = desk.button("Take this workflow")
+    take = desk.button("Use this workflow")
     expect(desk.keyed("trial-suggestion")).to_contain_text("Cheapest that is not worse: without step 1")
     take.click()
 

@@ -30,6 +30,22 @@ WORD_IN_FRAME = """button => {
 """Whether the word on a button lies whole in its frame."""
 
 
+CONTROLS = """root => {
+  const controls = "button, summary, a[href], input, textarea, select, [role=tab], [role=radio]";
+  const inside = (root) => [...root.querySelectorAll("*")].flatMap((node) => [
+    ...(node.matches(controls) ? [node] : []), ...(node.shadowRoot ? inside(node.shadowRoot) : [])]);
+  return inside(root).filter((node) => {
+    const { left, right, top, bottom, width, height } = node.getBoundingClientRect();
+    return width > 1 && height > 1 && right > 0 && bottom > 0 && left < innerWidth && top < innerHeight
+      && node.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  }).map((node) => node.ariaLabel || node.innerText || node.tagName);
+}"""
+"""The names of the controls that are in sight."""
+
+MOST_CONTROLS = 30
+"""Two thirds of the 45 that there once were."""
+
+
 def exported(desk: WorkbenchPage) -> None:
     with desk.page.expect_download():
         desk.share().button("Workflow").click()
@@ -98,6 +114,20 @@ def test_no_button_of_the_bar_moves_whatever_is_done(visit, paced_app, width):
                 moved.append((way, key, seen[key], place))
     assert moved == []
     assert {"evaluate", "undo", "redo", "run", "share", "present"} <= set(seen)
+
+
+def test_a_session_that_has_run_has_few_controls_in_sight_beside_the_sidebar(visit, paced_app):
+    steps = [Step(instruction=f"Look from side {at}.", worker=THREE[at % 2].worker) for at in range(4)]
+    session = paced_app.plant(*steps, Step(instruction="Decide.", worker="planner-7b", access=(0, 1, 2, 3)))
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.page.set_viewport_size({"width": 1440, "height": 900})
+    desk.run()
+    desk.finished()
+    desk.settled()
+    controls = desk.page.get_by_test_id("stMain").evaluate(CONTROLS)
+    assert len(controls) <= MOST_CONTROLS, controls
+    words = " ".join(controls)
+    assert all(name in words for name in ("Rerun", "Other ways to run", "Share", "Present", "Check", "Heat"))
 
 
 def test_stop_stands_where_run_stood(visit, paced_app):

@@ -35,8 +35,8 @@ def test_the_page_follows_automatic_rounds_from_run_to_planning_to_the_kept_answ
     endpoint.say(at_once(FIRST), second, at_once(KEEP))
     desk = WorkbenchPage(visit(served_app))
     desk.settings.click()
-    desk.page.get_by_label("Rounds at most").fill("3")
-    desk.page.get_by_label("Rounds at most").press("Enter")
+    desk.page.get_by_label("Round limit").fill("3")
+    desk.page.get_by_label("Round limit").press("Enter")
     desk.settled()
     desk.page.keyboard.press("Escape")
     expect(desk.settings).to_contain_text("Ultra · Up to 5 steps, 3 rounds")
@@ -63,13 +63,14 @@ def test_another_round_is_asked_for_by_its_button_until_the_third(visit, served_
     session = served_app.plant(Step(instruction="Find it.", worker="writer-8b"))
     desk = WorkbenchPage(visit(served_app, f"/?session={session}"))
     desk.run()
-    another = desk.button("Another round")
-    another.click()
-    expect(desk.page.get_by_text("round 2 · finished")).to_be_visible()
-    another.click()
-    expect(desk.page.get_by_text("round 3 · finished")).to_be_visible()
-    expect(another).to_be_disabled()
-    expect(desk.page.get_by_text("at most 3 rounds")).to_be_visible()
+    another = desk.page.get_by_text("Another round · the Conductor")
+    for number in (2, 3):
+        desk.button("Other ways to run").click()
+        another.click()
+        expect(desk.keyed("bar-state")).to_contain_text(re.compile(rf"^finished.* · round {number} · "))
+    desk.button("Other ways to run").click()
+    expect(desk.page.get_by_text("Rerun all steps")).to_be_visible()
+    expect(another).to_have_count(0)
     assert served_app.calls(session) == [[0], [0], [0, 1]]
 
 

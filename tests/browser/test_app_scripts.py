@@ -159,7 +159,7 @@ def test_a_demo_of_three_minutes(demo_app, visit, endpoint, complaints):
     endpoint.say(at_once(f"Two steps will do.\n\n{PLAN}"), writing)
     desk.button("New").click()
     expect(desk.keyed("welcome")).to_be_visible()
-    expect(desk.keyed("runs-plans-choice")).to_have_count(1)
+    expect(desk.keyed("settings")).to_have_count(1)
     desk.ask("How well is the mean known?", run=True)
     live = desk.keyed("read-live")
     expect(live.get_by_role("heading", name="The mean and its error")).to_be_visible()

@@ -42,7 +42,7 @@ def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, built_in_
     desk = WorkbenchPage(page)
     expect(desk.graph.cards).to_have_count(1)
     assert desk.session == session
-    desk.button("Edit the question").click()
+    desk.rewrite()
     expect(desk.query).to_have_value("Whose question is it?")
 
 

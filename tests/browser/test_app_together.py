@@ -72,7 +72,7 @@ def test_of_two_edits_of_one_revision_the_second_is_kept_until_its_author_decide
     expect(mine.field("Instruction")).to_have_value("Tell it in two sentences.")
     mine.leave_fields()
     conflict = mine.keyed("conflict")
-    expect(conflict.get_by_text("the workflow was changed meanwhile")).to_be_visible()
+    expect(conflict.get_by_text("the workflow was changed in the meantime")).to_be_visible()
     expect(conflict.get_by_text("Step 1: writer-8b to steady-13b")).to_be_visible()
     mine.page.reload()
     expect(conflict.get_by_text("Step 2: instruction")).to_be_visible()

@@ -190,7 +190,11 @@ def test_a_locked_graph_selects_but_does_not_edit(open_page):
     assert graph.ask("selected") == 3
     assert graph.ask("stats.edits") == 0
     expect(graph.root.get_by_role("button", name="Add step")).to_be_hidden()
-    expect(graph.root.get_by_role("button", name="Fit")).to_be_visible()
+    graph.root.locator("summary").click()
+    graph.root.get_by_role("button", name="Fit to the pane").click()
+    expect(graph.root.get_by_role("button", name="Fit to the pane")).to_be_visible()
+    graph.root.locator("summary").press("Escape")
+    expect(graph.root.get_by_role("button", name="Fit to the pane")).to_be_hidden()
 
 
 RAN = """root => {
@@ -252,7 +256,7 @@ def test_a_new_size_fits_again_unless_the_user_chose_a_view(open_page):
     page.set_viewport_size({"width": 700, "height": 900})
     graph.wait("graph.view.scale < value", wide)
     assert_inside(graph)
-    graph.root.get_by_role("button", name="Zoom in").click()
+    graph.root.get_by_role("listbox").first.press("+")
     chosen = graph.settle().ask("view.scale")
     page.set_viewport_size({"width": 1280, "height": 900})
     graph.settle()

@@ -184,10 +184,10 @@ def test_a_question_is_asked_and_followed_up_by_keyboard_and_kept_until_then(vis
     expect(desk.answer).to_contain_text("393")
     desk.page.get_by_text("Earlier conversation · 2 messages").click()
     expect(desk.region("User")).to_have_text("What is\n17 * 23?")
-    desk.button("Edit the question").click()
+    desk.rewrite()
     expect(desk.query).to_have_value("What is 391 + 2?")
     desk.page.reload()
-    expect(desk.keyed("runs-plans-choice").get_by_role("radio", name="Plan and run")).to_be_checked()
+    expect(desk.settings).to_contain_text("Runs at once")
     desk.button("New").click()
     expect(desk.query).to_have_value("")
 
@@ -218,7 +218,7 @@ def test_graph_and_answer_are_in_sight_at_once_and_a_card_shows_its_step(visit, 
     desk.keyed("panel").get_by_role("radio", name="Timeline").click()
     expect(desk.keyed("drawer-body")).to_have_count(0)
 
-    handle = page.get_by_role("separator", name="Room for what is read")
+    handle = page.get_by_role("separator", name="Reading pane size")
     handle.press("ArrowLeft")
     wider = desk.keyed("read-pane").bounding_box()["width"]
     assert wider > answer["width"]
@@ -285,7 +285,7 @@ def test_a_gate_is_set_in_the_graph_and_a_run_waits_there_until_it_is_continued(
     page.keyboard.press("b")
     expect(desk.graph.cards.nth(2)).to_contain_text("with a gate before it")
     desk.run()
-    expect(desk.graph.cards.nth(2)).to_contain_text("the run waits before this step")
+    expect(desk.graph.cards.nth(2)).to_contain_text("the run waits at the gate before this step")
     expect(page.get_by_text("Waiting before step 3. 2 finished outputs kept")).to_be_visible()
     expect(page.get_by_text("waiting before step 3: Continue calls 1 step, 2 of 3 kept")).to_be_visible()
     page.get_by_text("Step 3", exact=True).click()
@@ -332,7 +332,7 @@ def test_markup_in_every_text_is_shown_letter_for_letter(visit, paced_app):
     expect(desk.region("Output")).to_have_text(answer)
     desk.read("Answer")
     expect(desk.answer).to_have_text(answer)
-    page.get_by_role("group", name="Answer shown as").get_by_role("button", name="Source").click()
+    page.get_by_role("button", name="Source of answer").click()
     expect(desk.answer).to_have_text(f"{raw} **bold** [link](http://example.org)")
     expect(
         page.get_by_role("heading", name='<img src="/query.png" onerror="alert(3)"> **not bold**').first

@@ -75,14 +75,14 @@ def test_an_answer_is_rendered_and_its_source_is_one_click_away(
     expect(page.get_by_role("button", name="Copy answer")).to_have_text("Copied")
     assert page.evaluate(copied) == source
 
-    views = page.get_by_role("group", name="Answer shown as")
-    expect(page.get_by_role("group")).to_have_count(1)
-    views.get_by_role("button", name="Source").press("Enter")
+    source_view = page.get_by_role("button", name="Source of answer")
+    source_view.press("Enter")
+    expect(source_view).to_have_attribute("aria-pressed", "true")
     expect(body).to_contain_text("# Choosing a store for append-only events")
     assert body.text_content() == source
     page.reload()
     expect(body).to_contain_text("| SQLite, WAL | 48,200 |")
-    views.get_by_role("button", name="Rendered").click()
+    source_view.click()
     expect(body.get_by_role("heading", name="The code")).to_be_visible()
     context.close()
 
@@ -164,6 +164,6 @@ def test_the_view_that_is_chosen_in_one_component_is_that_of_all(context: Browse
         }""",
         [module, data],
     )
-    for view, sources in (("Source", 2), ("Rendered", 0)):
-        page.get_by_role("button", name=view).first.click()
+    for sources in (2, 0):
+        page.get_by_role("button", name="Source").first.click()
         expect(page.get_by_text("**Four**")).to_have_count(sources)

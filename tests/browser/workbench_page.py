@@ -169,12 +169,13 @@ class WorkbenchPage:
     def ask(self, query: str, *, run: bool = False) -> None:
         """Ask by keyboard; the choice whether it is run is made before."""
         self.query.wait_for()
-        way = self.keyed("runs-plans-choice").get_by_role(
-            "radio", name="Plan and run" if run else "Plan", exact=True
-        )
-        if way.get_attribute("aria-checked") != "true":
+        if (self.settings.inner_text().find("Runs at once") >= 0) != run:
+            self.settings.click()
+            way = self.page.get_by_role("radio", name="Plan and run" if run else "Plan", exact=True)
             way.click()
             expect(way).to_have_attribute("aria-checked", "true")
+            self.page.keyboard.press("Escape")
+            expect(way).to_have_count(0)
         self.query.fill(query)
         self.query.press("Enter")
 
@@ -188,8 +189,13 @@ class WorkbenchPage:
         """The menu of the settings below the question."""
         return self.keyed("settings").get_by_role("button").first
 
+    def rewrite(self) -> None:
+        """Take the session's question into the box."""
+        self.settings.click()
+        self.button("Edit the question").click()
+
     def plan(self, query: str) -> Graph:
-        """Ask by keyboard and wait for the new session with its plan; the page before may draw a graph."""
+        """Ask by keyboard and wait for the new session's plan; until then a page may draw another graph."""
         before = self.page.url
         self.ask(query)
         self.page.wait_for_url(lambda url: "session=" in url and url != before)

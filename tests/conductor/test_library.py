@@ -186,7 +186,7 @@ async def test_a_plan_over_the_limit_of_steps_may_keep_as_many() -> None:
 
 @pytest.mark.parametrize(
     ("planner", "reason"),
-    [(None, "offline rules cannot change a plan in words"), ("baseline:moa", "the workflow of its method")],
+    [(None, "cannot change a plan from words"), ("baseline:moa", "the workflow of its method")],
 )
 async def test_a_planner_that_reads_no_wishes_says_so(planner: str | None, reason: str) -> None:
     pool = pool_of(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta"))

@@ -147,7 +147,7 @@ def test_a_state_is_read_as_it_was_written() -> None:
     state = conductor.ask("Compare France and Japan", pool="built-in")
     assert RunState.model_validate_json(state.model_dump_json()) == state
     assert len(repr(state)) < 200
-    with pytest.raises(FormatError, match="no run"):
+    with pytest.raises(FormatError, match="not a run"):
         RunState.model_validate_json('{"run": 1}')
 
 

@@ -93,7 +93,7 @@ def test_every_plan_of_a_text_is_listed_and_another_one_can_be_used(app, bench):
     assert "3 complete plans in the Conductor's text." in texts(page.caption)
     names = [value for value in texts(page.markdown) if value.startswith("**Plan")]
     assert names == ["**Plan 1**", "**Plan 2**", "**Plan 3**"]
-    assert any("counts as the last valid one" in line for line in texts(page.caption))
+    assert any("used as the last valid one" in line for line in texts(page.caption))
     assert any("1 step changed; 1 step the same" in line for line in texts(page.caption))
     first, second = buttons(page, "Use")
     assert (first.disabled, second.disabled) == (False, True)
@@ -157,7 +157,7 @@ def test_a_plan_takes_the_place_of_what_was_changed_meanwhile_only_when_that_was
     bench.editing.edit(session, theirs, note="Step 2: instruction", author="Grace")
     buttons(page, "Use")[0].click().run()
     assert bench.store.revisions.head(session).workflow == theirs
-    message = "changed meanwhile (revision 2 by Grace: Step 2: instruction). It is shown now; press Use again"
+    message = "changed in the meantime (revision 2 by Grace: Step 2: instruction). You see it now"
     assert any(plain(message) in text for text in texts(page.info))
     buttons(page, "Use")[0].click().run()
     assert bench.store.revisions.head(session).note == "Used plan 1 of the text"
@@ -173,11 +173,11 @@ def test_a_plan_that_is_the_workflow_by_now_is_not_used_once_more(app, bench):
 
 def test_a_plan_can_be_looked_at_and_closed(app, bench):
     page, _ = opened(bench, app, f"First:\n{ONE}\nOr:\n{BAD}")
-    buttons(page, "Look")[1].click().run()
+    buttons(page, "Show")[1].click().run()
     assert not page.exception
     assert any("9" in text and text.startswith("- ") for text in texts(page.markdown))
-    buttons(page, "Close")[0].click().run()
-    assert len(buttons(page, "Look")) == 2
+    buttons(page, "Hide")[0].click().run()
+    assert len(buttons(page, "Show")) == 2
 
 
 def test_alternatives_are_asked_for_at_once_and_only_used_where_that_is_wanted(app, bench, held):
@@ -195,7 +195,7 @@ def test_alternatives_are_asked_for_at_once_and_only_used_where_that_is_wanted(a
     bench.activities.wait(session)
     page.run()
     assert bench.store.revisions.head(session) == before
-    (summary,) = (text for text in texts(page.caption) if text.startswith("3 alternatives asked for at once"))
+    (summary,) = (text for text in texts(page.caption) if text.startswith("3 alternatives requested at once"))
     assert summary.endswith(plain("; 2 of them valid."))
     assert any("overloaded" in text for text in texts(page.caption))
     use = [button for button in buttons(page, "Use") if not button.disabled]
@@ -208,7 +208,7 @@ def test_equal_alternatives_are_one_choice(app, bench):
     page, session = opened(bench, app, ONE)
     bench.planning.plan_alternatives(session, 4)
     page.run()
-    held = "4 alternatives asked for at once · 440 tokens · $2.00. All of them are the same plan."
+    held = "4 alternatives requested at once · 440 tokens · $2.00. All of them are the same plan."
     assert plain(held) in texts(page.caption)
     assert "**Alternatives 1, 2, 3 and 4**" in texts(page.markdown)
     assert buttons(page, "Use")[0].disabled
@@ -249,6 +249,6 @@ def test_thumbs_are_kept_with_the_run_and_taken_back(app, bench):
     [widget] = page.get("feedback")
     widget.set_value(1).run()
     assert bench.store.corrections.rating(run) == "up"
-    assert "You found this answer good." in texts(page.run().caption)
+    assert "You rated this answer good." in texts(page.run().caption)
     page.get("feedback")[0].set_value(None).run()
     assert bench.store.corrections.rating(run) is None

@@ -50,7 +50,7 @@ def rows(page):
 def test_an_empty_store_says_what_to_do(opened):
     page = opened()
     assert not page.exception
-    assert any(text.startswith("No sessions yet.") for text in texts(page))
+    assert any(text.startswith("Nothing to compare yet.") for text in texts(page))
     assert page.segmented_control(key="compare-mode").disabled
 
 
@@ -84,7 +84,9 @@ def test_answers_with_nothing_in_common_stand_side_by_side_at_first(opened, benc
         addresses.append(f"run:{bench.running.start(session).run}")
         bench.activities.wait(session)
     page = opened(left=addresses[0], right=addresses[1])
-    assert [control.value for control in page.segmented_control if control.label == "Answers as"] == [first]
+    assert [control.value for control in page.segmented_control if control.label == "Show answers as"] == [
+        first
+    ]
 
 
 def test_all_steps_are_listed_on_demand(opened, two_runs):
@@ -151,7 +153,7 @@ def test_three_ways_of_a_session_are_another_address_and_the_way_back(opened, tw
     page.segmented_control(key="compare-mode").set_value("three").run()
     assert page.query_params["session"] == bench.store.runs.find(two_runs[0][4:]).session
     assert "left" not in page.query_params
-    assert any("It was run as it is now" in text for text in texts(page))
+    assert any("Run as it is now" in text for text in texts(page))
     page.segmented_control(key="compare-mode").set_value("two").run()
     assert (page.query_params["left"], page.query_params["right"]) == two_runs
 

@@ -359,7 +359,7 @@ def test_a_search_that_finds_the_answer_right_is_refused_with_that_reason(app, b
     page.text_input(key=f"accepted-{ran}").set_value(answer.split()[0]).run()
     page.selectbox(key="search-worker").set_value("fixed").run()
     page.button(key="experiment-begin").click().run()
-    assert any("is right already" in error.value for error in page.error)
+    assert any("is already right" in error.value for error in page.error)
     assert bench.store.experiments.of_session(ran) == ()
 
 
@@ -371,7 +371,7 @@ def test_an_experiment_that_another_process_makes_can_be_stopped(app, bench, ran
     page.session_state["panel"] = "Trials"
     page.run()
     assert not page.exception
-    assert "Waits for its turn." in captions(page)
+    assert "Waiting for its turn." in captions(page)
     page.button(key=f"experiment-stop-{experiment}").click().run()
     assert not page.exception
     assert bench.store.experiments.is_asked_to_stop(experiment)
@@ -394,7 +394,7 @@ def test_a_run_that_was_interrupted_before_it_told_anything_is_shown(
     page.session_state["selected"] = 2
     page.run()
     assert not page.exception
-    assert ("Was not run." in captions(page)) == of_experiment
+    assert ("Not run." in captions(page)) == of_experiment
 
 
 def test_before_a_run_its_views_are_there_and_state_what_they_wait_for(app, bench, session):

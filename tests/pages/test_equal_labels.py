@@ -130,7 +130,7 @@ def test_a_worker_that_is_named_like_no_worker_is_asked_where_a_step_fails(app, 
     page = app(session=sessions[0])
     page.session_state["selected"] = 0
     page.session_state[f"failure-{sessions[0]}-0"] = True
-    (field,) = (field for field in page.run().selectbox if field.label == "Then asks")
+    (field,) = (field for field in page.run().selectbox if field.label == "Then ask")
     field.select("No other worker")
     next(button for button in page.button if button.label == "Save").click().run()
     assert bench.store.revisions.head(sessions[0]).workflow.steps[0].on_failure.fallback == "No other worker"

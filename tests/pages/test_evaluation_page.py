@@ -60,7 +60,7 @@ def test_a_store_without_evaluations_shows_what_one_is(app):
 @pytest.mark.thorough
 def test_one_that_did_not_end_is_listed_resumed_to_its_end_and_shown(app, bench, evaluation):
     page = app("evaluation")
-    assert "stopped with its process · 3 questions · 0 of 6 answers" in page.caption[0].value
+    assert "stopped: its process ended · 3 questions · 0 of 6 answers" in page.caption[0].value
     page.button(key=f"open-{evaluation}").click().run()
     assert page.query_params["evaluation"] == evaluation
     assert page.title[0].value == "products \\<b\\>"
@@ -177,7 +177,7 @@ def test_answers_that_a_judge_compares_need_a_model_that_judges(app, tmp_path, m
     page = page_with_file(app)
     page.selectbox(key="data-scorer").select("judge").run()
     assert page.button(key="evaluation-start").disabled
-    assert any(text.startswith("No worker of this pool can judge") for text in texts(page))
+    assert any(text.startswith("This pool has no model that can judge") for text in texts(page))
 
 
 def test_a_judge_is_chosen_and_what_it_could_not_judge_is_shown(app, bench, tmp_path, monkeypatch):
@@ -193,7 +193,7 @@ def test_a_judge_is_chosen_and_what_it_could_not_judge_is_shown(app, bench, tmp_
     assert judges.value is None
     assert page.button(key="evaluation-start").disabled
     judges.select("other").run()
-    assert any("2 of the calls are the judge's. Its tokens and cost" in plainly(text) for text in texts(page))
+    assert any("2 of the calls go to the judge. Its tokens and cost" in plainly(text) for text in texts(page))
     page.button(key="evaluation-start").click().run()
     (record,) = bench.store.evaluations.listed()
     assert record.spec.judge is not None
@@ -206,7 +206,7 @@ def test_a_judge_is_chosen_and_what_it_could_not_judge_is_shown(app, bench, tmp_
 
 def test_columns_of_other_names_are_found_or_chosen(app):
     page = page_with_file(app, b"Frage,gold,topic\nWhat is 6 * 7?,42,product\n", "a.csv")
-    assert plainly(page.error[0].value) == "Choose the column of: Question."
+    assert plainly(page.error[0].value) == "Choose a column for: Question."
     page.selectbox(key="data-column-input").select("Frage").run()
     assert page.dataframe[0].value.to_dict("records")[0]["Category"] == "product"
     assert page.metric[0].value == "3"
@@ -217,8 +217,8 @@ def test_columns_of_other_names_are_found_or_chosen(app):
     [
         (b"", "a.jsonl", "No line of the file has columns"),
         (b"\x00\xff{", "a.jsonl", "No line of the file has columns"),
-        (b"not parquet", "a.parquet", "is no Parquet file"),
-        (b'{"input": "", "target": "1"}', "a.jsonl", "holds no item"),
+        (b"not parquet", "a.parquet", "is not a Parquet file"),
+        (b'{"input": "", "target": "1"}', "a.jsonl", "has no item"),
     ],
 )
 def test_a_file_that_holds_no_question_is_refused(app, content, name, error):
@@ -233,8 +233,10 @@ def plainly(text):
 
 def test_a_broken_line_is_named_and_left_out_where_that_is_asked_for(app):
     page = page_with_file(app, LINES + b'{"input": "No answer?"}\n{oops\n')
-    assert plainly(page.warning[0].value).startswith("Line 3 is no question: it has no 'target', but 'input'")
-    assert "So is one more line." in plainly(page.warning[0].value)
+    assert plainly(page.warning[0].value).startswith(
+        "Line 3 is not a question: it has no 'target', but 'input'"
+    )
+    assert "1 more line cannot be read either." in plainly(page.warning[0].value)
     assert not page.metric
     page.checkbox(key="data-leave-out").check().run()
     assert page.metric
@@ -306,7 +308,7 @@ def test_one_with_unanswered_questions_names_the_outage_and_is_not_done(app, ben
     assert any("Done, but not all was answered" in text and "7 of 8 answers" in text for text in words)
     assert any("1 of 4 not answered: 503." in text for text in words)
     assert any(button.key == "evaluation-resume" for button in page.button)
-    assert app("evaluation").caption[0].value.startswith("done, but not all was answered")
+    assert app("evaluation").caption[0].value.startswith("done, some questions unanswered")
 
 
 def test_deleting_names_what_goes_and_leads_back_to_the_list(app, bench, done):

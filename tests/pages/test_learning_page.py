@@ -86,7 +86,7 @@ def test_a_training_that_begins_below_a_relative_folder_can_be_stopped(app, tmp_
     monkeypatch.setattr(services, "data_folder", lambda _: Path("data"))
     page = app("learning")
     page.button(key="train").click().run()
-    assert "Training · it begins" in texts(page).replace("*", "")
+    assert "Training · starting" in texts(page).replace("*", "")
     page.button(key="training-stop").click().run()
     assert not page.exception
     assert "Stopped · step 0 of 300 of the warm start" in texts(page).replace("*", "")
@@ -102,7 +102,7 @@ def test_a_run_that_failed_names_why_and_can_be_resumed(app, learn, monkeypatch)
     with monkeypatch.context() as ends_while_it_is_drawn:
         ends_while_it_is_drawn.setattr(trainings.Trainings, "begun_here", lambda *_: True)
         text = texts(page.run())
-        assert "Training · it begins" in text.replace("*", "")
+        assert "Training · starting" in text.replace("*", "")
         assert "It ended" not in text
     page.run()
     page.button(key="training-resume").click().run()
@@ -116,11 +116,12 @@ def test_runs_are_listed_with_their_state_and_those_that_cannot_be_read_are_name
     (learn / "bad" / "settings.json").write_text("{", encoding="utf-8")
     page = app("learning")
     assert not page.exception
-    assert "done · seed 0 · 100 steps of the warm start, 20 of GRPO · 90% of sampled plans right" in texts(
-        page
+    assert (
+        "done · seed 0 · 100 steps of the warm start, 20 of GRPO · 90% of sampled plans are right"
+        in texts(page)
     )
     assert "stopped · seed 0" in texts(page)
-    assert "bad holds no training that can be read." in texts(page)
+    assert "bad has no training that can be read." in texts(page)
     page.button(key="open-half").click().run()
     assert page.title[0].value == "half"
 
@@ -141,7 +142,7 @@ def test_a_collapse_is_shown_with_its_cure(app, learn):
     folder.add({"kind": "alarm", "step": 2, "what": "a router", "cure": "start again"})
     page = opened(app, "demo")
     assert "Collapsed" in texts(page)
-    assert "Step 2: a router. To cure it, start again." in page.warning[0].value.replace("\\", "")
+    assert "Step 2: a router. Remedy: start again." in page.warning[0].value.replace("\\", "")
 
 
 def test_a_finished_run_shows_its_table_and_a_question_before_and_after(app, learn):
@@ -150,7 +151,7 @@ def test_a_finished_run_shows_its_table_and_a_question_before_and_after(app, lea
     assert not page.exception
     assert page.dataframe[0].value["Right"].tolist() == ["90.0%"]
     text = texts(page)
-    assert "the likeliest plan 95% to 90%; sampled plans 50% to 90%; held-out wordings 98%" in text
+    assert "the likeliest plan 95% → 90%; sampled plans 50% → 90%; held-out wordings 98%" in text
     assert "No valid plan." in text
     assert "After" in text
     assert page.selectbox(key="plans-question-demo").options == ["The capital of Peru? (changed)"]
@@ -205,7 +206,7 @@ def test_a_corrected_conductor_can_be_used_after_a_reload(app, learn, pool):
     (folder / CARD).write_text(json.dumps(card | {"results": {"corrections": learnt}}), encoding="utf-8")
     page = app("learning")
     assert not page.exception
-    assert "Learnt 20 corrections in 4 s: planned as corrected 10% before, 90% after" in texts(page)
+    assert "Learnt 20 corrections in 4 s. Plans as corrected: 10% before, 90% after" in texts(page)
     page.button(key="use-corrected").click().run()
     assert (
         tomllib.loads(pool.read_text(encoding="utf-8"))["conductor"]["model"] == "learn/corrected/conductor"
@@ -222,7 +223,7 @@ def test_use_names_what_it_replaces_and_how_to_go_back_without_a_file_before(
     )
     page = opened(app, "demo")
     page.button(key="use-trained").click().run()
-    assert "demo is the Conductor now in the place of old, on the orchard's workers." in texts(page)
+    assert "demo is the Conductor now, replacing old, on the orchard's workers." in texts(page)
     monkeypatch.setenv("CONDUCTOR_POOL", str(tmp_path / "none.toml"))
     page.button(key="use-trained").click().run()
     assert "none.toml is new; remove it to go back." in texts(page)

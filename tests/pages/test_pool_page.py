@@ -272,7 +272,7 @@ def test_a_mask_is_not_saved_for_the_key_behind_it(app, file):
     page = app("pool")
     page.text_area[0].set_value(page.text_area[0].value.replace("m-1", "m-2"))
     press(page, "pool-text-save")
-    assert "Line 10 hides what looks like a key" in page.error[-1].value
+    assert "Line 10 has what looks like a key" in page.error[-1].value
     assert "abc" in file.read_text(encoding="utf-8")
 
 
@@ -314,7 +314,7 @@ def test_what_was_typed_is_kept_where_somebody_else_changed_the_file(app, file):
     theirs = POOL.replace("8192", "4096")
     file.write_text(theirs, encoding="utf-8")
     press(page, "pool-text-save")
-    assert "changed by someone else meanwhile" in page.error[0].value
+    assert "changed by someone else" in page.error[0].value
     assert file.read_text(encoding="utf-8") == theirs
     assert "m-2" in page.text_area[0].value
     press(page, "pool-text-reset")
@@ -339,7 +339,7 @@ def test_a_file_that_goes_wrong_leaves_the_pool_as_it_was_and_says_so(app, file)
     assert not page.exception
     assert len(page.warning) == 1
     assert (
-        "line 16: worker 2, speed: unknown key. Until that is fixed, the pool stays as it was."
+        "line 16: worker 2, speed: unknown key. Until that is fixed, the previous pool stays in use."
         in page_text(page)
     )
     assert services.workbench().pool.names == ("alpha", "beta")
@@ -390,10 +390,10 @@ def test_the_models_of_an_endpoint_become_workers_with_one_key_that_is_in_no_tex
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
-        ({}, "The URL is missing."),
+        ({}, "Enter the URL"),
         ({"url": "nowhere"}, "The URL: "),
         ({"url": "http://127.0.0.1:9/v1"}, "127.0.0.1:9"),
-        ({"url": "http://127.0.0.1:9/v1", "secret": "short"}, "This is no key"),
+        ({"url": "http://127.0.0.1:9/v1", "secret": "short"}, "This is not a key"),
         ({"url": "http://127.0.0.1:9/v1", "secret": KEY, "variable": "a b"}, "Name of the key: "),
     ],
 )
@@ -408,7 +408,7 @@ def test_a_key_that_the_endpoint_refuses_is_not_kept(app, file, tmp_path):
     key = "sk-another-0123456789"
     with serving(FakeOpenAI(models=("m-1",), key=KEY, lists_faults=False)) as served:
         page = connect(app("pool"), url=served.base_url, secret=key, variable="OURS_API_KEY")
-    assert "the key was not kept" in page_text(page)
+    assert "the key was not stored" in page_text(page)
     secrets = tmp_path / ".streamlit" / "secrets.toml"
     assert not secrets.exists() or key not in secrets.read_text(encoding="utf-8")
 
@@ -480,13 +480,13 @@ def test_what_is_missing_is_said_at_its_field(app):
     page = press(press(app("pool"), "pool-add"), "pool-save")
     text = page_text(page)
     for message in (
-        "The name is missing. Write the name",
-        "The model is missing. Write its name",
-        "The URL is missing. Write where the model is served",
+        "Enter the name",
+        "Enter the model",
+        "Enter the URL where the model is served",
     ):
         assert message in text
     assert "required" not in text
-    assert "Not saved. Please look at: Name, Model, Base URL." in page_text(page)
+    assert "Not saved. Check: Name, Model, Base URL." in page_text(page)
 
 
 def test_a_worker_is_added_and_the_app_uses_it_at_once(app, file):
@@ -525,7 +525,7 @@ def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_written(app, file
         "Write lines like top",
     ):
         assert message in text
-    assert "Not saved. Please look at: Base URL, Key variable, Temperature, Extra parameters." in text
+    assert "Not saved. Check: Base URL, Key variable, Temperature, Extra parameters." in text
     assert KEY not in text
     assert file.read_text(encoding="utf-8") == POOL
     fill(page, base_url="http://127.0.0.1:9/v1", api_key_env="", temperature=1.5, extra="", name="beta")
@@ -541,7 +541,7 @@ def test_a_tokenizer_is_named_and_what_is_wrong_with_it_is_said_beside_its_field
     fill(page, tokenizer="models/m-1.json")
     press(page, "pool-save")
     assert "cannot be read: No such file or directory. Download the model's tokenizer.json" in page_text(page)
-    assert "Not saved. Please look at: Tokenizer." in page_text(page)
+    assert "Not saved. Check: Tokenizer." in page_text(page)
     write_tokenizer(file.parent / "models" / "m-1.json")
     press(page, "pool-save")
     assert 'tokenizer = "models/m-1.json"\n' in file.read_text(encoding="utf-8")
@@ -629,7 +629,7 @@ def test_without_the_last_worker_the_built_in_set_answers_and_each_set_leads_to_
     assert not [button for button in page.button if button.key in ("found-use-orchard", "found-use-built-in")]
     remove(page, "beta")
     assert file.read_text(encoding="utf-8").strip() == 'workers = "built-in"'
-    assert ":material/check: beta was removed. The built-in workers answer now." in texts(page)
+    assert ":material/check: beta was removed. The built-in workers are in use now." in texts(page)
     press(page, "found-use-orchard")
     assert file.read_text(encoding="utf-8") == ORCHARD
     press(page, "found-use-built-in")
@@ -645,7 +645,7 @@ def test_a_form_goes_on_with_the_same_worker_of_a_file_that_was_changed_meanwhil
     file.write_text(theirs, encoding="utf-8")
     fill(page, context=4096)
     press(page, "pool-save")
-    assert "changed by someone else meanwhile" in page_text(page)
+    assert "changed by someone else" in page_text(page)
     assert file.read_text(encoding="utf-8") == theirs
     press(page, "pool-save")
     assert file.read_text(encoding="utf-8") == theirs.replace("8192", "4096")
@@ -658,7 +658,7 @@ def test_a_form_does_not_overwrite_another_change_of_the_same_worker(app, file):
     fill(page, context=4096)
     for _ in range(2):
         press(page, "pool-save")
-        assert "changed by someone else meanwhile" in page_text(page)
+        assert "changed by someone else" in page_text(page)
     assert file.read_text(encoding="utf-8") == theirs
 
 

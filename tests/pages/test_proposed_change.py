@@ -93,6 +93,8 @@ def test_the_choice_is_there_only_where_there_is_a_plan_to_change(app, bench, se
     assert "question-meaning" not in [control.key for control in page.segmented_control]
     page = app(session=session)
     page.segmented_control(key="question-meaning").set_value(CHANGE).run()
+    page.session_state["settings"] = True
+    page.run()
     page.button(key="rewrite").click().run()
     assert "question-meaning" not in [control.key for control in page.segmented_control]
     page.button(key="follow-up").click().run()

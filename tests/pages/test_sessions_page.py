@@ -117,7 +117,7 @@ def test_a_range_that_ends_before_it_begins_is_named(app, bench, session):
     assert not page.warning
     filters(page).number_input(key="find-most_tokens").set_value(100).run()
     assert [warning.value for warning in page.warning] == [
-        "At least 5,000 and at most 100 tokens is no range; exchange the two."
+        "At least 5,000 and at most 100 tokens is not a range; swap the two."
     ]
 
 

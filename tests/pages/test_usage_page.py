@@ -52,7 +52,7 @@ def captions(page) -> str:
 def test_an_empty_store_says_what_will_be_here(app):
     page = app("usage")
     assert not page.exception
-    assert "No request has ended yet" in captions(page)
+    assert "No requests yet" in captions(page)
     assert not page.get("segmented_control")
 
 
@@ -94,7 +94,7 @@ def test_only_simulated_workers_have_no_bars(app, url):
     with SessionStore.open(url) as store:
         store.ledger.add([charge("mock", 7, kind="simulated")])
     page = app("usage")
-    assert "simulated workers use nothing" in captions(page)
+    assert "Simulated workers use nothing" in captions(page)
     assert "(simulated)" in html(page)
 
 

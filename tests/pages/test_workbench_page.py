@@ -26,6 +26,8 @@ def texts(elements):
 def ask(page, query, *, way=None):
     """The page after a question was asked in its box."""
     if way is not None:
+        page.session_state["settings"] = True
+        page.run()
         page.segmented_control(key="runs-plans-choice").set_value(way).run()
     return page.chat_input(key="query").set_value(query).run()
 
@@ -120,7 +122,7 @@ def test_plan_and_run_ends_with_an_answer_and_offers_a_rerun(app, url):
     assert not page.exception
     assert page.button(key="run").label == "Rerun"
     [ways] = [menu for menu in page.get("menu_button") if menu.proto.id.endswith(f"run-ways-{session}-None")]
-    assert [option.split(" · ")[0] for option in ways.proto.options] == ["Rerun all steps"]
+    assert [option.split(" · ")[0] for option in ways.proto.options] == ["Rerun all steps", "Another round"]
     assert any("3 steps ran" in text for text in texts(page.caption))
     with SessionStore.open(url) as store:
         assert store.runs.latest(session).answer
@@ -159,6 +161,8 @@ def test_a_question_continues_the_conversation_of_an_answer_and_of_nothing_else(
     page.run()
     ask(page, "What is 3 + 3?")
     third = page.query_params["session"]
+    page.session_state["settings"] = True
+    page.run()
     page.button(key="rewrite").click().run()
     ask(page, "What is 3 + 4?")
     changed = page.query_params["session"]

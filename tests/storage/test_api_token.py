@@ -97,7 +97,7 @@ def test_limits_are_told_in_words() -> None:
     assert limit_texts(limits) == (
         "20,000 tokens a day",
         "$1.5 a day",
-        "60 requests a minute",
+        "60 requests per minute",
         "only alpha, beta",
         "small requests to beta",
         "unstored requests stay",

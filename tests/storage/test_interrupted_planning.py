@@ -224,7 +224,5 @@ def test_an_attempt_that_a_fault_of_the_program_ends_is_kept(
         bench.activities.wait(session.id)
     plan = bench.store.plans.latest(session.id)
     assert plan is not None
-    assert (
-        plan.failure == "Planning broke off by a fault of this program, which its log describes; plan again."
-    )
+    assert plan.failure == "Planning failed because of a fault in this program; see its log, then plan again."
     assert "no such luck" in caplog.text

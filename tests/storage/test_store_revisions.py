@@ -126,7 +126,7 @@ def test_an_edit_of_what_is_the_head_no_more_is_refused(
     seen = store.revisions.add(session, chain("a", "b"), origin="human")
     theirs = store.revisions.add(session, chain("a"), origin="human", note=note, expected=seen.id)
     before = store.sessions.find(session)
-    with pytest.raises(EditConflict, match=rf"changed meanwhile {match}; your edit was not applied"):
+    with pytest.raises(EditConflict, match=rf"changed in the meantime {match}; your edit was not applied"):
         store.revisions.add(session, chain("mine"), origin="human", expected=seen.id)
     assert store.revisions.of_session(session) == (seen, theirs)
     assert store.sessions.find(session) == before

@@ -27,14 +27,14 @@ Kind = Literal["planner", "worker", "baseline"]
 AXES: Mapping[Axis, str] = {"tokens": "Tokens", "cost": "Dollars", "calls": "Calls"}
 
 AXIS_TITLES: Mapping[Axis, str] = {
-    "tokens": "Tokens of planner and workers a question (log scale)",
-    "cost": "US dollars a question (log scale)",
-    "calls": "Calls of models a question (log scale)",
+    "tokens": "Tokens of planner and workers per question (log scale)",
+    "cost": "US dollars per question (log scale)",
+    "calls": "Model calls per question (log scale)",
 }
 LEVEL_TITLE = "Right answers"
 MARKS = (
-    "Upright lines: 95% intervals. Steps: Pareto front. Coloured marks: one worker alone; hollow squares: "
-    "baselines."
+    "Vertical lines: 95% intervals. Stepped line: Pareto front. Coloured marks: single workers; "
+    "hollow squares: baselines."
 )
 
 _AMOUNTS: Mapping[Axis, Callable[[PlannerRow], float | None]] = {
@@ -81,9 +81,9 @@ class Point:
             "Planner": self.name,
             "Right": f"{self.row.right} of {self.row.answers}, {self.accuracy:.1%}",
             "95% interval": f"{self.low:.1%} to {self.high:.1%}",
-            "Tokens a question": mean_words(self.row.tokens, "{:,.0f}".format),
-            "Cost a question": mean_words(self.row.cost, dollars),
-            "Calls a question": mean_words(self.row.calls, "{:.1f}".format),
+            "Tokens per question": mean_words(self.row.tokens, "{:,.0f}".format),
+            "Cost per question": mean_words(self.row.cost, dollars),
+            "Calls per question": mean_words(self.row.calls, "{:.1f}".format),
         }
 
 

@@ -21,8 +21,8 @@ class Published(Value):
     source: str = PAPER
 
 
-_LONG = "64,000 tokens an answer, thinking"
-_SHORT = "4,096 tokens an answer"
+_LONG = "64,000 tokens per answer, thinking"
+_SHORT = "4,096 tokens per answer"
 
 PUBLISHED = (
     Published(method="Conductor", setting=_LONG, accuracy=77.27, tokens=1_820),

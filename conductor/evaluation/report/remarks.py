@@ -20,9 +20,9 @@ from conductor.evaluation.statistics.power import (
 from conductor.text.formatting import quantity
 
 METHODS = (
-    "Intervals are at 95%: Wilson's, and Newcombe's of differences; where a question has several answers, "
-    "Wilson's at the effective number of questions, and Student's. Differences are paired by question; p is "
-    "exact, by their signs (McNemar's where a question has one answer)."
+    "Intervals are 95%: Wilson's for accuracies, Newcombe's for differences; with several answers per "
+    "question, Wilson's at the effective number of questions, and Student's. Differences are paired "
+    "by question; p is from an exact sign test (McNemar's with one answer per question)."
 )
 """How the figures of a table are computed."""
 
@@ -40,7 +40,7 @@ def _remarks(table: EvaluationTable, name: Callable[[str], str]) -> Iterator[str
     questions = max((row.questions for row in table.rows), default=0)
     if any(row.answers > row.questions for row in table.rows):
         yield (
-            f"The answers to a question count as one share of it: intervals, differences and p are over "
+            f"The answers to one question count as one share; intervals, differences and p are over "
             f"{quantity(questions, 'question')}."
         )
     yield from not_answered(table, name)
@@ -64,7 +64,7 @@ def not_answered(table: EvaluationTable, name: Callable[[str], str] = str) -> It
         of = sum(row.verdicts.values())
         yield f"{name(row.planner)}: {row.unanswered:,} of {of:,} not answered: {outage_words(row.outages)}."
     if rows:
-        yield "What was not answered is in no figure; `evaluate resume` asks for it again."
+        yield "No figure includes unanswered questions; `evaluate resume` asks them again."
 
 
 def _partial_means(table: EvaluationTable) -> Iterator[str]:
@@ -72,8 +72,8 @@ def _partial_means(table: EvaluationTable) -> Iterator[str]:
     means = [mean for row in table.rows for mean in row.means]
     if any(mean.part for mean in means):
         yield (
-            'A mean with a note such as "(7 of 10)" is over those answers alone whose figure is known; the '
-            "others may have taken more or less."
+            'A mean with a note such as "(7 of 10)" covers only the answers with a known figure; the others '
+            "may have taken more or less."
         )
     if any(mean.at_most for mean in means):
         yield "≤: at most so much, since the price of cached tokens is unknown."
@@ -95,8 +95,8 @@ def can_see(difference: float) -> str:
     """Which difference of accuracies a table can show."""
     points = math.ceil(100 * difference)
     if points >= 100:
-        return "These are too few questions to see any difference."
-    return f"This table can see a difference of {quantity(points, 'point')}, with a probability of 80%."
+        return "There are too few questions to detect any difference."
+    return f"This table can detect a difference of {quantity(points, 'point')} with 80% power."
 
 
 def power(questions: int, *, comparisons: int = 1) -> str:
@@ -104,18 +104,17 @@ def power(questions: int, *, comparisons: int = 1) -> str:
     needed = questions_needed(comparisons=comparisons)
     points = math.ceil(100 * difference_by(questions, comparisons=comparisons))
     return (
-        f"{needed:,} questions show a difference of {100 * DIFFERENCE:g} points with a probability of 80%, "
-        f"where on {100 * VARIANCE:g} of 100 one planner alone is right; "
-        f"{questions:,} show {min(points, 100)} points."
+        f"{needed:,} questions detect a difference of {100 * DIFFERENCE:g} points with 80% power, if only "
+        f"one planner is right on {100 * VARIANCE:g} of 100; {questions:,} detect {min(points, 100)} points."
     )
 
 
 def power_of_trial(held_out: int, margin: float) -> str:
     """How many questions confirm a variant that changes nothing in accuracy."""
     return (
-        f"{questions_needed(difference=margin):,} held-out questions confirm, with a probability of 80%, a "
-        f"variant that is as good within {100 * margin:g} points, where {100 * VARIANCE:g} of 100 answers "
-        f"change between right and wrong; there are {held_out:,}."
+        f"{questions_needed(difference=margin):,} held-out questions confirm with 80% power a variant that "
+        f"is as good within {100 * margin:g} points, if {100 * VARIANCE:g} of 100 answers change between "
+        f"right and wrong; there are {held_out:,}."
     )
 
 

@@ -66,7 +66,7 @@ async def code(response: str, item: Item) -> Score:
     try:
         reads_text = PROGRAM in compile(tests, "tests", "exec").co_names
     except (SyntaxError, ValueError) as error:
-        raise DataError(f"The target of the item {item.id!r} is no Python: {error}.") from error
+        raise DataError(f"The target of the item {item.id!r} is not Python: {error}.") from error
     if not program.strip():
         return Score.no_answer("", "the response holds no program")
     # A new one for each program: one that ends early, or prints what it likes, has not passed.

@@ -95,4 +95,4 @@ def read_pairs(folder: Path) -> PlanPairs | None:
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
-        raise DataError(f"{file} is no file of plans; train again in another folder.") from error
+        raise DataError(f"{file} is not a file of plans; train again in another folder.") from error

@@ -138,7 +138,7 @@ def read_settings(path: Path) -> DemoSettings:
     except ValueError as error:  # a NUL in the name
         raise DataError(f"{path / SETTINGS} cannot be read: no file has such a name.") from error
     if settings is None:
-        raise DataError(f"{path / SETTINGS} holds no settings of a training; train in another folder.")
+        raise DataError(f"{path / SETTINGS} has no settings of a training; train in another folder.")
     return settings
 
 

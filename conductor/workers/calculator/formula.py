@@ -99,5 +99,7 @@ def value_of(formula: str) -> Number:
     try:
         value: Any = _parser().parse(formula)
     except LarkError:
-        raise FormatError(f"{formula[:80]} is no complete formula. Check its signs and brackets.") from None
+        raise FormatError(
+            f"{formula[:80]} is not a complete formula. Check its signs and brackets."
+        ) from None
     return value  # type: ignore[no-any-return]

@@ -63,7 +63,7 @@ def listed_ports() -> tuple[int, ...]:
         return tuple(LOCAL)
     entries = [entry.strip() for entry in listed.split(",") if entry.strip()]
     if not all(entry.isascii() and entry.isdigit() and 0 < int(entry[:6]) < 65536 for entry in entries):
-        raise PoolError(f"{PORTS} has an entry that is no port; write numbers separated by commas.")
+        raise PoolError(f"{PORTS} has an entry that is not a port; write numbers separated by commas.")
     return tuple(dict.fromkeys(map(int, entries)))
 
 

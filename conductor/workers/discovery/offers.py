@@ -83,7 +83,7 @@ class Offer(NamedTuple):
         try:
             return origin_of(self.base_url)
         except httpx.InvalidURL:
-            raise PoolError(f"{BASE_URL} is no URL; write one like https://api.openai.com/v1.") from None
+            raise PoolError(f"{BASE_URL} is not a URL; write one like https://api.openai.com/v1.") from None
 
     @property
     def has_known_host(self) -> bool:

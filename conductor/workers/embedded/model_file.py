@@ -54,5 +54,5 @@ def _checked(path: Path) -> Path:
             "GGUF file."
         ) from error
     if begins != _MAGIC:
-        raise PoolError(f"The model {path} is no GGUF file; write the path of a file that ends in .gguf.")
+        raise PoolError(f"The model {path} is not a GGUF file; write the path of a file that ends in .gguf.")
     return path

@@ -155,8 +155,8 @@ def _fill(client: httpx.Client, url: str, part: Path, size: int, listen: Listen)
         failures = 0 if have < now <= size else failures + 1
         if failures == ATTEMPTS:
             raise PoolError(
-                f"{part.stem} did not come whole at {ATTEMPTS} attempts in a row ({why}); {now:,} of "
-                f"{size:,} bytes are there. Begin again later: it goes on from there."
+                f"{part.stem} was not complete after {ATTEMPTS} attempts in a row ({why}); {now:,} of "
+                f"{size:,} bytes are there. Try again later: it continues from there."
             )
         if now < size:
             time.sleep(PAUSE_SECONDS)

@@ -40,7 +40,7 @@ def _checked_url(text: str) -> str:
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL:
-        raise ValueError("this is no URL; write one like https://api.openai.com/v1") from None
+        raise ValueError("this is not a URL; write one like https://api.openai.com/v1") from None
     if url.scheme not in ("http", "https") or not url.host:
         raise ValueError("write a whole URL, like https://api.openai.com/v1")
     if url.userinfo:

@@ -71,7 +71,7 @@ def check_schema(form: ResponseFormat) -> None:
     except SchemaError as error:
         where = "/".join(map(str, error.path))
         raise FormatError(
-            f"The schema is no JSON Schema{f' at {where[:200]}' if where else ''}: {error.message}."
+            f"The schema is not a JSON Schema{f' at {where[:200]}' if where else ''}: {error.message}."
         ) from None
     except (_Unbounded, RecursionError) as error:
         raise FormatError(f"The schema cannot be used: {_why(error)}.") from None

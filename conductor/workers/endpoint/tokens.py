@@ -83,7 +83,7 @@ def read_tokenizer(path: Path) -> Tokenizer:
         raise PoolError(f"{path} is a folder; name the tokenizer.json in it.")
     if not path.is_file():
         # A device or a pipe may never end.
-        raise PoolError(f"{path} is no file; name the model's tokenizer.json.")
+        raise PoolError(f"{path} is not a file; name the model's tokenizer.json.")
     return _read(path, state.st_mtime_ns, state.st_size)
 
 

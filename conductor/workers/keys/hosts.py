@@ -130,7 +130,7 @@ def _listed() -> frozenset[tuple[str, str]]:
             origin = ""
         if not origin:
             raise PoolError(
-                f"{HOSTS} has an entry that is no pair; write NAME=HOST, like "
+                f"{HOSTS} has an entry that is not a pair; write NAME=HOST, like "
                 "OPENAI_API_KEY=https://api.openai.com, separated by commas."
             )
         pairs.add((variable.strip(), origin))

@@ -33,7 +33,7 @@ def keep_key(variable: str, key: str | None) -> None:
     if (fault := name_fault(variable)) is not None:
         raise PoolError(f"{fault}.")
     if key is not None and not (_SHORTEST <= len(key) <= _LONGEST and re.fullmatch(r"[!-~]+", key)):
-        raise PoolError("This is no key: it has no spaces or line ends; copy the key again.")
+        raise PoolError("This is not a key: keys have no spaces or line breaks. Copy the key again.")
     with _writing:
         before = secrets_text()
         if os.environ.get(variable, "").strip():

@@ -40,13 +40,13 @@ Constrain = Literal["auto", "regex", "grammar", "json", "none"]
 """How an endpoint is held to write a valid plan; auto takes the strictest way that it knows."""
 
 
-_CONSTRAINED = "By a regular expression (vLLM), by a grammar (llama.cpp), by JSON Schema, or not at all."
+_CONSTRAINED = "Regular expression (vLLM), grammar (llama.cpp), JSON Schema, or off."
 
 
 _PATIENCE = Patience()
-_MILLION = "US dollars a million tokens; both prices or none"
+_MILLION = "US dollars per million tokens; set both prices or neither"
 _FIRST_TOKEN = Label(
-    "Seconds to the first token", "On this machine, by default 300 and more for a long prompt."
+    "Seconds to the first token", "For a local model 300 by default, more for a long prompt."
 )
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -64,17 +64,17 @@ class SimulatedTable(WorkerTable):
     """A simulated worker."""
 
     kind: Literal["simulated"]
-    strengths: Annotated[str, Label("Strengths", "The one line that a Conductor reads.")] = (
+    strengths: Annotated[str, Label("Strengths", "One line for the Conductor.")] = (
         "made-up text at a chosen pace"
     )
-    answer: Annotated[str | None, Label("Answer", "The same one to every request.", "made-up words")] = None
+    answer: Annotated[str | None, Label("Answer", "Returned to every request.", "made-up words")] = None
     latency: Annotated[float, Field(ge=0), Label("Seconds to the first token")] = 0.0
-    tokens: Annotated[int, Field(ge=0), Label("Tokens of an answer")] = 40
-    tokens_per_second: Annotated[float | None, Field(gt=0), Label("Tokens a second", unset="all at once")] = (
-        None
-    )
+    tokens: Annotated[int, Field(ge=0), Label("Tokens per answer")] = 40
+    tokens_per_second: Annotated[
+        float | None, Field(gt=0), Label("Tokens per second", unset="all at once")
+    ] = None
     seed: Annotated[int, Label("Seed")] = 0
-    fail_on: Annotated[str | None, Label("Fails where the instruction contains", unset="nothing")] = None
+    fail_on: Annotated[str | None, Label("Fails if the instruction contains", unset="nothing")] = None
 
     def build(self) -> Worker:
         return SimulatedWorker(**self.model_dump(exclude={"kind", "colour"}))
@@ -87,7 +87,7 @@ class _EmbeddedTable(PoolTable):
     model: Annotated[
         str,
         Field(min_length=1),
-        Label("Model", "The one that comes with the program, or a GGUF file next to the pool file."),
+        Label("Model", "The built-in one, or a GGUF file next to the pool file."),
     ] = SHIPPED_MODEL
 
 
@@ -95,7 +95,7 @@ class EmbeddedTable(_EmbeddedTable, WorkerTable):
     """A small language model in a process of this program."""
 
     name: WorkerName
-    strengths: Annotated[str, Label("Strengths", "The one line that a Conductor reads.")] = STRENGTHS
+    strengths: Annotated[str, Label("Strengths", "One line for the Conductor.")] = STRENGTHS
     max_tokens: Annotated[int, Field(ge=1), Label("Longest answer", "Tokens.")] = SAMPLING.max_tokens or 0
     temperature: Annotated[float, Field(ge=0, le=2), Label("Temperature", "From 0 to 2.")] = (
         SAMPLING.temperature or 0
@@ -115,54 +115,52 @@ class _ServedTable(PoolTable):
 
     model_config = ConfigDict(strict=True)
 
-    model: Annotated[str, Field(min_length=1), Label("Model", "As the endpoint calls it.", "gpt-5")]
-    base_url: Annotated[
-        BaseUrl, Label("Base URL", "For most servers it ends in /v1.", "https://api.openai.com/v1")
-    ]
+    model: Annotated[str, Field(min_length=1), Label("Model", "Its name at the endpoint.", "gpt-5")]
+    base_url: Annotated[BaseUrl, Label("Base URL", "Usually ends in /v1.", "https://api.openai.com/v1")]
     api_key_env: Annotated[
         KeyVariable | None,
         Label(
             "Key variable",
-            "The name of the variable that holds the key, never the key itself.",
+            "The environment variable with the key, never the key itself.",
             "OPENAI_API_KEY",
         ),
     ] = None
     strengths: Annotated[
-        str | None, Label("Strengths", "The one line that a Conductor reads.", "hard code, final answers")
+        str | None, Label("Strengths", "One line for the Conductor.", "hard code, final answers")
     ] = None
-    context: Annotated[
-        Count | None, Label("Context", "Tokens that a call may hold, prompt and answer.", "unknown")
-    ] = None
+    context: Annotated[Count | None, Label("Context", "Tokens of prompt and answer together.", "unknown")] = (
+        None
+    )
     max_tokens: Annotated[Count | None, Label("Longest answer", "Tokens.", "the model's own")] = None
     temperature: Annotated[
         float | None, Field(ge=0, le=2), Label("Temperature", "From 0 to 2.", "the model's own")
     ] = None
     reasoning_effort: Annotated[str | None, Label("Reasoning effort", unset="the model's own")] = None
-    price_prompt: Annotated[_Dollars | None, Label("Price of the prompt", _MILLION, "unknown")] = None
-    price_completion: Annotated[_Dollars | None, Label("Price of the answer", _MILLION, "unknown")] = None
+    price_prompt: Annotated[_Dollars | None, Label("Prompt price", _MILLION, "unknown")] = None
+    price_completion: Annotated[_Dollars | None, Label("Answer price", _MILLION, "unknown")] = None
     price_cached: Annotated[
         _Dollars | None,
         Label(
-            "Price of a cached prompt",
-            "US dollars a million tokens that it reads from its cache.",
+            "Cached prompt price",
+            "US dollars per million cached tokens.",
             "as the prompt",
         ),
     ] = None
-    concurrency: Annotated[Count | None, Label("Calls at a time", unset="no limit")] = None
-    requests_per_minute: Annotated[Rate | None, Label("Requests a minute", unset="no limit")] = None
+    concurrency: Annotated[Count | None, Label("Parallel calls", unset="no limit")] = None
+    requests_per_minute: Annotated[Rate | None, Label("Requests per minute", unset="no limit")] = None
     connect_seconds: Annotated[Seconds, Label("Seconds to connect")] = _PATIENCE.connect
     first_token_seconds: Annotated[Seconds, _FIRST_TOKEN] = _PATIENCE.first_token
     between_tokens_seconds: Annotated[Seconds, Label("Seconds between tokens")] = _PATIENCE.between_tokens
-    total_seconds: Annotated[Seconds, Label("Seconds in all", "With all retries.")] = _PATIENCE.total
+    total_seconds: Annotated[Seconds, Label("Total seconds", "Including retries.")] = _PATIENCE.total
     retries: Annotated[Retries, Label("Retries")] = 3
-    max_characters: Annotated[Count, Label("Most characters of an answer")] = MAX_CHARACTERS
+    max_characters: Annotated[Count, Label("Longest answer, characters")] = MAX_CHARACTERS
     prompt_style: Annotated[PromptStyle, Label("Prompt style")] = "ours"
     prompt_from: Annotated[
         str | None,
         Field(min_length=1),
         Label(
             "Prompt from",
-            "A copy of the research code, next to the pool file: its own texts are sent, not ours.",
+            "A copy of the research code next to the pool file; its prompts replace the built-in ones.",
             "../orchestrator",
         ),
     ] = None
@@ -170,14 +168,14 @@ class _ServedTable(PoolTable):
         Extra,
         Label(
             "Extra parameters",
-            "Sent with every request, for what only this endpoint knows. Lines of TOML.",
+            "More request fields for this endpoint, as lines of TOML.",
             "top_k = 40",
         ),
     ] = Field(default_factory=dict)
     leave_out: Annotated[
         tuple[LeftOut, ...],
         Field(strict=False),
-        Label("Left out", "Parameters that the endpoint refuses; it is asked without them.", "nothing"),
+        Label("Omitted parameters", "Parameters that the endpoint refuses.", "nothing"),
     ] = ()
 
     @property
@@ -217,18 +215,20 @@ class ModelTable(_ServedTable, WorkerTable):
     """A served model."""
 
     kind: Literal["model"]
-    fallback: Annotated[str | None, Label("Fallback", "Who answers when this one has failed.", "None")] = None
+    fallback: Annotated[
+        str | None, Label("Fallback", "The worker that answers if this one fails.", "None")
+    ] = None
     tokenizer: Annotated[
         str | None,
         Field(min_length=1),
         Label(
             "Tokenizer",
-            "The model's tokenizer.json, next to the pool file: its tokens are counted, not estimated.",
+            "The model's tokenizer.json next to the pool file, to count tokens exactly.",
             "models/qwen3/tokenizer.json",
         ),
     ] = None
 
-    vision: Annotated[bool, Label("Sees images", "Images of a question are sent to it.")] = False
+    vision: Annotated[bool, Label("Sees images", "It gets the images of a question.")] = False
 
     def build(self) -> Worker:
         """The worker, without its fallback."""
@@ -247,8 +247,8 @@ class ConductorTable(_ServedTable):
     `as_worker` puts it into the pool as well, so that it may give a step to itself.
     """
 
-    name: Annotated[str, Field(min_length=1), Label("Name", "What it is called.")] = "conductor"
-    dialect: Annotated[Dialect, Label("Dialect", "How it writes access lists.")] = "any"
+    name: Annotated[str, Field(min_length=1), Label("Name", "Its name.")] = "conductor"
+    dialect: Annotated[Dialect, Label("Access lists", "How it writes them; any reads every form.")] = "any"
     constrain: Annotated[
         Constrain,
         Label("Constrained decoding", _CONSTRAINED),
@@ -272,13 +272,13 @@ class LocalConductorTable(PoolTable):
         Field(min_length=1),
         Label(
             "Model",
-            "The shipped one, orchard, or a folder that `conductor learn` wrote, next to the pool file.",
+            "orchard for the shipped one, or a folder that `conductor learn` wrote, next to the pool file.",
             "orchard",
         ),
     ]
-    name: Annotated[str, Field(min_length=1), Label("Name", "What it is called.")] = "conductor"
+    name: Annotated[str, Field(min_length=1), Label("Name", "Its name.")] = "conductor"
     temperature: Annotated[
-        float, Field(ge=0, le=2), Label("Temperature", "From 0, always the same plan, to 2.")
+        float, Field(ge=0, le=2), Label("Temperature", "From 0 (always the same plan) to 2.")
     ] = 0.0
 
     def build(self) -> LocalModel:
@@ -292,7 +292,7 @@ class EmbeddedConductorTable(_EmbeddedTable):
     as_worker: ClassVar[bool] = False
     dialect: ClassVar[Dialect] = "any"
 
-    name: Annotated[str, Field(min_length=1), Label("Name", "What it is called.")] = "conductor"
+    name: Annotated[str, Field(min_length=1), Label("Name", "Its name.")] = "conductor"
     max_tokens: Annotated[int, Field(ge=1), Label("Longest plan", "Tokens.")] = 1024
     temperature: Annotated[
         float | None, Field(ge=0, le=2), Label("Temperature", "From 0 to 2.", "low for a plan")

@@ -29,9 +29,7 @@ class Label(NamedTuple):
     unset: str = ""
 
 
-WorkerName = Annotated[
-    str, Field(min_length=1), Label("Name", "What steps call it. Each worker has its own.")
-]
+WorkerName = Annotated[str, Field(min_length=1), Label("Name", "Steps use this name. It must be unique.")]
 
 
 class PoolTable(Value):
@@ -54,7 +52,7 @@ class WorkerTable(PoolTable):
     name: WorkerName
     colour: Annotated[
         Colour | None,
-        Label("Colour", "That of its mark on cards, edges and bars.", "by its name"),
+        Label("Colour", "On cards, edges and bars.", "by its name"),
     ] = None
 
     @abstractmethod
@@ -68,7 +66,7 @@ class PlannerTable(PoolTable):
     as_worker: ClassVar[bool] = False
 
     kind: str
-    name: Annotated[str, Field(min_length=1), Label("Name", "What it is called.")] = "conductor"
+    name: Annotated[str, Field(min_length=1), Label("Name", "Its name.")] = "conductor"
 
     @abstractmethod
     def build(self) -> Any:

@@ -205,7 +205,7 @@ def _check_fallbacks(tables: list[WorkerTable], places: _Places) -> None:
             if following in chain:
                 circle = " → ".join([*chain, following])
                 raise places.fault(
-                    index, "fallback", f"{circle} goes in a circle; end it at a worker without one."
+                    index, "fallback", f"{circle} is a circle; end it at a worker without a fallback."
                 )
             chain.append(following)
 

@@ -166,7 +166,7 @@ def _ways(subject: Subject, step: int, mention: Mention, sources: Sequence[int])
         return
     if subject.later_round and not sources and (step == 0 or not mention.plural):
         see = partial(workflow.with_sight_of_previous, step, True)
-        yield Fix(f"Let step {step + 1} see the round before", see)
+        yield Fix(f"Let step {step + 1} see the previous round", see)
     if not sources and step:
         sources = range(step) if mention.plural else [step - 1]
     if sources:

@@ -9,8 +9,8 @@ import { drawing, element, icon, mounted, workerMark } from "../streamlit_patche
 
 // What a step may see besides earlier steps, by the number that stands for it.
 const BESIDES = {
-  [-1]: { flag: "before", head: "Before", seen: "the round before", title: "The round before: all of its steps" },
-  [-2]: { flag: "files", head: "Files", seen: "the attached files", title: "The files and images that are attached to the question" },
+  [-1]: { flag: "before", head: "Before", seen: "the previous round", title: "The previous round: all of its steps" },
+  [-2]: { flag: "files", head: "Files", seen: "the attached files", title: "The files and images attached to the question" },
 };
 const RESTS = 180;                                          // milliseconds until the focused row is selected
 const LOOKS = 60, PATIENCE = 5000;                          // milliseconds between looks, and until a wish is given up

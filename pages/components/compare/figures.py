@@ -51,7 +51,7 @@ def verdict(left: Side, right: Side) -> str:
     for name, words in filter(None, (time, cost or used)):
         claims.setdefault(name, []).append(words)
     sentences = [f"{name} {' and '.join(words)}" for name, words in claims.items()]
-    return f"{'; '.join(sentences) or 'Neither took less than the other'}."
+    return f"{'; '.join(sentences) or 'No difference in time or cost'}."
 
 
 def _less(

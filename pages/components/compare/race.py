@@ -138,7 +138,7 @@ def run_both(bench: Workbench, tab: TabState, race: Race) -> None:
             key="race-start",
             type="secondary" if again else "primary",
             place="race",
-            help="Start both plans together, every step of them, and see which is first",
+            help="Start both plans at the same time and see which finishes first",
         )
         forecast = [
             f"{side.name}: {', '.join([quantity(one.calls, 'call'), *one.words])}"
@@ -150,7 +150,7 @@ def run_both(bench: Workbench, tab: TabState, race: Race) -> None:
 
 def stop_both(bench: Workbench, race: Race) -> None:
     """The button that stops what runs."""
-    action("Stop both", "stop", _stop, bench, race, key="race-stop", help="What is finished is kept")
+    action("Stop both", "stop", _stop, bench, race, key="race-stop", help="Finished steps are kept")
 
 
 def _start(bench: Workbench, tab: TabState, race: Race) -> None:

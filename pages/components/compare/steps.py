@@ -100,7 +100,7 @@ def _row(compared: Compared, row: Row) -> None:
     left, right = compared.states(row)
     if left is None or right is None:
         if compared.left.state is not None or compared.right.state is not None:
-            st.caption("Outputs are compared where both sides are runs.")
+            st.caption("Outputs are compared only between two runs.")
     elif left.text or right.text:
         text_diff(left.text, right.text, key=f"{key}-output", label="Output", height=320)
     _facts(compared, (before.worker, after.worker), (left, right))

@@ -57,16 +57,16 @@ def summary(sides: ThreeSides, comparison: ThreeWay) -> list[str]:
     planned = headline(comparison.planned)
     edit = f"From {_SINCE[sides.origin]} to edit: {planned[:1].lower()}{planned[1:]}"
     if comparison.run is None:
-        return [edit, "It was not run yet."]
+        return [edit, "Not run yet."]
     if comparison.run.empty:
-        return [edit, "It was run as it is now."]
+        return [edit, "Run as it is now."]
     run = headline(comparison.run)
     return [edit, f"From edit to run: {run[:1].lower()}{run[1:]}"]
 
 
 def heads(sides: ThreeSides) -> list[str]:
     """The columns, each with its meaning."""
-    run = "Run: none yet"
+    run = "Run: not yet"
     if sides.run is not None and sides.run.state is not None:
         run = f"Run: {sides.run.name}, {run_label(sides.run.state)}"
     return [f"{_HEADS[sides.origin]}: {sides.first.name}", f"Edited: {sides.edited.name}", run]

@@ -91,7 +91,7 @@ def _figures(compared: Compared) -> None:
         figures_row("Difference", (figure.difference for figure in entries)),
     ]
     columns = [figure.name for figure in entries]
-    text_table(rows, key="compare-figures", label="Figures of both sides", columns=columns, narrow=True)
+    text_table(rows, key="compare-figures", label="Figures for both sides", columns=columns, narrow=True)
 
 
 def _answers(compared: Compared, *, beside: bool = False) -> None:
@@ -116,7 +116,7 @@ def _answers(compared: Compared, *, beside: bool = False) -> None:
     # Where nothing is left of a text, its changes are that text crossed out and the other one.
     alike = _alike(old, new) and not beside
     view = st.segmented_control(
-        "Answers as",
+        "Show answers as",
         _VIEWS,
         default=_VIEWS[0] if alike else _VIEWS[1],
         required=True,

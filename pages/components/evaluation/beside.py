@@ -31,7 +31,7 @@ def beside_another(store: SessionStore, record: EvaluationRecord) -> None:
     others = {each.id: each for each in store.evaluations.listed()[:_OFFERED] if each.id != record.id}
     if not others:
         return
-    st.subheader("Beside another evaluation", anchor=False)
+    st.subheader("Compare with another evaluation", anchor=False)
     chosen = st.query_params.get(_PARAMETER)
     key = show_stored("evaluation-beside", chosen if chosen in others else None)
 

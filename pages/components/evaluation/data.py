@@ -33,7 +33,7 @@ MAX_MEGABYTES = 100
 _OWN, _TEAM = "own", "team"
 _SOURCES = {_OWN: "A file", _TEAM: "The team's tests"}
 _FILES = {_OWN: "your own"} | {name: f"of {each.title}, as published" for name, each in NAMED_SETS.items()}
-_BY_SCORER = "As each question asks"
+_BY_SCORER = "As each question specifies"
 _PREVIEW_ITEMS = 3
 _GUESSES: Mapping[str, Sequence[str]] = {
     "input": ("input", "question", "problem", "prompt", "query"),
@@ -107,8 +107,8 @@ def _uploaded() -> DataSet | None:
     )
     if file is None:
         st.caption(
-            'Each line has a question and its answer, as in {"input": "What is 6 * 7?", "target": "42"}; '
-            "columns of other names are chosen here."
+            'Each line has a question and its answer, as in {"input": "What is 6 * 7?", "target": "42"}. '
+            "If the columns have other names, choose them here."
         )
         return None
     with st.container(horizontal=True, gap="small"):
@@ -119,7 +119,7 @@ def _uploaded() -> DataSet | None:
             format_func=distinct_labels(_FILES),
         )
         scorer = st.selectbox(
-            "Answers are compared by",
+            "Compare answers by",
             [_BY_SCORER, *SCORERS],
             key="data-scorer",
             help="exact: words or numbers; number: its one number; choice: a letter; mathematics: formulas; "
@@ -131,7 +131,7 @@ def _uploaded() -> DataSet | None:
                 key="data-encoding",
                 placeholder="UTF-8",
                 width=120,
-                help="Of a text that is not UTF-8, such as cp1252",
+                help="Only for files that are not UTF-8, such as cp1252",
             ).strip()
             or None
         )
@@ -186,7 +186,7 @@ def _first_rows(path: Path, *, encoding: str | None) -> list[Mapping[str, Any]]:
     rows = [row for _, row in islice(rows_of(path, encoding=encoding), 20)]
     faults = [row for row in rows if isinstance(row, DataError)]
     if len(faults) == len(rows) > 0:
-        raise DataError(f"No line of the file has columns; of the first one: {faults[0]}.")
+        raise DataError(f"No line of the file has columns. The first one: {faults[0]}.")
     return [row for row in rows if isinstance(row, Mapping)]
 
 
@@ -194,7 +194,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
     """Which column each field is read from, for those that are not named like their field."""
     there = list(dict.fromkeys(column for row in rows for column in row))
     if not there:
-        raise DataError("No line of the file has columns; choose another file.")
+        raise DataError("No line of the file has columns. Choose another file.")
     guessed = {
         field: next((column for name in names for column in there if column.lower() == name), None)
         for field, names in _GUESSES.items()
@@ -216,7 +216,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
             )
     missing = [_FIELDS[field] for field in _NEEDED if choices[field] is None]
     if missing:
-        raise DataError(f"Choose the column of: {', '.join(missing)}.")
+        raise DataError(f"Choose a column for: {', '.join(missing)}.")
     return {
         field: column
         for field, column in choices.items()
@@ -230,7 +230,7 @@ def _preview(data: DataSet) -> None:
         names = "categories" if len(data.categories) > 1 else "category"
         facts.append(f"{len(data.categories):,} {names}")
     facts.append(f"compared by {', '.join(dict.fromkeys(item.scored_by for item in data.items))}")
-    st.caption(plain(f"{data.name}: {', '.join(facts)}. The first of them:"))
+    st.caption(plain(f"{data.name}: {', '.join(facts)}. The first ones:"))
     rows = [
         {
             "Id": item.id,
@@ -248,9 +248,9 @@ def _broken_lines_agreed(data: DataSet) -> bool:
     if not data.broken:
         return True
     first, more = data.broken[0], len(data.broken) - 1
-    rest = f" So are {more:,} more lines." if more > 1 else " So is one more line." if more else ""
+    rest = f" {quantity(more, 'more line')} cannot be read either." if more else ""
     st.warning(
-        plain(f"{first.kind} {first.number:,} is no question: {first.reason}.{rest}", limit=600),
+        plain(f"{first.kind} {first.number:,} is not a question: {first.reason}.{rest}", limit=600),
         icon=":material/warning:",
     )
-    return st.checkbox("Leave broken lines out", key="data-leave-out")
+    return st.checkbox("Skip the lines that cannot be read", key="data-leave-out")

@@ -17,12 +17,12 @@ from studio.evaluation.background import BackgroundEvaluations, State
 _PER_PAGE = 20
 
 STATES: Mapping[State, tuple[str, str]] = {
-    "waiting": (":material/hourglass_top:", "waiting for the evaluation before it"),
+    "waiting": (":material/hourglass_top:", "waiting for another evaluation"),
     "running": (":material/progress_activity:", "running"),
     "elsewhere": (":material/progress_activity:", "running in another process"),
-    "interrupted": (":material/pause_circle:", "stopped with its process"),
+    "interrupted": (":material/pause_circle:", "stopped: its process ended"),
     "stopped": (":material/stop_circle:", "stopped"),
-    "incomplete": (":material/rule:", "done, but not all was answered"),
+    "incomplete": (":material/rule:", "done, some questions unanswered"),
     "done": (":material/check_circle:", "done"),
 }
 """Icon and words of each state."""
@@ -54,7 +54,7 @@ def evaluation_list(
                     key=f"open-{record.id}",
                     icon=icon,
                     type="tertiary",
-                    help="Open its table",
+                    help="Open the results",
                     on_click=open_evaluation,
                     args=(record.id,),
                 )

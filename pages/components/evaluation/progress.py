@@ -30,17 +30,17 @@ def progress_line(evaluations: BackgroundEvaluations, record: EvaluationRecord, 
             facts = [f"{size.scored:,} of {cells:,} answers", *(_live_facts(evaluations, record))]
             st.markdown(f"{icon} **{words.capitalize()}** · {plain(' · '.join(facts))}", width="stretch")
             if state in ("running", "waiting"):
-                help = "Answers that are there are kept; it can be resumed"
+                help = "Stores the answers so far; you can resume it"
                 action("Stop", "stop", evaluations.stop, record.id, key="evaluation-stop", help=help)
             elif not under_way:
                 action(
                     "Resume", "play_arrow", evaluations.begin, record.id, key="evaluation-resume",
-                    type="primary", help="Answers what is missing; what is there is kept", place=PLACE,
+                    type="primary", help="Asks only the questions without an answer", place=PLACE,
                 )  # fmt: skip
         if state in ("stopped", "incomplete") and record.reason:
             st.caption(plain(record.reason))
         elif state == "interrupted":
-            st.caption("The program ended meanwhile. All answers so far are kept.")
+            st.caption("The program ended before the evaluation did. All answers so far are stored.")
 
 
 def _live_facts(evaluations: BackgroundEvaluations, record: EvaluationRecord) -> list[str]:

@@ -83,7 +83,7 @@ def _pair(spec: EvaluationSpec, cells: Iterable[Cell]) -> tuple[str, str]:
             format_func=distinct_labels(names),
         )  # fmt: skip
 
-    return chosen("One planner", 0, 0), chosen("Another planner", 1, best)
+    return chosen("First planner", 0, 0), chosen("Second planner", 1, best)
 
 
 def _sentence(rows: Sequence[Row], pair: tuple[str, str], spec: EvaluationSpec) -> str:

@@ -43,10 +43,10 @@ def evaluation_actions(store: SessionStore, record: EvaluationRecord, *, under_w
         st.session_state[_FILE] = _exported(store, record, st.session_state[key])
 
     st.menu_button(
-        "Export", list(_FORMS), key=key, icon=":material/download:", help="The table as a file",
+        "Export", list(_FORMS), key=key, icon=":material/download:", help="Download the results",
         format_func=distinct_labels({form: each[0] for form, each in _FORMS.items()}), on_click=export,
     )  # fmt: skip
-    help = "Stop it first" if under_way else "With the sessions of its answers"
+    help = "Stop it first" if under_way else "Also deletes the sessions of its answers"
     action("Delete", "delete", _ask, record.id, key="evaluation-delete", help=help, disabled=under_way)
 
 
@@ -93,8 +93,8 @@ def deletion_dialog(store: SessionStore, record: EvaluationRecord, *, sessions: 
 
     def draw() -> None:
         st.markdown(
-            f"The table of **{plain(record.spec.data, limit=110)}** and its questions are removed for good. "
-            f"Its {quantity(sessions, 'session')} go to the deleted sessions, where each can be restored."
+            f"This removes the results of **{plain(record.spec.data, limit=110)}** for good. Its "
+            f"{quantity(sessions, 'session')} move to the deleted sessions, where you can restore them."
         )
         with st.container(horizontal=True):
             label, icon = "Delete the evaluation", ":material/delete_forever:"

@@ -32,10 +32,9 @@ def planners_table(table: EvaluationTable, spec: EvaluationSpec) -> None:
     with st.container(key="planners-table"):
         st.html(table_html(table, spec, marks=planner_marks(spec)))
     st.caption(
-        f"{METHODS} Differences are to the first planner, in percentage points; in bold where p is below "
-        "0.05. Tokens, cost, calls, steps and time are means of a question; "
-        "“-” is unknown. The perfect router is computed: the best single worker for each question, after "
-        "the fact."
+        f"{METHODS} Differences are from the first planner, in percentage points; bold means p < 0.05. "
+        "Tokens, cost, calls, steps and time are means per question; “-” means unknown. The perfect "
+        "router is computed afterwards: it takes the best single worker for each question."
     )
     sentences = [*remarks(table, lambda planner: planner_name(planner, spec)), table.judging_words]
     st.caption(plain(" ".join(filter(None, sentences)), limit=2000))
@@ -46,7 +45,7 @@ def accuracy_figure(table: EvaluationTable, spec: EvaluationSpec) -> None:
     options = axes(table)
     if not options:
         return
-    st.subheader("Accuracy against what it takes", anchor=False)
+    st.subheader("What accuracy costs", anchor=False)
     axis = options[0]
     if len(options) > 1:
         chosen = st.segmented_control(

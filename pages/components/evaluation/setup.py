@@ -34,7 +34,7 @@ from studio.workbench import Workbench
 DEMO = "demo"
 """The shipped set that an empty store offers."""
 
-_RULES = ("rules", "Rules", "The built-in planner, which plans by rule and calls no model.")
+_RULES = ("rules", "Rules", "The built-in planner: plans by rules, calls no model.")
 
 
 def new_evaluation(shared: Services) -> None:
@@ -58,7 +58,7 @@ def new_evaluation(shared: Services) -> None:
         spec = spec.model_copy(update={"judge": JudgeSpec(worker=judge)})
     tab.show_notice(PLACE)
     if not planners:
-        st.caption("Choose the planners that are to answer.")
+        st.caption("Choose at least one planner.")
         return
     try:
         _forecast(outlook(
@@ -109,16 +109,16 @@ def _planners(bench: Workbench, questions: Chosen) -> tuple[str, ...]:
     suggested = [each for each in questions.planners or () if each.startswith(PREFIX)]
     others, reference = st.columns(2, gap="small")
     more = others.text_input(
-        "Others by name",
+        "More planners by name",
         ", ".join(suggested),
         key=f"plan-more-{questions.data.name}" if suggested else "plan-more",
         placeholder="baseline:moa:layers=2, plan:SESSION",
-        help="Separated by blanks: a baseline with its options, a fitted one, or the workflow of a session",
+        help="Separate with spaces: a baseline with its options, a fitted one, or a session's workflow",
     )
     names = list(dict.fromkeys([*chosen, *more.replace(", ", " ").split()]))
     if len(names) > 1:
         first = reference.selectbox(
-            "Compared with", names, key="plan-first", help="The planner that differences are to",
+            "Compared with", names, key="plan-first", help="The planner that the others are compared with",
             format_func=distinct_labels({name: planner_name(name) for name in names}),
         )  # fmt: skip
         names.sort(key=lambda name: name != first)
@@ -171,7 +171,7 @@ def _judge(data: DataSet, pool: Pool) -> str | None:
         return None
     judges = [name for name, card in pool.cards.items() if can_judge(card)]
     if not judges:
-        st.caption("No worker of this pool can judge, since none is a model. Connect one on *Pool*.")
+        st.caption("This pool has no model that can judge. Connect one on *Pool*.")
         return None
     return st.selectbox(
         "Judge",
@@ -180,8 +180,8 @@ def _judge(data: DataSet, pool: Pool) -> str | None:
         placeholder="The worker that judges the answers",
         key="evaluation-judge",
         width=320,
-        help="It is shown the question, the right answer and a planner's answer. Best a strong one that is "
-        "none of the workers that answer",
+        help="It sees the question, the right answer and a planner's answer. Choose a strong model "
+        "that does not answer questions itself",
     )
 
 
@@ -190,21 +190,21 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
     with st.container(horizontal=True, gap="small", key="evaluation-how"):
         limit = st.number_input(
             "Questions", min_value=1, max_value=len(data.items), value=None, key="how-limit", width=120,
-            placeholder=f"All {len(data.items):,}", help="Take the first of them only",
+            placeholder=f"All {len(data.items):,}", help="Ask only the first ones",
         )  # fmt: skip
         repeats = st.number_input(
             "Repeats", min_value=1, max_value=100, value=1, key="how-repeats", width=105
         )
         parallel = st.number_input(
-            "At a time", min_value=1, max_value=64, value=4, key="how-parallel", width=105,
-            help="Questions that are answered at the same time",
+            "In parallel", min_value=1, max_value=64, value=4, key="how-parallel", width=105,
+            help="Questions answered at the same time",
         )  # fmt: skip
         rounds = st.number_input(
             "Rounds", min_value=1, max_value=MAX_ROUNDS, value=1, key="how-rounds", width=105,
-            help="How often the Conductor may look at its answer and plan again",
+            help="How often the Conductor may plan, reviewing its answer in between",
         )  # fmt: skip
         seed = st.number_input(
-            "Seed", min_value=0, value=0, key="how-seed", width=105, help="Decides the order of choices"
+            "Seed", min_value=0, value=0, key="how-seed", width=105, help="Fixes the order of the choices"
         )
         budget = budget_fields("how")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="evaluation-more"):
@@ -213,15 +213,15 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
             key="how-tags",
             width=320,
             placeholder="nightly, gpt-5",
-            help="Names to find it by, with commas",
+            help="Separate with commas",
         )
         sequential = st.checkbox(
-            "End once every difference is significant", key="how-sequential",
-            help="A sequential test against the first planner. It sees less than a table of fixed size",
+            "Stop once every difference is significant", key="how-sequential",
+            help="A sequential test against the first planner; it detects less than a table of fixed size",
         )  # fmt: skip
     allow_code = False
     if _needs(data, "code"):
-        label = "Run the programs that models write, in a limited process, to score them"
+        label = "To score code, run what the models write in a limited process"
         allow_code = st.checkbox(label, key="how-code")
     spec = EvaluationSpec(
         data="",
@@ -257,18 +257,16 @@ def _forecast(forecast: EvaluationOutlook, data: DataSet, spec: EvaluationSpec) 
     if len(spec.planners) > 1:
         notes.append(power(len(data.items), comparisons=len(spec.planners) - 1))
     if forecast.shared:
-        notes.append(
-            f"{_approximation(forecast.shared, 'call')} of planners that others make, too, are counted once."
-        )
+        notes.append(f"{_approximation(forecast.shared, 'call')} shared between planners count once.")
     if forecast.judged:
-        notes.append(f"{_approximation(forecast.judged, 'call')} of the calls are the judge's.")
+        notes.append(f"{_approximation(forecast.judged, 'call')} of the calls go to the judge.")
     if forecast.unmeasured:
-        notes.append("Its tokens and cost are not in these figures, since it has judged nothing before.")
+        notes.append("The judge's tokens and cost are not included: it has not judged anything yet.")
     if forecast.assumed:
-        notes.append(f"Where nothing was measured yet, {ANSWER_TOKENS} tokens an answer are assumed.")
+        notes.append(f"Assumes {ANSWER_TOKENS} tokens per answer where nothing has been measured yet.")
     if forecast.without:
         names = named([planner_name(name) for name in forecast.without])
-        notes.append(f"Without {names}, whose plans are not known before they are written.")
+        notes.append(f"Does not include {names}, whose plans are not known in advance.")
     budget = spec.settings.budget
     if not budget.open:
         limits = [

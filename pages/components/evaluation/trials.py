@@ -61,19 +61,19 @@ def trials_region(
     with st.container(key=f"{key}-table"):
         st.html(trials_html(trials, best=best))
     st.caption(
-        f"Differences to {plain(spec.title_of(trials.base))}, question by question: accuracy in percentage "
-        f"points and tokens. Not worse: the whole interval lies above \u2212{100 * spec.margin:g} points. "
-        f"{tested_on(trials)} p is adjusted over the variants (Holm)."
+        f"Differences from {plain(spec.title_of(trials.base))}, question by question: accuracy in "
+        f"percentage points, and tokens. “Not worse” means that the whole interval lies above "
+        f"\u2212{100 * spec.margin:g} points. {tested_on(trials)} p is adjusted over the variants (Holm)."
     )
 
 
 def _take_button(take: Take, workflow: Workflow, note: str, *, key: str) -> None:
     st.button(
-        "Take this workflow",
+        "Use this workflow",
         key=f"{key}-take",
         icon=":material/check:",
         type="primary",
-        help="The session's workflow becomes this one; undo brings the other back",
+        help="Makes it the session's workflow; undo restores the current one",
         on_click=take,
         args=(workflow, note),
     )

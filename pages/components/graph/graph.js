@@ -67,6 +67,14 @@ class WorkflowGraph {
     }, { signal });
     this.pointer = new Pointer(this, signal);
     this.stage.addEventListener("keydown", (event) => handleKey(this, event), { signal });
+    const menu = root.querySelector(".more");
+    document.addEventListener("pointerdown", (event) => { menu.open &&= event.composedPath().includes(menu); }, { signal });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !menu.open) return;
+      event.stopPropagation();
+      menu.open = false;
+      menu.firstElementChild.focus();
+    }, { signal });
     root.querySelectorAll("[data-tool]").forEach((button) =>
       button.addEventListener("click", () => this.use(button.dataset.tool), { signal }));
     root.__fg = this;
@@ -437,9 +445,7 @@ class WorkflowGraph {
     tool("collapse").textContent = this.collapse.tool?.words ?? "";
     const { direction, turns } = this.component.data, other = direction === "down" ? "right" : "down";
     tool("turn").hidden = !turns;
-    tool("turn").textContent = direction === "down" ? "\u2192" : "\u2193";
-    tool("turn").title = other === "down" ? "Draw it downwards" : "Draw it to the right";
-    tool("turn").setAttribute("aria-label", tool("turn").title);
+    tool("turn").textContent = other === "down" ? "Lay out top to bottom" : "Lay out left to right";
     tool("remove").hidden = this.selected === null || one || this.selectedEdge !== null || this.cards.length === 1;
     // A tool that goes takes no focus with it.
     if (focused?.matches("button") && !focused.checkVisibility()) this.stage.focus({ preventScroll: true });

@@ -4,8 +4,8 @@ export const STATUS_WORDS = {
   waiting: "not run yet", running: "running", finished: "finished", empty: "finished with an empty answer",
   refused: "no answer",
   failed: "failed", blocked: "blocked by a failed step", cancelled: "stopped", interrupted: "interrupted",
-  paused: "the run waits before this step",
-  stale: "will run again", thinking: "thinking", retrying: "waiting to ask again",
+  paused: "the run waits at the gate before this step",
+  stale: "will run again", thinking: "thinking", retrying: "waiting to retry",
 };
 
 // The states of a step that is at work.

@@ -61,7 +61,7 @@ export class Pointer {
 
   gateWords(at) {
     const step = `step ${this.graph.stepOf(at) + 1}`;
-    return this.graph.cards[at].content.gate ? `A run waits before ${step}: let it pass (B)` : `Wait before ${step} (B)`;
+    return this.graph.cards[at].content.gate ? `Remove the gate before ${step} (B)` : `Add a gate before ${step} (B)`;
   }
 
   explain(words, { clientX, clientY }) {

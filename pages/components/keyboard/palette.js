@@ -12,7 +12,7 @@ class Palette {
   constructor(dialog) {
     this.dialog = dialog;
     this.field = element("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-rows", "aria-autocomplete": "list",
-      "aria-label": "Go to, find or do", placeholder: "Go to a session, step, page or the documentation; find words; do something", maxlength: 200, spellcheck: "false" });
+      "aria-label": "Search, or run a command", placeholder: "Search sessions, steps, pages and documentation, or run a command", maxlength: 200, spellcheck: "false" });
     this.list = element("div", { id: "palette-rows", role: "listbox", "aria-label": "Found" });
     this.state = element("p", { class: "palette-state", role: "status" });
     dialog.append(this.field, this.list, this.state);
@@ -105,7 +105,7 @@ class Palette {
       node.onclick = choose;
       node.onpointermove = () => { if (this.at !== at) this.mark(at, false); };
     });
-    this.state.textContent = waits ? "Searching…" : !this.options.length ? "Nothing has this name or these words." : `${this.options.length} found`;
+    this.state.textContent = waits ? "Searching…" : !this.options.length ? "No results." : `${this.options.length} found`;
     this.mark(Math.min(this.typedAt === typed ? this.at ?? 0 : 0, Math.max(0, this.options.length - 1)));
     this.typedAt = typed;
     if (waits || !this.entered) return;

@@ -33,8 +33,8 @@ def lessons_region(shared: Services) -> None:
     """Draw it; what is learnt meanwhile is followed until it is done."""
     st.subheader("Learn from corrections", anchor=False)
     st.caption(
-        "What people change in plans on the workbench is the best that a Conductor can learn from: on a "
-        "collapsed one, twenty edited plans bring what training alone does not find, in seconds."
+        "A Conductor learns best from the edits that people make to its plans: twenty edited plans "
+        "repair a collapsed Conductor in seconds, which more training does not."
     )
     rows = [row_of(each, kind="preferences") for each in shared.workbench.store.corrections.read()]
     folders = {**SHIPPED, **{path.parent.name: path for path in trained_below(shared.trainings.folder)}}
@@ -45,13 +45,13 @@ def lessons_region(shared: Services) -> None:
         st.error(plain(str(error)), icon=":material/error:")
         return
     for reason, number in left_out.most_common():
-        st.caption(plain(f"{number:,} left out: {reason}."))
+        st.caption(plain(f"{number:,} skipped: {reason}."))
     usable = [row for row in rows if not isinstance(row, LeftOut)]
     under_way = _under_way(shared)
     action(
         f"Learn from {quantity(len(lessons), 'correction')}", "school", _learn, shared, str(folders[name]),
         usable, key="lessons-learn", place=PLACE, disabled=not lessons or trainer() is None or under_way,
-        help=None if lessons else "Ask questions of its world on the workbench, and edit their plans",
+        help=None if lessons else "Ask it questions on the workbench, and edit its plans",
     )  # fmt: skip
     _outcome(shared)
 
@@ -89,7 +89,7 @@ def _outcome(shared: Services) -> None:
 
 def _words(learnt: Mapping[str, Any]) -> str:
     return (
-        f"Learnt {quantity(learnt['lessons'], 'correction')} in {learnt['seconds']:.0f} s: planned as "
-        f"corrected {percent(learnt['same'][0])} before, {percent(learnt['same'][1])} after; valid plans "
-        f"{percent(learnt['valid'][0])} before, {percent(learnt['valid'][1])} after."
+        f"Learnt {quantity(learnt['lessons'], 'correction')} in {learnt['seconds']:.0f} s. Plans as "
+        f"corrected: {percent(learnt['same'][0])} before, {percent(learnt['same'][1])} after. Valid "
+        f"plans: {percent(learnt['valid'][0])} before, {percent(learnt['valid'][1])} after."
     )

@@ -37,7 +37,7 @@ def run_list(runs: Sequence[TrainingRun]) -> None:
             with st.container(key=f"training-{run.name}", gap=None):
                 st.button(
                     plain(run.name, limit=80), key=f"open-{run.name}", icon=icon, type="tertiary",
-                    help="Open its curves", on_click=open_run, args=(run.name,),
+                    help="Open the curves", on_click=open_run, args=(run.name,),
                 )  # fmt: skip
                 st.caption(plain(" · ".join([words, *facts(run)])))
 
@@ -50,7 +50,7 @@ def facts(run: TrainingRun) -> list[str]:
         f"{settings.warm_steps:,} steps of the warm start, {settings.grpo_steps:,} of GRPO",
     ]
     if run.results is not None:
-        lines.append(f"{percent(run.results.sampled)} of sampled plans right")
+        lines.append(f"{percent(run.results.sampled)} of sampled plans are right")
     return lines
 
 
@@ -71,7 +71,7 @@ def progress(shared: Services, run: TrainingRun, *, threads: int) -> None:
             if state == "interrupted" and (failure := shared.trainings.failure(run.path)) is not None:
                 st.caption(plain(failure, limit=600))
     for step, alarm in run.alarms:
-        text = f"Step {step}: {alarm.what}. To cure it, {alarm.cure}."
+        text = f"Step {step}: {alarm.what}. Remedy: {alarm.cure}."
         st.warning(plain(text, limit=600), icon=":material/warning:")
 
 
@@ -80,23 +80,23 @@ def _buttons(shared: Services, run: TrainingRun, *, threads: int) -> None:
     if run.state == "interrupted":
         action(
             "Resume", "play_arrow", trainings.resume, run.path, run.settings, threads, key="training-resume",
-            type="primary", help="Goes on from the last checkpoint", place=PLACE,
+            type="primary", help="Continues from the last checkpoint", place=PLACE,
         )  # fmt: skip
     elif trainings.begun_here(run.path):
         action(
             "Stop", "stop", trainings.stop, run.path, key="training-stop", place=PLACE,
-            help="Its last checkpoint is kept, and it can be resumed",
+            help="The last checkpoint stays; you can resume it",
         )  # fmt: skip
 
 
 def _progress_words(run: TrainingRun) -> str:
     settings = run.settings
     if run.state == "running" and not run.losses:
-        return "it begins"
+        return "starting"
     if run.warm_step < settings.warm_steps:
         return f"step {run.warm_step:,} of {settings.warm_steps:,} of the warm start"
     if run.state == "running" and run.grpo_step >= settings.grpo_steps:
-        return "it is measured on questions that it never saw"
+        return "measuring on held-out questions"
     text = f"step {run.grpo_step:,} of {settings.grpo_steps:,} of GRPO"
     owner = run.trained_by
     return text if owner is None else f"{text} · process {owner.process}"

@@ -36,31 +36,31 @@ def curve_charts(run: TrainingRun) -> None:
 
 
 def shipped_region() -> None:
-    """What the Conductor that comes with the app was measured to do; nothing without its results."""
+    """What the Conductor that ships is right about, beside the baselines; nothing without its results."""
     card = read_card(SHIPPED["orchard"])
     if not card.results:
         return
     results = Results.model_validate(card.results)
-    st.subheader("The Conductor that comes with the app", anchor=False)
-    st.caption(plain(_changes(results), limit=800))
+    st.subheader("The Conductor that ships with the app", anchor=False)
     colours = DARK if st.context.theme.type == "dark" else LIGHT
     st.vega_lite_chart(dict(accuracies(results, colours)), width="stretch", key="chart-shipped")
+    st.caption(plain(_changes(results), limit=800))
 
 
 def results_table(results: Results) -> None:
     """The trained Conductor beside every baseline."""
-    st.subheader("Beside the baselines", anchor=False)
+    st.subheader("Compared with baselines", anchor=False)
     rows = [
         {
             "Planner": row.planner,
             "Right": f"{row.accuracy:.1%}",
             "Steps": "-" if row.steps is None else f"{row.steps:.2f}",
-            "Tokens a question": "-" if row.tokens is None else f"{row.tokens:,.0f}",
-            "This Conductor ahead by": "" if row.ahead is None else f"{100 * row.ahead:+.1f} points",
-            "with its 95% interval": (
+            "Tokens per question": "-" if row.tokens is None else f"{row.tokens:,.0f}",
+            "Lead of this Conductor": "" if row.ahead is None else f"{100 * row.ahead:+.1f} points",
+            "95% interval": (
                 "" if row.between is None else f"{100 * row.between[0]:+.1f} to {100 * row.between[1]:+.1f}"
             ),
-            "p, of all rows by Holm": "" if row.p is None else p_value(row.p),
+            "p (Holm, over all rows)": "" if row.p is None else p_value(row.p),
         }
         for row in results.rows
     ]
@@ -76,13 +76,12 @@ def _changes(results: Results) -> str:
         *((words, results.before.get(name), getattr(results, name)) for name, words in SPLITS.items()),
     ]
     changes = (
-        f"{words} {'' if before is None else f'{percent(before)} to '}{percent(share)}"
+        f"{words} {'' if before is None else f'{percent(before)} → '}{percent(share)}"
         for words, before, share in shares
     )
     facts = [
-        f"Right on questions that it never saw, before GRPO to after it: {'; '.join(changes)}, of "
-        f"{percent(results.reachable)} that can be reached.",
-        f"{results.calls:,} calls of workers, {results.saved:,} saved by sharing.",
+        f"Right answers, before → after GRPO: {'; '.join(changes)} (at best {percent(results.reachable)}).",
+        f"{results.calls:,} worker calls, {results.saved:,} saved by sharing.",
         f"It took {duration(results.seconds)}.",
     ]
     return " ".join(facts)
@@ -93,7 +92,7 @@ def plans_before_and_after(folder: Path) -> None:
     exam = read_pairs(folder)
     if exam is None:
         return
-    st.subheader("Plans before GRPO and after it", anchor=False)
+    st.subheader("Plans before and after GRPO", anchor=False)
     cards = orchard_pool().cards
     with st.container(key="learning-plans"):
         pairs = dict(enumerate(exam.pairs, 1))
@@ -115,7 +114,7 @@ def plans_before_and_after(folder: Path) -> None:
         with right:
             if pair.after is None:
                 st.markdown("**After**")
-                st.caption("It is planned once the training has ended.")
+                st.caption("Planned when the training ends.")
             else:
                 _planned("After", pair.after, cards, key=f"plan-after-{at}")
 

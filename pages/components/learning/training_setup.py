@@ -22,9 +22,10 @@ def new_training(shared: Services) -> None:
     """Draw the form; *Train* begins, and opens the run."""
     st.subheader("New training", anchor=False)
     st.caption(
-        "Plans of a poor teacher are copied first, the warm start, until the likeliest plan is mostly wrong; "
-        "then plans are drawn, run on the workers, and those that come to right answers are made likelier: "
-        "GRPO. With what is set here at first that takes ten to twenty minutes, and nothing is downloaded."
+        "First comes a warm start: the Conductor copies the plans of a weak teacher, which are "
+        "often wrong. Then GRPO samples plans, runs them on the workers and makes those with right answers "
+        "more likely. With the default settings, training takes ten to twenty minutes and downloads "
+        "nothing."
     )
     with (
         st.expander("Settings", icon=":material/tune:", key="training-settings"),
@@ -40,19 +41,20 @@ def new_training(shared: Services) -> None:
             width=150, step=25,
         )  # fmt: skip
         shy = st.number_input(
-            "Share left whole", min_value=0.0, max_value=1.0, value=_DEFAULT.shy, step=0.05, key="train-shy",
-            width=150, help="How often the teacher hands all of a question to one; near 1 it collapses",
+            "Unsplit questions, share", min_value=0.0, max_value=1.0, value=_DEFAULT.shy, step=0.05,
+            key="train-shy", width=170,
+            help="How often the teacher gives a whole question to one worker; near 1 the plans collapse",
         )  # fmt: skip
         threads = st.number_input(
             "Cores", min_value=1, max_value=64, value=THREADS, key="train-threads", width=105,
-            help="Threads that calculate; the app needs some time of them, too",
+            help="Threads for training; leave some for the app",
         )  # fmt: skip
-        stop = st.checkbox("Stop where the gauges see a collapse", key="train-stop")
+        stop = st.checkbox("Stop if the plans collapse", key="train-stop")
     if trainer() is None:
         st.info(
-            "Training needs torch, which this environment does not have. Install it with `make learn`, or "
-            "with `pip install 'conductor-studio[learn]'` (1.5 GB) where the app is installed, and load this "
-            "page again.",
+            "Training needs torch, which is not installed here. Install it with `make learn`, or with "
+            "`pip install 'conductor-studio[learn]'` (1.5 GB) in the app's environment, then reload "
+            "this page.",
             icon=":material/download:",
         )
     settings = DemoSettings(

@@ -28,7 +28,7 @@ def use_button(folder: Path, *, key: str) -> None:
         return
     action(
         "Use this Conductor", "check_circle", use, folder, key=key, type="primary", place=PLACE,
-        help="Writes it into the pool file, with the workers that it was trained on; can be undone",
+        help="Writes it and the workers it was trained on to the pool file; you can undo this",
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def _replaced(before: Entry | None) -> str:
     if before is None:
         return ""
     name = before.get("name", before.get("model"))
-    return " in the place of the one before" if name is None else f" in the place of {name}"
+    return ", replacing the previous one" if name is None else f", replacing {name}"
 
 
 def named(folder: Path, pool: Path) -> str:

@@ -28,7 +28,7 @@ class Handle {
     const { upright } = PANES[this.pane];
     this.line.setAttribute("aria-label", data.label);
     this.line.setAttribute("aria-orientation", upright ? "vertical" : "horizontal");
-    this.line.title = `${data.label}; double-click: as it was`;
+    this.line.title = `${data.label}; double-click to reset`;
     this.give(Number(stored(place(this.pane), ofBrowser)) || null, { keep: false });
   }
 

@@ -94,7 +94,7 @@ def _address(bench: Workbench, connection: Connection) -> None:
         key=connection.key("service"),
         address=connection.key("url"),
         variable=connection.key("variable"),
-        placeholder="Choose one, or write an address below",
+        placeholder="Choose one, or enter a URL below",
     )
     st.text_input("URL", key=connection.key("url"), placeholder="https://api.example.com/v1")
     with st.container(horizontal=True, gap="small"):
@@ -108,15 +108,15 @@ def _address(bench: Workbench, connection: Connection) -> None:
         st.text_input(
             "Name of the key",
             key=connection.key("variable"),
-            placeholder="From the address",
-            help=f"The variable that holds it: in the environment, or in {SECRETS_FILE}, where a key typed "
-            "here is stored. The pool file has the name alone.",
+            placeholder="Derived from the URL",
+            help="The environment variable with the key. A key entered here is stored in "
+            f"{SECRETS_FILE}; the pool file has only this name.",
         )
-    st.caption("Listing its models sends the key to this address, and to no other.")
+    st.caption("Listing models sends the key to this URL only.")
     _fault(connection)
     with st.container(horizontal=True):
         action(
-            "List its models",
+            "List models",
             "list",
             _list,
             bench,
@@ -135,9 +135,7 @@ def _list(bench: Workbench, connection: Connection) -> None:
     try:
         host = offer.origin.partition("//")[2] if url else ""
         if not host:
-            raise PoolError(
-                "The URL is missing. Write where the models are served, like https://api.openai.com/v1."
-            )
+            raise PoolError("Enter the URL where the models are served, like https://api.openai.com/v1.")
         name = variable or f"ENDPOINT_{re.sub('[^A-Z0-9]+', '_', host.upper()).strip('_')}_API_KEY"
         if (secret or variable) and (wrong := name_fault(name)) is not None:
             raise PoolError(f"Name of the key: {wrong}.")
@@ -150,7 +148,7 @@ def _list(bench: Workbench, connection: Connection) -> None:
             listing = served_models(offer, of="The URL", pool=pool)
             models = bench.background.spawn(listing).result()
         if not models:
-            raise PoolError(f"{offer.name} lists no model that answers questions; use Add a worker.")
+            raise PoolError(f"{offer.name} lists no chat model. Use Add a worker.")
     except PoolError as error:
         st.session_state[_CONNECTION] = replace(connection, fault=str(error))
         return
@@ -169,16 +167,16 @@ def _models(connection: Connection, offer: Offer) -> None:
         key=connection.key("models"),
     )
     if chosen:
-        st.caption("What each is good at, for the Conductor")
+        st.caption("Strengths, which the Conductor reads")
         with st.container(height=260 if len(chosen) > _OPEN_ROWS else "content", border=False):
             for name in chosen:
                 st.text_input(plain(name), strengths_of(name) or "", key=connection.key(f"strengths {name}"))
     planners = [_AS_NOW, *names]
     st.selectbox(
-        "Writes the workflows",
+        "Planner",
         planners,
         index=0 if connection.document.conductor else min(1, len(chosen)) and planners.index(chosen[0]),
-        format_func=distinct_labels({_AS_NOW: "As now", **{name: name for name in names}}),
+        format_func=distinct_labels({_AS_NOW: "No change", **{name: name for name in names}}),
         key=connection.key("planner"),
     )
     _fault(connection)

@@ -29,9 +29,7 @@ def embedding(tab: TabState) -> None:
     def part() -> None:
         tab.redraw_if_asked()
         with st.expander("Small models on this machine", icon=":material/memory:", key="pool-embed"):
-            st.caption(
-                f"Each is downloaded from {plain(hub_address())}, once, and needs no server and no key."
-            )
+            st.caption(f"Each is downloaded from {plain(hub_address())}, once; no server, no key.")
             for model in HUB_MODELS:
                 with row():
                     _model(model)

@@ -52,7 +52,7 @@ _TABLES: Mapping[str, type[BaseModel]] = {
 
 _FIRST: Mapping[TableKind, tuple[str, ...]] = {
     "model": ("name", "model", "base_url", "api_key_env", "strengths", "colour"),
-    "conductor": ("name", "model", "base_url", "api_key_env", "dialect"),
+    "conductor": ("name", "model", "base_url", "api_key_env"),
     "local": ("name", "model"),
     "embedded conductor": ("name", "model"),
     "embedded": ("name", "model", "strengths", "colour"),
@@ -65,14 +65,14 @@ _SPECIAL: Mapping[str, FieldKind] = {"answer": "long", "fallback": "worker"}
 """Keys whose field does not follow from their type."""
 
 _MISSING = {
-    "name": "The name is missing. Write the name by which steps call this worker.",
-    "model": "The model is missing. Write its name as the endpoint calls it, like gpt-5.",
-    "base_url": "The URL is missing. Write where the model is served, like https://api.openai.com/v1.",
+    "name": "Enter the name that steps use for this worker.",
+    "model": "Enter the model's name at the endpoint, like gpt-5.",
+    "base_url": "Enter the URL where the model is served, like https://api.openai.com/v1.",
 }
 """What to do about a required key that is not written."""
 
 _MISSING_LOCAL = {
-    "model": "The model is missing. Write orchard, or the folder that `conductor learn` wrote.",
+    "model": "Enter orchard, or the folder that `conductor learn` wrote.",
 }
 
 

@@ -57,26 +57,26 @@ class Box:
 def text_editor(document: PoolDocument) -> None:
     """The whole file in a box; it is saved only where it describes a pool."""
     box = cast("Box | None", st.session_state.get(_TYPED))
-    # What was typed stays, also where the file was changed meanwhile.
+    # What was typed stays, also where the file was changed in the meantime.
     if box is None or (box.document != document and not box.touched):
         box = Box(document, st.session_state.get("pool-texts", 0) + 1)
         st.session_state["pool-texts"] = box.serial
         st.session_state[_TYPED] = box
     with st.container(key="pool-editor"):
         st.text_area(
-            "Text of the pool file",
+            "Pool file",
             mask_keys(box.document.text),
             key=box.key,
             height=360,
-            help="It is saved only if it describes a valid pool. Do not write API keys into this file.",
+            help="Only a valid pool is saved. Do not put API keys into this file.",
         )
     fault = cast("PoolError | None", st.session_state.get(_FAULT))
     if fault is not None:
         with st.container(key="pool-text-fault-place"):
             file_fault(document.with_text(st.session_state[box.key]), fault)
     with st.container(horizontal=True):
-        action("Save the text", "save", _save, box, key="pool-text-save", redraw=False)
-        st.button("Reset to the file", key="pool-text-reset", on_click=_reset)
+        action("Save file", "save", _save, box, key="pool-text-save", redraw=False)
+        st.button("Discard changes", key="pool-text-reset", on_click=_reset)
 
 
 def _reset() -> None:
@@ -92,7 +92,8 @@ def _save(box: Box) -> None:
         line = left_masked(text, original=box.document.text)
         if line is not None:
             raise PoolError(
-                f"Line {line} hides what looks like a key behind {MASK}; name a variable in api_key_env.",
+                f"Line {line} has what looks like a key, hidden as {MASK}. Name a variable in "
+                "api_key_env instead.",
                 line=line,
             )
         save(box.document.with_text(text), notice=f"{box.document.path} was saved.")

@@ -127,11 +127,11 @@ def _draw() -> None:
     faults = cast("dict[str, str]", st.session_state.get(_FAULTS, {}))
     if form.place is None and kind == "model":
         service_field(
-            "Where it is served",
+            "Service",
             key=form.key("service"),
             address=form.key("base_url"),
             variable=form.key("api_key_env"),
-            placeholder="Choose a service to fill in its address, or write one below",
+            placeholder="Choose a service to fill in its URL, or enter one below",
         )
     usual, others = fields(kind)
     _grid(form, usual, faults)
@@ -142,16 +142,16 @@ def _draw() -> None:
         with st.expander(label, expanded=any(field.key in faults for field in others)):
             _grid(form, others, faults)
     if form.place is None and form.document.before is None:
-        st.checkbox("Add the calculator to the pool, too", key=form.key("add-calculator"))
+        st.checkbox("Also add the calculator", key=form.key("add-calculator"))
         st.caption(
-            f"{plain(str(form.document.path))} will be created, and its workers replace the built-in ones."
+            f"{plain(str(form.document.path))} will be created. Its workers replace the built-in ones."
         )
     # A container that is always there holds the buttons in place, and the focus with them.
     with st.container(key="pool-summary"):
         if faults:
             labels = ", ".join(field.label for field in (*usual, *others) if field.key in faults)
             # Beside the button, which may be far from the field.
-            summary = faults.get(_GENERAL) or f"Not saved. Please look at: {labels}."
+            summary = faults.get(_GENERAL) or f"Not saved. Check: {labels}."
             st.error(plain(summary), icon=":material/error:")
     with st.container(horizontal=True):
         action("Save", "save", _save, form, kind, key="pool-save", type="primary", redraw=False)

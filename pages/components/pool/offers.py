@@ -79,7 +79,7 @@ def found_models(bench: Workbench, tab: TabState) -> None:
                 with row():
                     _set(name)
             with row():
-                st.caption("A key is kept with the app's secrets, and in no session.", width="content")
+                st.caption("Keys are stored with the app's secrets, never in a session.", width="content")
                 st.space("stretch")
                 _paste(bench)
         if polled and not finder.looking:
@@ -109,9 +109,7 @@ def _offer(bench: Workbench, offer: Offer) -> None:
     where = "" if offer.has_known_host else f", to be sent to {plain(offer.origin)}"
     st.markdown(f":material/key: **{plain(offer.api_key_env or '')}** is set{where}")
     st.space("stretch")
-    use(
-        f"Use {offer.name}", None, _pressed, _use, bench, offer, help="Asks for its list and takes the newest"
-    )
+    use(f"Use {offer.name}", None, _pressed, _use, bench, offer, help="Lists its models and takes the newest")
 
 
 class _Set(NamedTuple):
@@ -132,7 +130,7 @@ _SETS = {
     ),
     "orchard": _Set(
         ORCHARD,
-        ":material/park: **A trained Conductor** and its small world, the orchard: no network, no key",
+        ":material/park: **A trained Conductor** on the orchard, its test bed: no network, no key",
         "Use the orchard",
         "The orchard and its Conductor are",
     ),
@@ -195,10 +193,10 @@ def _paste(bench: Workbench) -> None:
             HOSTED,
             index=None,
             format_func=distinct_labels({service: service.name for service in HOSTED}),
-            placeholder="As the key shows",
+            placeholder="Detect from the key",
             key=_SERVICE,
         )
-        st.caption(f"It is stored in {SECRETS_FILE} beside the app, and sent to that service alone.")
+        st.caption(f"It is stored in {SECRETS_FILE} on the app's machine and sent to that service only.")
         st.form_submit_button("Use the key", on_click=_pasted, args=(bench,))
 
 
@@ -232,7 +230,7 @@ def key_on_trial(variable: str, key: str) -> Iterator[None]:
         cause = error.__cause__
         if isinstance(cause, EndpointFailure) and cause.status in (401, 403):
             keep_key(variable, before)
-            raise PoolError(f"{cause.reason}; the key was not kept.") from cause
+            raise PoolError(f"{cause.reason}; the key was not stored.") from cause
         raise
 
 
@@ -242,7 +240,7 @@ def _service(key: str, chosen: Service | None) -> Service:
     if owner is not None and chosen is not None and owner != chosen:
         raise PoolError(f"This looks like a key of {owner.name}, not of {chosen.name}; choose {owner.name}.")
     if owner is None and chosen is None:
-        raise PoolError("The key does not show whose it is; paste it again, and choose the service.")
+        raise PoolError("This key does not show its service. Paste it again and choose the service.")
     service = owner or chosen
     assert service is not None
     return service

@@ -32,7 +32,7 @@ from pages.components.widgets.pool_saving import PLACE, save
 focus_fallback("pool-icon-remove-*", "pool-undo")
 
 _WIDTHS = (2.1, 2.5, 0.95, 1.05, 1.15, 1.25, 1.95, 1.45)
-_HEADINGS = ("Name", "Model and endpoint", "Context", "$ a million", "Limits", "Key", "Health", "")
+_HEADINGS = ("Name", "Model and endpoint", "Context", "$ per million", "Limits", "Key", "Health", "")
 _NAME_CHARACTERS = 120
 
 
@@ -197,7 +197,7 @@ def _remove(document: PoolDocument, place: Place) -> None:
     try:
         rest, notice = document.without(place), f"{name} was removed."
         if place != "conductor" and not rest.workers and not document.built_in:
-            rest, notice = rest.with_built_in("built-in"), f"{notice} The built-in workers answer now."
+            rest, notice = rest.with_built_in("built-in"), f"{notice} The built-in workers are in use now."
         save(rest, notice=notice)
     except PoolError as error:
         raise PoolError(f"{name} was not removed: {error}") from error

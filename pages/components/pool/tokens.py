@@ -46,7 +46,7 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> N
         valid = [token for token in tokens if token.revoked_at is None]
         which = {0: "a token", 1: "this token"}.get(len(valid), "one of these tokens")
         st.caption(
-            f"Any OpenAI client can send requests to {plain(api_url())}, with {which} as its API key. "
+            f"Any OpenAI client can call {plain(api_url())}, with {which} as its API key. "
             f"Programs on the server's machine find one in the file {NAME} beside the store."
         )
         tab.show_notice("tokens")
@@ -57,7 +57,7 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> N
             _table(store, valid[:_MOST_ROWS], may_revoke=may_edit)
         notes = []
         if (older := len(valid) - _MOST_ROWS) > 0:
-            notes.append(f"{older:,} more that are older; `tokens list` in a terminal shows all")
+            notes.append(f"{older:,} older ones not listed; `tokens list` in a terminal shows all")
         if len(tokens) > len(valid):
             notes.append(f"{quantity(len(tokens) - len(valid), 'token')} revoked")
         if notes:
@@ -159,7 +159,7 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
         max_chars=MAX_NAME,
         placeholder="Who or what it is for, such as my laptop",
     )
-    st.caption("Limits, all of them optional")
+    st.caption("Limits (optional)")
     st.multiselect(
         "Workers it may use",
         workers,
@@ -176,10 +176,10 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
         help="Calendar days and months, in UTC",
         key=dialog.key("period"),
     )
-    _amounts(dialog, ("requests", "Requests a minute", 1, "%d"), ("paced", "Tokens a minute", 1, "%d"))
+    _amounts(dialog, ("requests", "Requests per minute", 1, "%d"), ("paced", "Tokens per minute", 1, "%d"))
     st.checkbox(
-        "Store its requests with `store: false`, too",
-        help="Coding agents send that with each request; without it, their sessions cannot be opened here",
+        "Also store requests with `store: false`",
+        help="Coding agents send that with each request; unless stored, their sessions cannot be opened here",
         key=dialog.key("unstored"),
     )
     # A container that is always there holds the buttons in place, and the focus with them.
@@ -234,8 +234,8 @@ def _new_token(_store: SessionStore, dialog: TokenDialog, token: Token) -> None:
 
 def _revocation(store: SessionStore, _dialog: TokenDialog, token: Token) -> None:
     st.markdown(
-        f"Requests with the token **{plain(token.name)}** are refused from now on; this cannot be undone. "
-        "Requests that are already running are completed."
+        f"Requests with the token **{plain(token.name)}** will be refused from now on. You cannot undo this. "
+        "Requests already running are completed."
     )
     with st.container(horizontal=True):
         revoke = partial(action, type="primary", redraw=False)

@@ -47,7 +47,7 @@ class SessionActions:
         another person gave it a title meanwhile.
         """
         if not title.strip():
-            text = "A title needs at least one character; the old one is kept."
+            text = "A title needs at least one character; the old one stays."
             self.tab.notify("error", text, place=PLACE)
             return
         with self._errors_noted():

@@ -29,7 +29,7 @@ def store_size(bench: Workbench) -> None:
         TabState().show_notice(_PLACE)
         with row():
             st.caption(_facts(bench), width="content")
-            help = "Remove deleted sessions for good and free their space"
+            help = "Permanently remove deleted sessions and free their space"
             action("Clean up", "mop", _open, key="clean-up", help=help, redraw=False)
     if _OPENED in st.session_state:
         dialog_theme()
@@ -65,8 +65,8 @@ def _draw(bench: Workbench) -> None:
         with listing:
             _draw_titles(going.values())
         st.caption(
-            "Outputs that no run refers to are removed, too; everything else stays. Meanwhile nothing can "
-            "run, and saving waits."
+            "This also removes outputs that no run uses; everything else stays. Until it is done, "
+            "nothing can run, and saving waits."
         )
         with st.container(horizontal=True):
             label = f"Remove {quantity(len(going), 'session')} for good" if going else "Compact the database"
@@ -74,7 +74,7 @@ def _draw(bench: Workbench) -> None:
             pressed = st.button(label, key="clean-up-now", type="primary", icon=icon)
             st.button("Cancel", key="clean-up-cancel", on_click=_close)
         if pressed:
-            with st.spinner("Removing what is deleted, then compacting the database"):
+            with st.spinner("Removing deleted sessions, then compacting the database"):
                 _note(bench.store.housekeeping.clean_up(older_than=older_than))
             st.rerun()
 
@@ -97,7 +97,7 @@ def _draw_titles(titles: Collection[str]) -> None:
     if not titles:
         st.markdown("No deleted session will be removed.")
         return
-    st.markdown("These deleted sessions are removed for good, with their runs and answers:")
+    st.markdown("This permanently removes these deleted sessions with their runs and answers:")
     named = [f"- {plain(title, limit=90)}" for title in list(titles)[:_NAMED]]
     rest = [f"- and {len(titles) - _NAMED:,} more"] if len(titles) > _NAMED else []
     st.markdown("\n".join((*named, *rest)))

@@ -52,8 +52,9 @@ def sessions_download(store: SessionStore, sessions: Sequence[str], *, id: str, 
         file.write(line)
         if file.tell() > MAX_MEGABYTES * 1_000_000:
             raise FormatError(
-                f"The file has more than {MAX_MEGABYTES} MB, the most in a browser; export it in a terminal: "
-                f"conductor sessions export {sessions[0] if len(sessions) == 1 else '--all'} -o FILE"
+                f"The file has more than {MAX_MEGABYTES} MB, too large for a browser. Export it in a "
+                f"terminal: conductor sessions export {sessions[0] if len(sessions) == 1 else '--all'} "
+                "-o FILE"
             )
     return Download(id=id, name=name, mime="application/jsonl", text=file.getvalue().decode())
 
@@ -99,8 +100,9 @@ def _close() -> None:
 def _dialog(bench: Workbench, tab: TabState) -> None:
     dialog_theme()
     st.caption(
-        "A file of sessions, a run in one file, or a workflow. Nothing is imported until you confirm. "
-        f"A file of more than {MAX_MEGABYTES} MB is imported in a terminal: conductor sessions import FILE"
+        "Sessions, a run in one file, or a workflow. Nothing is imported until you confirm. For a "
+        f"file of more than {MAX_MEGABYTES} MB use a terminal: conductor sessions import "
+        "FILE"
     )
     upload = st.file_uploader(
         "File",
@@ -146,7 +148,7 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
 def _look(bench: Workbench, file: BytesIO) -> ImportPreview:
     preview = look_into(file, workers=tuple(bench.pool.cards), is_taken=bench.store.files.is_title_taken)
     if preview.plan is None and not preview.sessions:
-        raise FormatError("The file holds no session; choose another one.")
+        raise FormatError("The file has no session. Choose another one.")
     return preview
 
 
@@ -178,7 +180,7 @@ def draw_preview(preview: ImportPreview) -> bool:
     with st.container(border=True, gap="xsmall", key="import-preview"):
         if preview.plan is not None:
             st.markdown(f"**A workflow of {quantity(preview.plan.steps, 'step')}**")
-            st.caption(plain(preview.plan.query or "It names no query.", limit=300))
+            st.caption(plain(preview.plan.query or "It has no query.", limit=300))
         elif len(preview.sessions) == 1:
             _one(preview.sessions[0])
         else:
@@ -188,7 +190,7 @@ def draw_preview(preview: ImportPreview) -> bool:
         return _refused(preview.plan)
     if preview.unknown_workers:
         who = named(preview.unknown_workers)
-        text = f"This pool does not have {who}. You can read all of it; to run it, choose other workers."
+        text = f"This pool does not have {who}. You can read the session; to run it, choose other workers."
         st.warning(plain(text), icon=":material/person_off:")
     return False
 
@@ -201,7 +203,7 @@ def _refused(plan: PlanPreview) -> bool:
             "name workers of this pool in the file."
         )
     elif plan.query is None:
-        reason = "It cannot be imported here: it names no query. Import it on the workbench, beside a query."
+        reason = "It cannot be imported here: it has no query. Import it on the workbench, with a query."
     else:
         return False
     st.error(plain(reason), icon=":material/error:")
@@ -218,7 +220,7 @@ def _one(session: SessionPreview) -> None:
         )
     if session.live:
         runs = quantity(session.live, "run")
-        st.caption(f"{runs} had not ended when the file was written, and will be shown as interrupted.")
+        st.caption(f"{runs} had not ended when the file was written, and will appear as interrupted.")
 
 
 def _several(sessions: Sequence[SessionPreview]) -> None:
@@ -230,7 +232,7 @@ def _several(sessions: Sequence[SessionPreview]) -> None:
         st.caption(f"and {len(sessions) - LISTED:,} more")
     renamed = sum(session.called != session.title for session in sessions)
     if renamed:
-        st.caption(f"{quantity(renamed, 'title')} exist already and get a number behind them.")
+        st.caption(f"{quantity(renamed, 'title')} already exist and get a number.")
 
 
 def _holds(session: SessionPreview) -> list[str]:

@@ -196,7 +196,7 @@ def selection_bar(
 
         if len(selected) < count:
             action(f"Select all {count:,}", None, select_all, key="select-all", type="tertiary", redraw=False)
-        action("Select none", None, listed.select, (), key="select-none", type="tertiary", redraw=False)
+        action("Clear selection", None, listed.select, (), key="select-none", type="tertiary", redraw=False)
         st.space("stretch")
         if listed.filter.deleted:
             _button("Restore", "restore_from_trash", "restore-selected", actions.restore, selected)
@@ -204,7 +204,7 @@ def selection_bar(
         if len(selected) == 2:
             left, right = (_side(actions.bench.store, session) for session in selected)
             if left is not None and right is not None:
-                compare_page_link(left, right, help="The newest runs of both, side by side")
+                compare_page_link(left, right, help="Their newest runs, side by side")
         _button("Tag", "sell", "tag-selected", listed.ask, "tag")
         _button("Export", "download", "export-selected", actions.export, selected)
         _button("Delete", "delete", "delete-selected", actions.delete, selected)

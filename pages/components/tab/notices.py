@@ -47,7 +47,7 @@ def pool_notice(*, link: bool = True) -> bool:
     usable = configured.usable
     with st.container(key="pool-notice", gap="small"):
         if usable:
-            consequence = "Until that is fixed, the pool stays as it was."
+            consequence = "Until that is fixed, the previous pool stays in use."
             st.warning(plain(f"{fault} {consequence}"), icon=":material/warning:")
         else:
             st.error(plain(str(fault)), icon=":material/error:")

@@ -114,8 +114,8 @@ class Timeline {
     const entries = [
       [path.length, sample(element("div", "bar"), "critical"), "Critical path"],
       [rows.some((row) => row.first !== null), sample(bar), "Before the first word"],
-      [rows.some((row) => row.retries.length), sample(element("div", "retry")), "Asked again"],
-      [rows.some((row) => row.start !== null && !row.called), sample(element("div", "mark")), "Counted without a call"],
+      [rows.some((row) => row.retries.length), sample(element("div", "retry")), "Retry"],
+      [rows.some((row) => row.start !== null && !row.called), sample(element("div", "mark")), "No call needed"],
       [rows.some((row) => row.status === "failed"), sample(failed), "Failed"],
     ];
     const samples = entries.filter(([occurs]) => occurs).map(([, box, text]) => element("span", {}, box, text));

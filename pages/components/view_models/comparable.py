@@ -149,10 +149,10 @@ def _plan_side(store: SessionStore, plan: Plan, candidate: str) -> Side:
 def _rules_side(bench: Workbench, session: str) -> Side:
     return Side(
         address=rules_address(session),
-        name="Plan of the rules",
+        name="Rule-based plan",
         session=bench.store.sessions.find(session),
         workflow=bench.racing.rules_plan(session),
-        origin="planned by rules, without a call",
+        origin="planned by rules, no model was called",
     )
 
 
@@ -164,7 +164,7 @@ def _kind_of(store: SessionStore, address: str) -> str:
             continue
         return kind
     raise StorageError(
-        f"There is neither a run nor a revision {address[:_NAME_LENGTH]!r} in this store; choose one."
+        f"There is no run and no revision {address[:_NAME_LENGTH]!r} in this store; choose one."
     )
 
 
@@ -189,7 +189,7 @@ def choices(store: SessionStore, session: str) -> dict[str, str]:
         if plan.report is not None and plan.report.workflow is not None:
             parts = [f"Alternative {plan.attempt}", plan.report.workflow.topology, "not run"]
             named[address_of(plan)] = " · ".join(parts)
-    return named | {rules_address(session): "Plan of the rules · written without a call"}
+    return named | {rules_address(session): "Rule-based plan · no model was called"}
 
 
 def last_two(store: SessionStore, session: str) -> tuple[str, str] | None:
@@ -228,7 +228,7 @@ def three_sides(bench: Workbench, session: str) -> ThreeSides:
     store = bench.store
     head = store.revisions.head(session)
     if head is None:
-        raise StorageError("This session has no workflow yet; plan one on the workbench first.")
+        raise StorageError("This session has no workflow yet. Plan one on the workbench first.")
     first, runs = _first(store, head), store.runs.of_session(session)
     return ThreeSides(
         first=_revision_side(store, first),

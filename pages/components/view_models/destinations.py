@@ -31,16 +31,16 @@ HEADINGS: Mapping[DestinationKind, str] = {
 
 _PAGES: Mapping[str, str] = {
     "workbench": "ask, plan, run",
-    "compare": "runs, plans, a race",
+    "compare": "runs, plans, races",
     "sessions": "search, tags, import, export",
     "usage": "tokens and dollars",
-    "evaluation": "planners on questions",
-    "learning": "train a Conductor, its curves",
+    "evaluation": "planners on sets of questions",
+    "learning": "train a Conductor",
     "pool": "workers, endpoints, keys, API tokens",
 }
 
 _COMMANDS: Mapping[str, tuple[str, str]] = {
-    "new": ("Begin a new session", "ask a question"),
+    "new": ("New session", "ask a question"),
     "import": ("Import a file", "a session, a run, a workflow"),
 }
 

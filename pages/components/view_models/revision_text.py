@@ -142,7 +142,7 @@ def origin_text(entry: RevisionSummary) -> str:
 def news(way: Meanwhile, head: RevisionSummary) -> str:
     """What another person did to a session that a page shows, in a sentence; `head` is its revision now."""
     if not way.new:
-        return f"Revision {head.number} is the current one again; what came after it was undone elsewhere."
+        return f"Revision {head.number} is the current one again; later changes were undone elsewhere."
     last = way.new[-1]
     return f"Changed by {_other_maker(last)}: {last.note or 'revision'} (revision {last.number})."
 

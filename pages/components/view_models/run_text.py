@@ -105,7 +105,7 @@ def by_hand(output: Output | None) -> list[str]:
     if output is None or output.hand is None:
         return []
     if output.stand_in is not None:
-        return ["by its rule for failures"]
+        return ["by its failure rule"]
     return [f"edited by hand by {output.hand.by}, {local_time(output.hand.at):%d %b %Y, %H:%M}"]
 
 

@@ -145,7 +145,7 @@ class SessionView:
             stoppable=False,
             newest=run.id == runs[0].id,
             outlook=None,
-            problem="The page shows a replay; leave it to run the workflow.",
+            problem="This is a replay. End it to run the workflow.",
             undo=None,
             redo=None,
             replay=replay,

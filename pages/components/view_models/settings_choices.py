@@ -14,9 +14,9 @@ _OF_MODE = ("max_steps", "rounds", "economical")
 """What a mode decides; workers, attempts and the budget stay as they are chosen."""
 
 MODE_LINES: Mapping[Mode, str] = {
-    "mini": "The quickest: one step, by a worker of the lowest known price.",
+    "mini": "Fastest: one step, by a worker with the lowest known price.",
     "standard": "Up to five steps, one round.",
-    "ultra": "Up to five steps; the Conductor looks at the answer and may plan again, three rounds in all.",
+    "ultra": "Up to five steps; the Conductor reviews the answer and may plan again, up to three rounds.",
 }
 
 
@@ -77,7 +77,7 @@ def _with_workers(settings: Settings, names: Sequence[str], chosen: Sequence[str
 
 def _preset(settings: Settings) -> str:
     mode = mode_of(settings)
-    return "Own preset" if mode is None else mode.capitalize()
+    return "Custom" if mode is None else mode.capitalize()
 
 
 def _steps(settings: Settings) -> str:
@@ -104,11 +104,11 @@ def economy(settings: Settings, cards: Sequence[WorkerCard]) -> str:
         return ""
     left = cheapest(cards)
     if not any(card.price is not None and not card.nested for card in cards):
-        return "No price is known, so no worker is left out."
+        return "No price is known, so all workers stay available."
     if len(left) == len(cards):
         return "All workers have the same price."
     names = left[0].name if len(left) == 1 else f"{len(left)} of {quantity(len(cards), 'worker')}"
-    return f"Of the lowest known price: {names}."
+    return f"Lowest known price: {names}."
 
 
 def limits(budget: Budget) -> list[str]:

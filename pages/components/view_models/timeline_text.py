@@ -39,8 +39,8 @@ _NOISE = 0.005
 """Of a run's time: what is saved less than this is not worth a sentence."""
 
 _UNKNOWN: Mapping[Unknown, str] = {
-    "reused": "not known: the reader was reused, and would then be called",
-    "blocked": "not known: the reader was blocked by this edge, and would then be called",
+    "reused": "unknown: the reader was reused, but would be called without this edge",
+    "blocked": "unknown: this edge blocked the reader, which would be called without it",
 }
 
 
@@ -116,7 +116,7 @@ def _never_began(row: TimelineRow, own: StepState, timeline: Timeline) -> str:
 
 def _when(row: TimelineRow, own: StepState, timeline: Timeline) -> str:
     start = row.start or 0.0
-    began = "Began at once" if start < _AT_ONCE else f"Began after {duration(start)}"
+    began = "Began immediately" if start < _AT_ONCE else f"Began after {duration(start)}"
     took = duration(_so_far(row, timeline))
     if own.status == "running":
         return f"{began} and has been running for {took}"
@@ -171,10 +171,10 @@ def no_sentences(state: RunState) -> str:
     if state.workflow is None or not any(step.access for step in state.workflow.steps):
         return ""
     if state.live:
-        return "What each edge costs is calculated when the run has ended."
+        return "The time that each edge costs appears when the run ends."
     if state.status not in ("finished", "failed"):
-        return "What each edge costs is not known: the run did not finish."
-    return "What each edge costs is not known: no two steps that read one another took part in this run."
+        return "The time that each edge costs is unknown: the run did not finish."
+    return "The time that each edge costs is unknown: no step of this run read another one."
 
 
 def edge_table(edges: Sequence[EdgeSaving]) -> dict[str, list[str]]:

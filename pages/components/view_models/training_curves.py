@@ -42,7 +42,7 @@ def curves(run: TrainingRun, colours: Colours) -> Iterator[tuple[str, Chart]]:
     """Charts with a key each: of the warm start until GRPO has begun, then those of GRPO."""
     if run.losses and not run.steps:
         points = [(float(step), loss) for step, loss in run.losses]
-        series = {"Loss a token": (points, ())}
+        series = {"Loss per token": (points, ())}
         yield "loss", _chart("Warm start: loss", series, colours, along="step of the warm start", top=None)
     if not run.steps:
         return
@@ -52,17 +52,17 @@ def curves(run: TrainingRun, colours: Colours) -> Iterator[tuple[str, Chart]]:
     }
     yield "right", _chart("Right answers", right, colours, share=True)
     shape = {
-        "One step where more are due": _smooth(run, lambda gauges: gauges.one_step),
+        "One-step plans where more are needed": _smooth(run, lambda gauges: gauges.one_step),
         "Valid plans": _smooth(run, lambda gauges: gauges.valid),
     }
     yield "plans", _chart("Plans: a collapse shows here first", shape, colours, share=True)
     routing = {
-        "Steps of a plan": _smooth(run, lambda gauges: gauges.steps),
+        "Steps per plan": _smooth(run, lambda gauges: gauges.steps),
         "Entropy of routing, bits": _smooth(run, lambda gauges: gauges.entropy),
     }
     yield "routing", _chart("Steps and routing", routing, colours, top=None)
     live = {"Groups whose rewards differ": _smooth(run, lambda gauges: gauges.live)}
-    yield "live", _chart("What can be learnt from", live, colours, share=True)
+    yield "live", _chart("Learning signal", live, colours, share=True)
 
 
 def accuracies(results: Results, colours: Colours) -> Chart:
@@ -72,10 +72,11 @@ def accuracies(results: Results, colours: Colours) -> Chart:
         for row in results.rows
     ]
     axis = {"labelColor": colours.text, "titleColor": colours.text, "title": None, "labelLimit": 260}
-    y = {"field": "planner", "type": "nominal", "sort": None, "axis": {**axis, "ticks": False}}
+    names = {**axis, "ticks": False, "labelOverlap": False}
+    y = {"field": "planner", "type": "nominal", "sort": None, "axis": names}
     x = {
         "field": "right", "type": "quantitative", "scale": {"domain": [0, 1]},
-        "axis": {**axis, "format": ".0%", "gridColor": colours.grid},
+        "axis": {**axis, "format": ".0%", "tickCount": 5, "gridColor": colours.grid},
     }  # fmt: skip
     own = {"test": f"datum.planner === {CONDUCTOR!r}", "value": colours.accent}
     tooltip = [
@@ -84,7 +85,7 @@ def accuracies(results: Results, colours: Colours) -> Chart:
     ]
     return {
         "title": {
-            "text": "Right answers to questions that it never saw, with 95% intervals", "anchor": "start",
+            "text": "Right answers to held-out questions, with 95% intervals", "anchor": "start",
             "color": colours.text, "fontSize": 14, "offset": 10,
         },
         "data": {"values": rows},

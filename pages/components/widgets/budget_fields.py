@@ -17,7 +17,7 @@ def budget_fields(key: str, *, initial: Budget = NO_BUDGET) -> Budget:
         st.session_state.setdefault(f"{key}-{limit}", getattr(initial, limit))
     cost = st.number_input(
         "Budget, $", min_value=0.01, value=None, placeholder="None", key=f"{key}-cost", width=120,
-        help="It stops where this is spent, and can be resumed",
+        help="It stops when this is spent; you can resume it",
     )  # fmt: skip
     tokens = st.number_input(
         "Budget, tokens", min_value=1, value=None, placeholder="None", key=f"{key}-tokens", width=140

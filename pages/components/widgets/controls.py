@@ -91,4 +91,4 @@ def session_comparison(store: SessionStore, session: str) -> None:
     """
     pair = last_two(store, session)
     if pair is not None:
-        compare_page_link(*pair, help="Compare with the run or revision before")
+        compare_page_link(*pair, help="Compare with the previous run or revision")

@@ -21,9 +21,9 @@ def key_questions(pairs: Iterable[KeyHost], *, place: str) -> None:
         key = question_key(pair)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{key}-row"):
             st.markdown(f":material/key: **Send {plain(pair.variable)} to {plain(pair.origin)}?**")
-            st.caption("It was not confirmed for this host, so its workers cannot be used.")
+            st.caption("This key is not confirmed for this host, so its workers cannot be used.")
             st.space("stretch")
-            action("Send it there", None, confirm, pair, key=key, place=place, redraw=False)
+            action("Send", None, confirm, pair, key=key, place=place, redraw=False)
 
 
 def question_key(pair: KeyHost) -> str:

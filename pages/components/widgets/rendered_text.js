@@ -26,9 +26,8 @@ export class RenderedText {
     this.notes = find("text-block-notes");
     this.problem = find("rendered-problem");
     this.copy = find("text-block-copy");
-    this.group = find("rendered-views");
-    this.views = [...root.querySelectorAll(".rendered-view")];
-    this.views.forEach((button, at) => { button.onclick = () => choose(at ? "source" : "rendered"); });
+    this.view = find("rendered-view");
+    this.view.onclick = () => choose(chosen() === "source" ? "rendered" : "source");
     this.copy.onclick = () => copy(this.data.text, this.copy);
     this.notable = new Notable(root, this.body);
     this.changed = () => this.show();
@@ -64,8 +63,8 @@ export class RenderedText {
     this.notes.replaceChildren(...data.notes.map((text) => element("span", "text-block-note", text)));
     this.problem.hidden = !data.problem;
     this.problem.textContent = data.problem ? `Shown as its source: ${data.problem}` : "";
-    this.group.hidden = !data.marked;
-    this.group.setAttribute("aria-label", `${data.label} shown as`);
+    this.view.hidden = !data.marked || Boolean(data.problem);
+    this.view.setAttribute("aria-label", `Source of ${data.label.toLowerCase()}`);
     this.copy.hidden = !data.copy;
     this.copy.setAttribute("aria-label", `Copy ${data.label.toLowerCase()}`);
     const { style } = this.body;
@@ -79,7 +78,7 @@ export class RenderedText {
   show() {
     const { data } = this;
     const source = Boolean(data.problem) || (data.marked && chosen() === "source");
-    this.views.forEach((button, at) => button.setAttribute("aria-pressed", String(source === Boolean(at))));
+    this.view.setAttribute("aria-pressed", String(source));
     if (source) this.writeSource(data.text);
     else this.writeBlocks(data.blocks, data.katex);
     this.notable.update(this.component);

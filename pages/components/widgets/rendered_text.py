@@ -15,8 +15,7 @@ from pages.components.widgets.notable import Notable, notable_data, on_noted
 
 HTML = """<div class="text-block rendered">
 <div class="text-block-head"><span class="text-block-heading"></span><span class="text-block-notes"></span>
-<span class="rendered-views" role="group"><button class="rendered-view" type="button">Rendered</button><button
-class="rendered-view" type="button">Source</button></span>
+<button class="rendered-view" type="button">Source</button>
 <button class="text-block-copy" type="button">Copy</button></div>
 <p class="rendered-problem" role="note" hidden></p>
 <div class="text-block-body" tabindex="0" role="region"></div>

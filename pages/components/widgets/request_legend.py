@@ -86,9 +86,9 @@ def how_counted(shares: Shares, kind: WorkerKind, *, unreported: str = UNREPORTE
     if not shares.exact:
         if shares.reported is None:
             return f"~{total}, estimated by length; {unreported}."
-        return f"{total}, as the endpoint counted; how they are shared is estimated by length."
+        return f"{total}, as the endpoint counted; the split is estimated by length."
     if kind == "simulated":
-        return f"{total}, by the simulated worker's own rule: stretches between spaces."
+        return f"{total}, counted as words by the simulated worker."
     return f"{total} of text, by the model's tokenizer. {_against_reported(shares)}".strip()
 
 
@@ -97,7 +97,7 @@ def _against_reported(shares: Shares) -> str:
         return ""
     more = shares.reported - shares.total
     if more < 0:
-        return f"The endpoint counted only {shares.reported:,}: is it the tokenizer of this model?"
+        return f"The endpoint counted only {shares.reported:,}. Is this the model's tokenizer?"
     if not more:
         return "The endpoint counted the same."
     return f"The endpoint counted {shares.reported:,}, {more:,} more for its chat format."

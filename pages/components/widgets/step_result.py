@@ -26,7 +26,7 @@ _STATUS: dict[str, tuple[str, str, str]] = {
     "waiting": (":material/schedule:", "gray", "not run"),
     "running": (":material/progress_activity:", "blue", "running"),
     "thinking": (":material/psychology:", "blue", "thinking"),
-    "retrying": (":material/hourglass_top:", "orange", "waiting to ask again"),
+    "retrying": (":material/hourglass_top:", "orange", "waiting to retry"),
     "finished": (":material/check_circle:", "green", "finished"),
     "refused": (":material/help:", "orange", NO_ANSWER),
     "empty": (":material/radio_button_unchecked:", "orange", "empty"),
@@ -57,15 +57,15 @@ def status_word(state: StepState) -> str:
 def silence(state: StepState) -> str:
     """What a running step does that has not begun its answer."""
     if state.inner:
-        return "done by the workflow inside"
+        return "done by the workflow inside it"
     wait = asked_again_in(state, time.time())
     if wait is not None:
         last = state.retries[-1].withdrawn
-        gave = f"broke off, {quantity(last, 'character')} withdrawn" if last else "gave nothing"
-        return f"{gave}; asked again in {wait:.1f} s"
+        gave = f"broke off, {quantity(last, 'character')} withdrawn" if last else "returned nothing"
+        return f"{gave}; retry in {wait:.1f} s"
     if state.reasoning:
         return "thinking; no answer yet"
-    return "asked again, waiting for the first words" if state.retries else "waiting for the first words"
+    return "retrying, waiting for the first words" if state.retries else "waiting for the first words"
 
 
 def withdrawn_note(state: StepState) -> list[str]:
@@ -94,7 +94,7 @@ def retries(state: StepState, *, key: str) -> None:
 def reasoning_view(state: StepState | None, *, key: str, notable: Notable | None = None) -> None:
     """What the model thought before its answer; `notable` is what people write on its words."""
     if state is None or not state.reasoning:
-        st.caption("The worker has shown no reasoning.")
+        st.caption("The worker returned no reasoning.")
         return
     st.caption("The model's reasoning before its answer; no other step sees it.")
     rendered_text(
@@ -135,7 +135,7 @@ def step_output(
         st.warning(f"Did not run, because it reads step {names}.", icon=":material/block:")
     substitute = None if state.output is None else state.output.stand_in
     if substitute is not None and substitute.text:
-        instead = "skipped" if state.status == "empty" else "given the text of its rule for failures"
+        instead = "skipped" if state.status == "empty" else "replaced with the text of its failure rule"
         st.caption(f":material/skip_next: {plain(f'The step failed and was {instead}: {substitute.reason}')}")
     elif state.status == "empty":
         why = "" if state.output is None else state.output.silence
@@ -168,7 +168,7 @@ def output_notes(state: StepState) -> list[str]:
     """What an output is not, or not only: reused, pinned, partial, offline, no answer."""
     notes = [state.reuse_origin] if state.reuse_origin else []
     notes += ["pinned"] if state.kept_because == "pinned" else []
-    notes += ["as it was before"] if state.kept_because == "preloaded" else []
+    notes += ["unchanged"] if state.kept_because == "preloaded" else []
     if state.output is not None and state.output.hand is not None:
         return [*notes, "edited by hand" if state.output.stand_in is None else "by rule"]
     notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []

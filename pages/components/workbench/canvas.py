@@ -47,7 +47,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         return
     if view.head is None:
         with st.container(key="graph-waits"):
-            st.caption("The steps are drawn here as they are written.")
+            st.caption("Steps appear here as the Conductor writes them.")
         return
     workflow = view.head.workflow
     stored = editor is None

@@ -29,7 +29,7 @@ from studio.workbench import Workbench
 
 focus_fallback("conflict-decisions", "run", "share")
 
-_CHANGED_AGAIN = "The workflow was changed once more; look at it and decide again."
+_CHANGED_AGAIN = "The workflow was changed again. Look at it and decide once more."
 
 _MOST = 6
 """Lines that are shown of each side's changes; more are counted."""
@@ -51,7 +51,7 @@ def conflicts(bench: Workbench, tab: TabState, view: SessionView) -> None:
         mine, theirs = st.columns(2, gap="medium")
         with mine:
             st.markdown(f"**Yours:** {plain(edit.note)}")
-            st.caption(f"Made of revision {edit.edited.number}; kept in this tab until you decide.")
+            st.caption(f"Based on revision {edit.edited.number}; stays in this tab until you decide.")
             _changes(plan_diff(edit.edited.workflow, edit.workflow), key="mine")
         with theirs:
             way = meanwhile(bench.store.revisions.history(edit.session), edited=edit.edited.id, head=head.id)
@@ -77,10 +77,10 @@ def show_news(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def _headline(merged: Rebased, head: Revision) -> str:
     if merged.workflow == head.workflow:
-        return "The same was changed meanwhile; your edit adds nothing to it"
+        return "The same change was made in the meantime; your edit adds nothing"
     if merged.workflow is None:
-        return "Your edit was not applied: the same place was changed meanwhile"
-    return "Your edit was not applied: the workflow was changed meanwhile"
+        return "Your edit was not applied: the same part was changed in the meantime"
+    return "Your edit was not applied: the workflow was changed in the meantime"
 
 
 def _changed_by(way: Meanwhile, head: Revision) -> None:
@@ -170,7 +170,7 @@ def _decisions(
         )
 
     possible = merged.workflow is not None
-    tip = "Make your changes in the workflow as it is now"
+    tip = "Apply your changes to the current workflow"
     with st.container(horizontal=True, gap="small", key="conflict-decisions"):
         if merged.workflow != head.workflow:
             action(
@@ -188,7 +188,7 @@ def _decisions(
                 "call_split",
                 lambda: settle(lambda: branch(None), leads=False),
                 key="conflict-branch",
-                help="Keep your version in the history; the workflow stays as it is now",
+                help="Keep your version in the history; the workflow does not change",
                 place="conflict",
             )
             action(
@@ -200,5 +200,5 @@ def _decisions(
                 disabled=locked,
                 place="conflict",
             )
-        tip = "Discard your edit; the workflow stays as it is now"
+        tip = "Discard your edit; the workflow does not change"
         action("Discard mine", "close", tab.settle, edit, key="conflict-discard", help=tip)

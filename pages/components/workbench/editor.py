@@ -73,7 +73,7 @@ class Editor:
         try:
             if self.bench.activities.busy(self.session):
                 # What is planned or run just now stands on the workflow as it is.
-                raise WorkflowError("The session is planning or running; wait for it or stop it, then edit.")
+                raise WorkflowError("To edit, wait for the session to finish, or stop it.")
             seen = None if self.part is None else self.part.seen
             if seen is not None:
                 self.stand_on(self.tab.own_since(seen.revision))
@@ -121,7 +121,7 @@ class Editor:
         if last is None or self.head.id not in (last.before, last.after):
             return
         if last.renumbered:
-            raise WorkflowError("The steps were renumbered a moment ago; look at them and edit again.")
+            raise WorkflowError("The steps were just renumbered. Look at them and edit again.")
         self.head = self.bench.store.revisions.find(last.after)
 
     def worker(self, step: int, worker: str) -> None:
@@ -166,14 +166,12 @@ class Editor:
     def write(self, step: int, text: str, *, over: Output | None) -> EditEnd:
         """Pin a text that a person wrote in place of the output `over`. The same text changes nothing."""
         if over is not None and same_text(text, over.text):
-            self.tab.notify("info", "The output is as it was; nothing was changed.", place="edit")
+            self.tab.notify("info", "The output is the same; nothing was changed.", place="edit")
             return EditEnd.APPLIED
 
         def written() -> Workflow:
             if not text.strip():
-                raise WorkflowError(
-                    "An output by hand needs at least one character; cancel to keep the old one."
-                )
+                raise WorkflowError("An output needs at least one character. Cancel to keep the old one.")
             output = over or self.bench.running.unwritten(self.session, step)
             edit = HandEdit(at=time.time(), by=author() or "a person")
             return self.workflow.with_pin(step, output.by_hand(text, edit=edit))

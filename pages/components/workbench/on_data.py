@@ -70,14 +70,14 @@ def _margin(key: str) -> float:
         value=round(100 * MARGIN),
         key=f"{key}-margin",
         width=160,
-        help="A variant is not worse where the whole 95% interval of its difference in accuracy lies above "
-        "minus this many percentage points",
+        help="“Not worse”: the whole 95% interval of the accuracy difference lies above minus this "
+        "many percentage points",
     )
     return points / 100
 
 
 def _words(forecast: Forecast) -> str:
-    calls = f"At most {quantity(forecast.new, 'call')}" if forecast.new else "No call of a model"
+    calls = f"At most {quantity(forecast.new, 'call')}" if forecast.new else "No model calls"
     shared = f"{forecast.reused:,} more are shared" if forecast.reused else ""
     judged = f"beside {quantity(forecast.judged, 'call')} of the judge" if forecast.judged else ""
     return ", ".join(filter(None, [calls, shared, *forecast.estimate.words, judged])) + "."

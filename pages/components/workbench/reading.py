@@ -83,7 +83,7 @@ def _answer(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     if ran:
         current.fragment("answer", partial(outcome, bench, tab))
     elif not view.locked:
-        st.caption("Nothing has run yet. Run calls the workers; their answer will stand here.")
+        st.caption("Nothing has run yet. Run the workflow to see its answer here.")
     if tab.presents:
         return
     earlier_rounds(bench, tab, view.session.id)
@@ -106,7 +106,7 @@ def _live(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     elif view.live:
         current.fragment("live", _presented if tab.presents else _running, follows="live")
     else:
-        st.caption("Nothing runs just now. While it does, the words of each step appear here.")
+        st.caption("Nothing is running. During a run, the words of each step appear here.")
     if not tab.watched and not tab.presents:
         notification(view.session)
 

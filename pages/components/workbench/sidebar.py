@@ -65,8 +65,8 @@ def _importer(bench: Workbench, tab: TabState) -> None:
 
     # With a new key after each upload the popover is closed and the same file can be chosen again.
     with st.popover("Import", icon=":material/upload:", width="stretch", key=f"import-{uploads}"):
-        st.caption("A run in one file, a session or a workflow, exported here or by the command line.")
-        st.text_input("Question, where a workflow has none", key="import-query")
+        st.caption("An exported run, session or workflow.")
+        st.text_input("Question, if the workflow has none", key="import-query")
         st.file_uploader(
             "File",
             type=IMPORTED,
@@ -82,7 +82,7 @@ def _imported(bench: Workbench, tab: TabState, file: BytesIO) -> Session:
     if holds_sessions(file):
         for session in import_sessions(bench.store, file):
             return session
-        raise FormatError("The file holds no session; choose another one.")
+        raise FormatError("The file has no session. Choose another one.")
     settings = chosen_settings(bench, tab)
     session = bench.editing.import_plan(file.getvalue(), fallback=st.session_state.get("import-query"))
     if settings is not None:

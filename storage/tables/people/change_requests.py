@@ -47,7 +47,7 @@ def decide(connection: Connection, id: str, decision: Decision, *, chosen: str |
     """Store what a person did with the answer. Raises `StorageError` where that was decided before."""
     change = find(connection, id)
     if change.decision is not None:
-        raise StorageError("This change was decided before; ask for another one.")
+        raise StorageError("This change was decided already. Ask for another one.")
     own = CHANGE_REQUESTS.c.id == id
     connection.execute(CHANGE_REQUESTS.update().where(own).values(decision=decision, chosen=chosen))
     return find(connection, id)

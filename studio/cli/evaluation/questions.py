@@ -64,7 +64,7 @@ class Questions:
         str | None, option("The encoding of a file that is not UTF-8, such as cp1252.", "NAME")
     ] = None
     scorer: Annotated[str | None, option("How all answers are compared.", "NAME")] = None
-    skip_broken: Annotated[bool, flag("--skip-broken", "Leave broken lines out.")] = False
+    skip_broken: Annotated[bool, flag("--skip-broken", "Skip the lines that cannot be read.")] = False
     allow_code: Annotated[bool, flag("--allow-code", "Run the programs that models write.")] = False
     unsafe_code: Annotated[
         bool, flag("--unsafe-code", "Run them where this system cannot isolate them, too.")

@@ -65,8 +65,9 @@ def corrections(
     )
     valid, same = ([percent(share) for share in shares] for shares in (learnt.valid, learnt.same))
     lines = [
-        f"Learnt {quantity(learnt.lessons, 'correction')} in {learnt.seconds:.0f} s: planned as corrected "
-        f"{same[0]} before, {same[1]} after; valid plans {valid[0]} before, {valid[1]} after.",
+        f"Learnt {quantity(learnt.lessons, 'correction')} in {learnt.seconds:.0f} s. Plans as "
+        f"corrected: {same[0]} before, {same[1]} after. Valid plans: {valid[0]} before, {valid[1]} "
+        "after.",
     ]
     if learnt.stopped:
         lines.append("It ended early, since plans stopped being valid; the epoch before that is kept.")

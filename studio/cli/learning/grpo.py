@@ -246,7 +246,7 @@ def _lines(recipe: GrpoRecipe, cost: TrainingCost) -> str:
     )
     notes = [
         "Reckoned with plans of three steps that are all valid, and every worker called equally often; the "
-        f"low figures with {ANSWER_TOKENS} tokens an answer, the high ones with every answer as long as its "
+        f"low figures with {ANSWER_TOKENS} tokens per answer, the high ones with every answer as long as its "
         "worker's max_tokens, thoughts among them. The time is that of "
         f"{TOKENS_A_SECOND:.0f} tokens a second, all plans of a step side by side, and no limit on calls. "
         + (

@@ -122,9 +122,7 @@ class Experiments:
         """
         base = self.base(session)
         if base is None:
-            raise WorkflowError(
-                "An experiment is compared with a finished run of the workflow as it is now; run it first."
-            )
+            raise WorkflowError("A trial needs a finished run of the current workflow. Run it first.")
         trials = trials_of(experiment, base.workflow)
         meter = Meter(self._bench.settings(session).budget)
         pool = self._bench.runner.runtime.pool_for(meter)
@@ -135,7 +133,7 @@ class Experiments:
         # Of two who begin at once, the later sees the earlier's.
         with self._beginning:
             if self.under_way(session):
-                raise WorkflowError("An experiment goes on in this session; wait for it, or stop it first.")
+                raise WorkflowError("A trial is running in this session. Wait for it, or stop it first.")
             record = self._bench.store.experiments.add(session, experiment, base=base.state.run)
             live = self._live[record.id] = LiveExperiment(record)
         live.work = self._bench.background.spawn(self._run(live, trials, base=base, pool=pool, meter=meter))
@@ -146,8 +144,8 @@ class Experiments:
         answer = base.state.answer
         if answer is not None and self._marking.right(answer, search.accepted):
             raise WorkflowError(
-                f"The answer of this run is right already, by the check {search.accepted.check!r}: no step "
-                "spoiled it. Where it is not, enter another accepted answer or check."
+                f"The answer of this run is already right by the check {search.accepted.check!r}, so "
+                "no step made it wrong. If it is not right, enter another accepted answer or check."
             )
 
     def live(self, experiment: str) -> LiveExperiment | None:

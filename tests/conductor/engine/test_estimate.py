@@ -165,7 +165,7 @@ def test_an_answer_that_another_step_reads_is_in_its_prompt() -> None:
 def test_what_a_call_without_a_price_costs_is_unknown() -> None:
     takes = estimate(workflow_of(()), (0,), (), cards())
     assert (takes.cost, any("$" in word for word in takes.words)) == (None, False)
-    assert takes.words[-1] == "assuming 400 tokens an answer"
+    assert takes.words[-1] == "assuming 400 tokens per answer"
 
 
 def test_a_limit_of_the_answer_bounds_what_is_assumed() -> None:

@@ -180,7 +180,7 @@ async def test_a_failure_reaches_only_the_steps_that_read_it() -> None:
         (3, (2,)),
     ]
     assert state.status == "finished"
-    assert state.warning == "Failed or blocked, and not read by the answer: step 2, 3, 4."
+    assert state.warning == "Failed or blocked, but not needed for the answer: step 2, 3, 4."
 
 
 async def test_a_failed_run_keeps_what_it_has_and_answers_nothing() -> None:

@@ -114,8 +114,8 @@ def test_steps_with_which_the_answer_turns_right_come_first_the_earlier_before_t
     assert [each.replacement and each.replacement.step for each in verdicts] == [0, 3, 2]
     assert [each.right for each in verdicts] == [1, 1, 0]
     assert found_words(verdicts) == (
-        "The answer turns right with another output of any one of the steps 1, 4; look first at step 1, the "
-        "earliest. Each was run once: repeats, with a control, set a cause apart from chance."
+        "A different output of any of the steps 1, 4 makes the answer right. Look first at step 1, the "
+        "earliest. Each ran only once; repeats with a control separate cause from chance."
     )
 
 
@@ -129,11 +129,11 @@ def test_repeats_bring_a_control_that_calls_the_same_steps_and_tells_a_cause_fro
         "the answer is still wrong in all 2 runs, with the output that it had",
         "the answer is wrong in all 2 runs",
     ]
-    assert found_words(verdicts) == "The answer turns right with another output of step 2."
+    assert found_words(verdicts) == "A different output of step 2 makes the answer right."
     by_itself = dict.fromkeys(range(6), True)
     varied = step_verdicts(base, trials_of(experiment, CHAIN), ends, by_itself)
     assert varied[0].words == "the answer is right in all 2 runs, no more often than by chance"
-    assert found_words(varied).endswith("it is right in 2 of 2 runs, too: the answer varies by itself.")
+    assert found_words(varied).endswith("it is right in 2 of 2 runs as well: the answer varies on its own.")
 
 
 def test_a_control_of_steps_that_do_not_follow_one_another_calls_every_step() -> None:
@@ -143,14 +143,14 @@ def test_a_control_of_steps_that_do_not_follow_one_another_calls_every_step() ->
 
 def test_where_nothing_turns_it_right_that_is_said_with_what_may_be_the_reason() -> None:
     words = found_words(judge(search(Replacement(step=0, text="Nice"), Replacement(step=3, worker="echo"))))
-    assert words.startswith("With none of these outputs does the answer turn right.")
+    assert words.startswith("None of these outputs makes the answer right.")
 
 
 def test_where_not_every_run_ended_nothing_is_concluded_from_the_others() -> None:
     experiment = search(Replacement(step=0, text="Nice"), Replacement(step=2, text="Paris"))
     base, ends = tried(experiment)
     verdicts = step_verdicts(base, trials_of(experiment, CHAIN), {0: ends[0]}, {0: False})
-    assert found_words(verdicts).startswith("With none of the outputs tried so far")
+    assert found_words(verdicts).startswith("None of the outputs tried so far")
 
 
 @pytest.mark.parametrize("status", ["cancelled", "interrupted", "over_budget"])
@@ -160,8 +160,8 @@ def test_a_trial_that_was_broken_off_says_nothing_of_its_step(status: RunStatus)
     broken = {0: replace(ends[0], status=status)}
     (verdict,) = verdicts = step_verdicts(base, trials_of(experiment, CHAIN), broken, {0: True})
     assert (verdict.right, verdict.broken) == (0, 1)
-    assert verdict.words == "was stopped early and shows nothing"
-    assert found_words(verdicts).startswith("No run ended, so nothing is known.")
+    assert verdict.words == "stopped early, no result"
+    assert found_words(verdicts).startswith("No run finished, so there is no result.")
 
 
 def test_an_answer_that_is_not_compared_yet_is_to_come_and_a_lost_one_is_not_right() -> None:
@@ -169,7 +169,7 @@ def test_an_answer_that_is_not_compared_yet_is_to_come_and_a_lost_one_is_not_rig
     base, ends = tried(experiment)
     trials: tuple[Trial, ...] = trials_of(experiment, CHAIN)
     (verdict,) = step_verdicts(base, trials, ends, {})
-    assert (verdict.pending, verdict.words) == (1, "waits for its answer")
+    assert (verdict.pending, verdict.words) == (1, "waiting for its answer")
     (lost,) = step_verdicts(base, trials, {0: replace(ends[0], status="failed", answer=None)}, {})
     assert lost.words == "1 run without an answer"
 

@@ -134,10 +134,10 @@ def test_a_table_says_which_difference_it_can_see() -> None:
     items = [Item(id=f"q{at}", input=f"{at}?", target=(str(at),)) for at in range(400)]
     cells = [cell(at, name, "right" if at % 4 else "wrong") for name in ("a", "b") for at in range(400)]
     assert remarks(table_of(items, ["a", "b"], cells))[-1] == (
-        "This table can see a difference of 1 point, with a probability of 80%."
+        "This table can detect a difference of 1 point with 80% power."
     )
     few = [each for each in cells if each.item < 1]
-    assert remarks(table_of(items, ["a", "b"], few))[-1].startswith("These are too few questions")
+    assert remarks(table_of(items, ["a", "b"], few))[-1].startswith("There are too few questions")
 
 
 def test_answers_in_another_form_than_the_asked_one_are_not_right_and_counted_apart() -> None:

@@ -102,7 +102,7 @@ def test_parquet_is_read_in_batches(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
     assert [item.id for item in read_data(file).items] == [str(number) for number in range(1_200)]
     file.write_bytes(b"not parquet")
-    with pytest.raises(DataError, match="is no Parquet file"):
+    with pytest.raises(DataError, match="is not a Parquet file"):
         read_data(file)
 
 
@@ -111,7 +111,7 @@ def test_what_is_no_data_set_is_refused(tmp_path: Path) -> None:
         read_data(tmp_path / "data.txt")
     with pytest.raises(DataError, match="cannot be read"):
         read_data(tmp_path / "missing.jsonl")
-    with pytest.raises(DataError, match="holds no item"):
+    with pytest.raises(DataError, match="has no item"):
         read_data(written(tmp_path, ""))
 
 

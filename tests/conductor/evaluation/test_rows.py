@@ -101,8 +101,8 @@ def test_another_encoding_is_read_where_it_is_named_and_refused_by_its_line_else
     [
         ("a.csv", b"a,b;c\n1,2;3", "may separate: write sep="),
         ("a.csv", b"a,a\n1,2", "two columns 'a'"),
-        ("a.csv", b'a,b\n1,2\n3,"4\n5,6\n', r"no CSV from line 3 on: unexpected end"),
-        ("a.csv", b'a,b\n1,"2"x\n', "no CSV from line 2 on"),
+        ("a.csv", b'a,b\n1,2\n3,"4\n5,6\n', r"not CSV from line 3 on: unexpected end"),
+        ("a.csv", b'a,b\n1,"2"x\n', "not CSV from line 2 on"),
         ("a.json", b'[{"a": 1},', "a.json is not JSON"),
         ("a.json", b'[{"a": "\xfc"}]', "not UTF-8"),
         ("a.jsonl.gz", gzip.compress(LINE.encode() * 500, mtime=0)[:-20], "cannot be read"),
@@ -133,7 +133,7 @@ def test_another_encoding_is_read_where_it_is_named_and_refused_by_its_line_else
         ),
         ("a.xlsx", b"", "must end in"),
         ("a.gz", b"", "must end in"),
-        ("a.parquet", b"no", "no Parquet file"),
+        ("a.parquet", b"no", "not a Parquet file"),
         (
             "a.parquet",
             b"version https://git-lfs.github.com/spec/v1",

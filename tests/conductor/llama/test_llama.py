@@ -128,7 +128,7 @@ def _no_number(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (shutil.rmtree, "is no folder"),
+        (shutil.rmtree, "is not a folder"),
         (_without(CONFIG), "has no config.json"),
         (_without(WEIGHTS), "has no model.safetensors"),
         (_without(TOKENIZER), "has no tokenizer.json"),
@@ -148,7 +148,7 @@ def _no_number(folder: Path) -> None:
         (_instead(WEIGHTS, b"\x02\0\0\0\0\0\0\0[]"), "is not a whole safetensors file"),
         (_cut, "is not a whole safetensors file"),
         (_half, "as F16; save the model in float32"),
-        (_no_number, "no numbers"),
+        (_no_number, "not numbers"),
         (_instead(TOKENIZER, b"{}"), "is not a tokenizer.json"),
     ],
 )

@@ -82,7 +82,7 @@ async def test_a_failure_does_not_block_what_a_pinned_output_stands_before() -> 
     assert [step.status for step in state.steps] == ["failed", "finished", "finished"]
     assert (state.status, state.warning) == (
         "finished",
-        "Failed or blocked, and not read by the answer: step 1.",
+        "Failed or blocked, but not needed for the answer: step 1.",
     )
 
 

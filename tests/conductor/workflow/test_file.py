@@ -62,7 +62,7 @@ def test_only_steps_are_required() -> None:
         ("", "not JSON: Expecting value at column 1"),
         ('{"format": ', "not JSON"),
         (b"\xff\xfe\x00", "not text in UTF-8"),
-        ("[]", "holds no JSON object"),
+        ("[]", "is not a JSON object"),
         ("{}", '"format" must be "conductor-workflow"'),
         (text_of(format="other"), '"format" must be'),
         (text_of()[:-1] + ', "steps": []}', "names 'steps' twice in one object, so it has two values"),

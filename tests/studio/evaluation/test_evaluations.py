@@ -327,7 +327,7 @@ def test_a_baseline_is_fitted_on_results_and_added_without_a_call_made_twice(
     assert (row.questions, row.seen, row.calls.value) == (5, 3, 1)
     # What has learnt something else meanwhile is another planner.
     write_fitted(fit_on(bench, record, "baseline:routerdc:seed=1"), file)
-    with pytest.raises(DataError, match="is not what it was when this evaluation began"):
+    with pytest.raises(DataError, match="has changed since this evaluation began"):
         Evaluations(bench).run(evaluation)
 
 

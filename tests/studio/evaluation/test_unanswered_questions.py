@@ -279,7 +279,7 @@ def test_a_planner_that_is_not_reached_wrote_no_bad_plan(
     again = evaluations.add_on(record, [WrittenPlans.of(record.id, "conductor")]).id
     failure = str(evaluations.run(again).failure)
     assert "conductor could not be reached for question 2 (503)" in failure
-    assert f"go on with `evaluate resume {record.id[:8]}` first" in failure
+    assert f"continue with `evaluate resume {record.id[:8]}` first" in failure
     endpoint.failures, endpoint.numbers[:] = works, []
     evaluations.run(evaluation)
     assert endpoint.numbers == [1, 1], "the plan of question 1, then its step"

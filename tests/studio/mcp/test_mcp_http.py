@@ -324,7 +324,7 @@ async def test_only_calls_of_tools_count_against_the_requests_a_minute(agents: A
     async with agents.client(agents.token(requests_per_minute=1), "legacy") as client:
         await client.list_tools()
         structured(await client.call_tool("list_workers", {}))
-        assert "may have 1 requests a minute" in error_of(await client.call_tool("list_workers", {}))
+        assert "may have 1 requests per minute" in error_of(await client.call_tool("list_workers", {}))
 
 
 async def test_a_token_lists_its_own_sessions_and_reads_none_of_another(agents: Agents) -> None:

@@ -129,7 +129,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("run_workflow", {"workflow": workflow("gamma")}, "gamma"),
     ("run_workflow", {"workflow": workflow("alpha") | {"steps": [BAD]}}, "The run failed."),
     ("run_workflow", {"workflow": workflow("alpha"), "budget": {"calls": 0}}, "budget.calls"),
-    ("run_workflow", {"workflow": {"steps": []}, "query": "Why?"}, "The file is no workflow"),
+    ("run_workflow", {"workflow": {"steps": []}, "query": "Why?"}, "The file is not a workflow"),
     ("run_workflow", {"workflow": {**workflow("alpha"), "query": None}}, "names no query"),
     ("show_session", {"session": "nothing"}, "There is no session"),
     ("show_step", {"session": "nothing", "step": 0}, "There is no session"),

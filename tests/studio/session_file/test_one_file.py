@@ -66,8 +66,8 @@ def test_nothing_in_a_session_ends_the_element_that_holds_it(store: SessionStore
 @pytest.mark.parametrize(
     ("page", "why"),
     [
-        (b"<!doctype html><p>A page of others.", "The page holds no session"),
-        (b"\xef\xbb\xbf <HTML>\n<body>", "The page holds no session"),
+        (b"<!doctype html><p>A page of others.", "This page has no session"),
+        (b"\xef\xbb\xbf <HTML>\n<body>", "This page has no session"),
         (b'<!doctype html>\n<script type="application/json" id="session">\n', "neither a session nor"),
         (
             b'<!doctype html>\n<script type="application/json" id="session">\n{}\n</script>',
@@ -82,7 +82,7 @@ def test_a_page_without_a_session_is_refused_with_one_sentence(page: bytes, why:
 
 def test_a_page_that_was_cut_off_is_not_whole(store: SessionStore) -> None:
     page = page_of(store, lived(store, [("run", 1, "one")]))
-    with pytest.raises(FormatError, match="The file is not whole"):
+    with pytest.raises(FormatError, match="The file is not complete"):
         previewed(page[: page.index(b'{"end"')])
 
 
@@ -94,7 +94,7 @@ def test_a_page_with_other_line_ends_is_imported(store: SessionStore) -> None:
 def test_more_than_a_page_may_hold_is_not_read(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
     page = page_of(store, lived(store, [("run", 1, "one")]))
     monkeypatch.setattr("studio.session_file.one_file._MOST", 100)
-    with pytest.raises(FormatError, match="has more than 100 bytes, which no such page has"):
+    with pytest.raises(FormatError, match="has more than 100 bytes, too large for a run in one file"):
         previewed(page)
 
 
@@ -105,7 +105,7 @@ def test_a_session_that_is_too_large_is_left_out_as_the_page_states(
     monkeypatch.setattr("studio.session_file.one_file.MAX_SESSION", 100)
     page = page_of(store, session)
     assert b"The session itself is too large to be in this file" in page
-    with pytest.raises(FormatError, match="The page holds no session"):
+    with pytest.raises(FormatError, match="This page has no session"):
         previewed(page)
 
 

@@ -67,7 +67,7 @@ def test_the_variable_says_how_many_days(
 @pytest.mark.parametrize("setting", ["-1", "a week", "1.5", "٣", "1" * 400])
 def test_what_is_no_number_of_days_is_refused(monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
     monkeypatch.setenv(VARIABLE, setting)
-    with pytest.raises(StorageError, match=r"which is no number of days; .* Nothing was removed") as error:
+    with pytest.raises(StorageError, match=r"which is not a number of days; .* Nothing was removed") as error:
         retention_days()
     assert len(str(error.value)) < 250
 
@@ -79,7 +79,7 @@ def test_what_is_not_to_be_stored_waits_for_some_minutes(
     monkeypatch.setenv(UNSTORED, setting)
     assert unstored_seconds() == seconds
     monkeypatch.setenv(UNSTORED, "soon")
-    with pytest.raises(StorageError, match="'soon', which is no number of minutes"):
+    with pytest.raises(StorageError, match="'soon', which is not a number of minutes"):
         unstored_seconds()
 
 

@@ -77,7 +77,7 @@ def test_a_person_is_asked_about_an_invalid_plan_and_may_send_the_reasons_back(o
     assert [(plan.attempt, plan.report.ok) for plan in plans] == [(1, False), (2, False), (3, True)]
     head = bench.store.revisions.head(session.id)
     assert head.workflow.steps[0].instruction == "solve it"
-    with pytest.raises(PlanError, match="not an invalid one"):
+    with pytest.raises(PlanError, match="newest plan is valid"):
         bench.planning.ask_again(session.id)
 
 

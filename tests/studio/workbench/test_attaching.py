@@ -36,7 +36,7 @@ def test_without_a_file_nothing_changes(before: Conversation | None) -> None:
     [
         ([("notes.txt", b"\0")], "The file 'notes.txt' is not attached: it is neither"),
         ([("map.png", b"no image")], "The file 'map.png' is not attached: its first bytes"),
-        ([("map.png", PNG)], "None of the workers sees images"),
+        ([("map.png", PNG)], "No worker sees images"),
         ([(f"{at}.txt", b"a") for at in range(20)], "There are 21 files"),
         ([(f"{at}.png", PNG) for at in range(21)], "have 21 images"),
     ],

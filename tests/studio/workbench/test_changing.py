@@ -78,9 +78,9 @@ def test_nothing_changes_until_the_answer_is_taken(opened: Opened) -> None:
     )
     assert bench.changing.newest(session) is None
     assert bench.store.changes.find(proposal.record.id).chosen == revision.id
-    with pytest.raises(PlanError, match="taken or left before"):
+    with pytest.raises(PlanError, match="decided already"):
         bench.changing.take(proposal.record.id)
-    with pytest.raises(StorageError, match="decided before"):
+    with pytest.raises(StorageError, match="decided already"):
         bench.changing.leave(proposal.record.id)
 
 
@@ -111,7 +111,7 @@ def test_an_answer_to_a_workflow_that_was_edited_since_is_not_taken(opened: Open
     session = session_of(bench)
     proposal = bench.changing.ask(session, WISH)
     edited = bench.editing.edit(session, FIRST.with_instruction(0, "Find all."), note="Edited")
-    with pytest.raises(EditConflict, match="changed meanwhile"):
+    with pytest.raises(EditConflict, match="changed in the meantime"):
         bench.changing.take(proposal.record.id)
     assert bench.required_head(session) == edited
     assert bench.store.changes.find(proposal.record.id).decision is None
@@ -121,7 +121,7 @@ def test_an_answer_to_a_workflow_that_was_edited_since_is_not_taken(opened: Open
     ("texts", "problem"),
     [
         ((BROKEN,), "9"),
-        ((), "cannot change a plan in words"),
+        ((), "cannot change a plan from words"),
     ],
 )
 def test_an_answer_without_a_workflow_is_stored_with_the_reason(

@@ -1,4 +1,4 @@
-"""An edit goes on top of what the same person changed meanwhile, and never over another person's."""
+"""An edit goes on top of what the same person changed in the meantime, and never over another person's."""
 
 from __future__ import annotations
 

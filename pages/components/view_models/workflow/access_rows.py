@@ -46,7 +46,7 @@ class AccessRow:
     @property
     def means(self) -> str:
         """What the step reads now, in words."""
-        seen = ["the round before"] if self.sees_previous else []
+        seen = ["the previous round"] if self.sees_previous else []
         if self.reads:
             seen.append(f"step{'s' * (len(self.reads) > 1)} {', '.join(_spans(self.reads))}")
         return " and ".join(seen) or "nothing"

@@ -118,7 +118,7 @@ def _content(
         kind: kind != "model" and not (by_hand or by_rule),
         "pinned": pin is not None and note != "pinned",
         "by hand": by_hand,
-        "sees the round before": step.sees_previous,
+        "sees the previous round": step.sees_previous,
         "sees no file": not step.sees_files,
         "by rule": by_rule,
         quantity(notes, "note"): notes > 0,

@@ -62,7 +62,7 @@ def choices_of_text(plan: Plan, *, current: Workflow | None) -> tuple[PlanChoice
     if report is None:
         return ()
     valid = any(candidate.ok for candidate in report.candidates)
-    counts = "counts as the last valid one" if valid else "counts as the last one; none is valid"
+    counts = "used as the last valid one" if valid else "used as the last one; none is valid"
     choices = [
         replace(
             _choice(plan, at, candidate, name=f"Plan {at + 1}"),
@@ -81,7 +81,7 @@ def choices_of_batch(plans: Sequence[Plan], *, current: Workflow | None) -> tupl
         name = f"Alternative {plan.attempt}"
         if plan.report is None or chosen is None:
             reasons = tuple(problem.message for problem in plan.report.problems) if plan.report else ()
-            problems = reasons or (plan.failure or "It gave no completion.",)
+            problems = reasons or (plan.failure or "The Conductor returned nothing.",)
             choices.append(PlanChoice(name, plan, None, None, verdict="no plan", problems=problems))
         else:
             choices.append(_choice(plan, chosen, plan.report.candidates[chosen], name=name))

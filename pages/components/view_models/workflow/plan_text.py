@@ -25,10 +25,10 @@ CHANGE_NAMES: Mapping[Change, str] = {
     "sampling": "parameters",
     "prompt_style": "prompt style",
     "pin": "pin",
-    "sees_previous": "view of the round before",
+    "sees_previous": "view of the previous round",
     "sees_files": "view of the files",
     "gate": "gate",
-    "on_failure": "rule for failures",
+    "on_failure": "failure rule",
 }
 """What changed of a step, in a word or few."""
 
@@ -126,16 +126,16 @@ def _of_change(diff: PlanDiff, pair: StepPair, change: Change) -> list[str]:
         case "pin":
             if new.pin is None:
                 return ["No longer pinned."]
-            return ["Pinned." if old.pin is None else "Pinned at another text."]
+            return ["Pinned." if old.pin is None else "Pinned to another text."]
         case "sees_previous":
-            return ["Sees the round before." if new.sees_previous else "No longer sees the round before."]
+            return ["Sees the previous round." if new.sees_previous else "No longer sees the previous round."]
         case "sees_files":
             return ["Sees the attached files." if new.sees_files else "No longer sees the attached files."]
         case "gate":
             return ["Waits before it is called." if new.gate else "No longer waits before it is called."]
         case "on_failure":
             rule = new.on_failure
-            return [f"Where it fails: {'the step fails' if rule is None else rule.words}."]
+            return [f"If it fails: {'the step fails' if rule is None else rule.words}."]
 
 
 def _lost_name(diff: PlanDiff, step: int) -> str:
@@ -170,23 +170,23 @@ _BOTH: Mapping[Kind, str] = {
     "sampling": "the parameters",
     "prompt_style": "the prompt style",
     "pin": "the pinned output",
-    "sees_previous": "the view of the round before",
+    "sees_previous": "the view of the previous round",
     "sees_files": "the view of the attached files",
     "gate": "the gate",
-    "on_failure": "what is done where it fails",
+    "on_failure": "the failure rule",
 }
 
 _OF_STEP: Mapping[Kind, str] = {
     "fallback": "One edit gives “{step}” to the worker that the other makes its fallback.",
-    "they_removed": "You changed “{step}”, which was removed meanwhile.",
-    "you_removed": "You removed “{step}”, which was changed meanwhile.",
-    "they_removed_read": "You let a step read “{step}”, which was removed meanwhile.",
-    "you_removed_read": "You removed “{step}”, which another step was allowed to read meanwhile.",
+    "they_removed": "You changed “{step}”, which was removed in the meantime.",
+    "you_removed": "You removed “{step}”, which was changed in the meantime.",
+    "they_removed_read": "You let a step read “{step}”, which was removed in the meantime.",
+    "you_removed_read": "You removed “{step}”, which another step was allowed to read in the meantime.",
 }
 
 _OF_ALL: Mapping[Kind, str] = {
-    "order": "The steps were moved so that one would come before what it reads.",
-    "final": "Both edits change which step is the last one, whose response is the answer.",
+    "order": "Moved this way, a step would come before one that it reads.",
+    "final": "Both edits change the last step, which gives the answer.",
     "steps": f"Together they would leave no step, or more than {MAX_STEPS}.",
 }
 

@@ -40,18 +40,18 @@ def _viewed(bench: Workbench, tab: TabState, current: CurrentView) -> None:
             return
         with st.container(key="graph-pane", gap=None):
             current.fragment("canvas", partial(watched_graph, bench, tab), follows="always")
-        pane_handle("read", label="Room for what is read")
+        pane_handle("read", label="Reading pane size")
         reading_pane(bench, tab, current)
         if view.run is None:
             return
         with st.container(key="drawer", gap=None):
-            pane_handle("drawer", label="Room for the drawer")
+            pane_handle("drawer", label="Drawer size")
             current.fragment("panels", partial(panels, bench, tab), follows="drawer")
 
 
 def _nothing() -> None:
     st.error(
-        "This link shows no session: it was not copied whole, or the session is no longer there. Ask for "
-        "another one.",
+        "This link does not lead to a session: it is incomplete, or the session was removed. Ask for "
+        "a new one.",
         icon=":material/link_off:",
     )

@@ -27,10 +27,7 @@ focus_fallback("replay-end", "run", "share")
 # Drawn again where a session begins to be presented, and where that ends.
 focus_fallback("present")
 
-_VIEW_ONLY = (
-    "This link shows the session as it is, and as it goes on: its plan, its run, its answer. Nothing can be "
-    "changed here."
-)
+_VIEW_ONLY = "You see this session live: its plan, its run, its answer. You cannot change anything here."
 
 
 def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
@@ -49,7 +46,7 @@ def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
             current.fragment("state", _state, follows="always")
         if view.replay is not None:
             with st.container(horizontal=True, key="toolbar", gap="xsmall", width="content", wrap=False):
-                action("Back to the end", "last_page", tab.leave_replay, key="replay-end", type="primary")
+                action("End replay", "last_page", tab.leave_replay, key="replay-end", type="primary")
                 _present(tab)
         elif tab.view_only is not None:
             with st.container(horizontal=True, key="toolbar", gap="xsmall", width="content", wrap=False):
@@ -105,7 +102,7 @@ def _state(view: SessionView) -> None:
         moment = moment_text(view.replay.at(time.time()), view.replay.seconds)
         with row("replay-state"):
             st.badge(plain(f"Replay, {moment}"), icon=":material/history:", color="primary")
-            st.caption("A run that is over, as it was then. Leave the replay to edit or to run.")
+            st.caption("This is a replay of a finished run. End it to edit or run.")
     elif view.head is not None:
         st.caption(plain(state_text(view, now=time.time())))
 

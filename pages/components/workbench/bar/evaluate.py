@@ -23,14 +23,14 @@ def evaluate(bench: Workbench, view: SessionView) -> None:
         on_change="rerun",
         width="content",
         disabled=not edited,
-        help=None if edited else "Compares an edited workflow with the plan that it came from",
+        help=None if edited else "Compare the edited workflow with the plan it came from",
     )
     if head is None or origin is None or not edited or not box.open:
         return
     with box, st.container(key="evaluate-form", gap="small"):
         st.markdown("**Evaluate against the plan it came from**")
         whose = "as planned" if origin.origin == "conductor" else "as it came in"
-        pinned = " Pinned outputs are called for each question." if head.workflow.pins else ""
+        pinned = " Pinned steps are called for each question." if head.workflow.pins else ""
         st.caption(plain(f"Revision {head.number} against revision {origin.number}, {whose}.{pinned}"))
         plans = (plan_of_revision(bench, head), plan_of_revision(bench, origin))
         start_on_data(bench, view.session.id, plans, trial=False, key="evaluate")

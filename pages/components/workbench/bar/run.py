@@ -1,4 +1,4 @@
-"""To run: the button of the bar with its menu, the menu of one step, and Stop."""
+"""To run, or to plan another round: the button of the bar with its menu, the menu of one step, and Stop."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import streamlit as st
 from conductor.errors import ConductorError
 from conductor.runs.scope import FORCE, RunScope
 from conductor.text.formatting import estimated
+from conductor.values.presets import MAX_ROUNDS
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
@@ -24,6 +25,7 @@ _SCOPES = {
     "from": "Run from here",
     "force": "Rerun all steps",
 }
+_ROUND = "round"
 
 
 def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -31,13 +33,13 @@ def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
     session = view.session.id
     if view.locked:
         here = view.busy or view.stoppable
-        tip = None if here else "Another process runs this; it will be asked to stop"
+        tip = None if here else "Another process runs this; Stop asks it to end"
         action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
         return
     with st.container(horizontal=True, gap="xsmall", key="run-buttons", width="content", wrap=False):
         # Before the other button, which stays where it was.
         if view.waits:
-            tip = "Do not continue this run; what it finished is kept"
+            tip = "End this run; finished steps are kept"
             action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
         _run_split(bench, tab, view)
 
@@ -67,10 +69,10 @@ def _run_split(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def _main_help(view: SessionView) -> str | None:
     if view.is_up_to_date:
-        return "Nothing changed since the last run; the menu beside it has Rerun all steps"
+        return "Nothing changed since the last run. To repeat it, choose Rerun all steps in the menu"
     if view.outlook is None:
         return None
-    passes = "Pass the gate: finished steps are reused, your edits count. " if view.proceeds else ""
+    passes = "Pass the gate: finished steps are reused, your edits apply. " if view.proceeds else ""
     return passes + view.outlook.sentence
 
 
@@ -99,22 +101,37 @@ def _menu(
         kind = st.session_state[key]
         if kind in offered:
             start(bench, tab, view.session.id, offered[kind])
+        elif kind == _ROUND:
+            try:
+                bench.planning.begin_round(view.session.id)
+            except ConductorError as error:
+                tab.notify("error", str(error), place="run")
         tab.ask_redraw()
 
-    named = {
+    named: dict[str, str] = {
         kind: f"{_SCOPES[kind]} · {_calls(outlooks[scope])}" for kind, scope in offered.items()
-    } or _SCOPES  # a menu without entries is refused, also where it cannot be opened
+    }
+    if primary and _has_further_round(view):
+        named[_ROUND] = "Another round · the Conductor reviews the answer"
+    shown = named or {**_SCOPES}  # a menu without entries is refused, also where it cannot be opened
     st.menu_button(
         label,
-        list(named),
+        list(shown),
         key=key,
         icon=None if primary else ":material/play_arrow:",
         type="primary" if primary else "secondary",
-        help="Rerun all steps, or only a part" if primary else "Run a part, in a run of its own",
-        disabled=view.locked or not offered,
-        format_func=distinct_labels(named),
+        help="Rerun all steps, or only a part" if primary else "Run only a part",
+        disabled=view.locked or not named,
+        format_func=distinct_labels(shown),
         on_click=chosen,
     )
+
+
+def _has_further_round(view: SessionView) -> bool:
+    """Whether the Conductor may look at the answer shown and plan again."""
+    state = view.state
+    ended = state is not None and state.status == "finished" and state.round < MAX_ROUNDS
+    return ended and view.as_run and view.newest
 
 
 def _calls(outlook: Outlook) -> str:
@@ -130,7 +147,7 @@ def start(
     """
     head = bench.store.revisions.head(session)
     if head is not None and not tab.knows(session, head.id):
-        unknown = f"Not run: revision {head.number} has just been made elsewhere. Look at it, then run it."
+        unknown = f"Not run: revision {head.number} was just made elsewhere. Look at it, then run it."
         tab.notify("info", unknown, place="run")
         return
     try:

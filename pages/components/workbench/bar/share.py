@@ -26,7 +26,7 @@ _FILES: tuple[tuple[Export, str, str, str], ...] = (
         "run",
         "One file",
         "slideshow",
-        "The newest run, to replay without the app; has the whole session",
+        "One HTML page that replays the newest run without the app; it can be imported as this session",
     ),
     ("workflow", "Workflow", "account_tree", "The steps as JSON, to run or change elsewhere"),
     ("session", "Session", "folder_zip", "All plans, runs and notes as JSON Lines, to import elsewhere"),
@@ -70,18 +70,18 @@ def _view_only(bench: Workbench, session: str) -> None:
     """The link with which people look at the session and change nothing."""
     links = view_links()
     link = session_link(session, **{PARAMETER: links.value(session)})
-    text_block(link, key="share-view-link", label="View-only link", notes=["changes nothing"])
+    text_block(link, key="share-view-link", label="View-only link", notes=["read-only"])
     if not links.signed:
         st.caption("Shows this session, live, to everyone who can reach this app.")
         return
-    st.caption("Shows this session alone, live, and needs no password.")
+    st.caption("Shows only this session, live, without a password.")
     action(
         "Revoke view-only links",
         "link_off",
         bench.store.sessions.revoke_view_links,
         session,
         key="revoke-view-links",
-        help="All view-only links to this session stop working; the next one copied here is another",
+        help="All view-only links to this session stop working; the next one you copy is new",
         type="tertiary",
         place="run",
     )
@@ -96,7 +96,7 @@ def session_link(session: str, **more: str) -> str:
 def _export(bench: Workbench, tab: TabState, view: SessionView, what: Export) -> None:
     """Give a file out, here rather than in a callback: by now all edits of the click are stored."""
     if tab.text_refused:
-        refused = "Not exported: the text in the inspector was refused; fix it first."
+        refused = "Not exported: the text in the step pane is not valid. Fix it first."
         tab.notify("error", refused, place="run")
         return
     store, session = bench.store, view.session

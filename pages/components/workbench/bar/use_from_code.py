@@ -28,7 +28,7 @@ POLL_SECONDS = 0.25
 _STYLES = Path(__file__).with_suffix(".css")
 
 
-_WHAT = {"workflow": "This workflow", "conductor": "A workflow planned again"}
+_WHAT = {"workflow": "This workflow", "conductor": "A new plan for each question"}
 
 
 class _UnderWay(NamedTuple):

@@ -35,9 +35,7 @@ def access_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
         step.sees_files for step in head.workflow.steps
     )
     if len(head.workflow) == 1 and not before and not files:
-        st.caption(
-            "The only step has nothing before it to read; it sees the query. Add a step to give access."
-        )
+        st.caption("A single step sees only the query. Add a step to give access.")
         return
     report = view.plan.report if view.plan is not None else None
     planned = view.planned.workflow if view.planned is not None else None
@@ -103,8 +101,8 @@ def _grid(
 def _locked(view: SessionView) -> str | None:
     """Why nothing can be changed just now."""
     if view.replay is not None:
-        return "This is a replay; go back to the end of the run, then edit"
-    return "This session is planning or running; wait for it or stop it, then edit" if view.locked else None
+        return "This is a replay. End it to edit"
+    return "To edit, wait for the session to finish, or stop it" if view.locked else None
 
 
 def _row_content(row: AccessRow) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def _results(bench: Workbench, tab: TabState, view: SessionView) -> None:
             with st.expander("What is checked", icon=":material/checklist:", key="check-rules"):
                 st.markdown("\n".join(f"- {rule}" for rule in RULES.values()))
             return
-        st.caption(f"{summary(results)}. A finding never keeps a workflow from running.")
+        st.caption(f"{summary(results)}. You can run the workflow with them.")
         editor = Editor.of(bench, tab, view.head, place="panels")
         locked = view.locked or view.replay is not None
         for step, group in by_step(results):
@@ -108,7 +108,7 @@ def _finding(editor: Editor, view: SessionView, finding: Finding, *, key: str, l
         if finding.rule == "too-many-steps":
             action("Change the limit", None, open_settings, key="check-limit")
     if not finding.fixes:
-        st.caption("No other worker is known that could do it; choose a worker or change the instruction.")
+        st.caption("No other worker seems able to do it. Choose a worker, or change the instruction.")
 
 
 def _fix(editor: Editor, view: SessionView, finding: Finding, fix: Fix) -> None:
@@ -180,4 +180,4 @@ def nothing_found(view: SessionView) -> str:
     """What stands where there is no finding; a rule that had nothing to look at is not counted."""
     if known_outputs(view):
         return f"Nothing found; {len(RULES)} rules checked."
-    return f"Nothing found; {len(RULES) - 2} rules checked. Two more check outputs, once there are some."
+    return f"Nothing found; {len(RULES) - 2} rules checked. Two more check outputs after a run."

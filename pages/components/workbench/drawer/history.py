@@ -102,7 +102,7 @@ def _actions(
             "settings_backup_restore",
             lambda: _restore(bench, tab, view, row),
             key="history-restore",
-            help=why_not or "Make it the workflow again, in a new revision",
+            help=why_not or "Make it the workflow again, as a new revision",
             disabled=why_not is not None,
         )
         action(
@@ -110,7 +110,7 @@ def _actions(
             "fork_right",
             lambda: _fork(bench, tab, row),
             key="history-fork",
-            help="Go on from this revision in a session of its own",
+            help="Start a new session from this revision",
             place="history",
         )
         _comparison(row, [other.entry for other in rows if other is not row], head=view.session.head)
@@ -121,7 +121,7 @@ def _why_not_restored(bench: Workbench, view: SessionView, row: RevisionRow) -> 
     if row.head:
         return "This is the current revision"
     if view.locked or view.replay is not None:
-        return "This session is planning or running; wait for it or stop it, then restore"
+        return "To restore, wait for the session to finish, or stop it"
     if view.head is not None and bench.store.revisions.find(row.entry.id).workflow == view.head.workflow:
         return "The current workflow is the same"
     return None

@@ -46,11 +46,11 @@ def timeline_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     run = _run_choice(bench, tab, view)
     contents = None if run is None else _read(bench, run)
     if run is None or view.head is None or contents is None:
-        st.caption("Nothing has run yet. Run the workflow; how long each step takes is then shown here.")
+        st.caption("Nothing has run yet. Run the workflow to see how long each step takes.")
         return
     state, timeline, recorded = contents
     if not state.is_run_of(view.head.workflow):
-        st.caption("Of a run of another workflow than the one above; its replay shows that one.")
+        st.caption("This run had a different workflow; its replay shows it.")
     _bars(bench, tab, view, run, state=state, timeline=timeline, recorded=recorded)
     _edges(state, timeline, key=run.id)
 
@@ -174,8 +174,8 @@ def _edges(state: RunState, timeline: Timeline, *, key: str) -> None:
         for sentence in edge_sentences(edges, timeline):
             st.markdown(plain(sentence))
     st.caption(
-        "Calculated from the measured times, as if every step took as long as it did. Without an edge its "
-        "reader gets another request, so its answer and its time may differ."
+        "Calculated from the measured times. Without an edge, its reader gets a different request, so "
+        "its answer and time may differ."
     )
     _all_edges(edges, key=key)
 

@@ -41,7 +41,7 @@ def budget_meter(view: SessionView) -> None:
         for limit in limits:
             st.progress(limit.share, text=plain(limit.words))
     if state.used_before.calls:
-        st.caption("Includes the planning and the rounds that led to this run.")
+        st.caption("Includes planning and earlier rounds.")
 
 
 def streaming(
@@ -90,7 +90,7 @@ def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
     if alternatives is not None:
         _alternatives(bench, view, alternatives)
         if stop:
-            _stop(bench, view, "Stop asking; the plans that have ended are kept")
+            _stop(bench, view, "Stop; finished plans are kept")
     elif view.planning is not None:
         _plan(bench, view, view.planning, stop=stop)
     else:
@@ -141,7 +141,7 @@ def _plan(bench: Workbench, view: SessionView, state: RunState, *, stop: bool) -
 
 
 def _amount(plan: PartialPlan) -> str:
-    return f"{quantity(len(plan.steps), 'step')} so far, without a word of reasoning."
+    return f"{quantity(len(plan.steps), 'step')} so far, no reasoning yet."
 
 
 def _stop(bench: Workbench, view: SessionView, tip: str) -> None:

@@ -13,7 +13,7 @@ const AGAIN = 5000;                                         // milliseconds unti
 const AFTER_A_PRESS = 50;
 const FAILED = 5000;                                        // and until a server that did not answer is called again
 const OWN = ".st-key-query";
-const NEWS = "This session has changed; the page follows when you leave the field.";
+const NEWS = "This session has changed. The page updates when you leave the field.";
 
 /** @type {HTMLElement | null} */
 let typed = null;                                           // the field in which a person has typed

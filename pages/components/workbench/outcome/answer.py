@@ -1,4 +1,4 @@
-"""The end of a run: the answer with its rating, or what failed; another round; and the rounds before."""
+"""The end of a run: the answer with its rating, or what failed; and the rounds before."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from conductor.planner.corrections import Thumbs
 from conductor.report.words import STATUSES
 from conductor.runs.state import RunState
 from conductor.text.formatting import duration, quantity
-from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import Workflow
-from pages.components.keyboard.focus import focus_fallback
 from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import (
@@ -36,14 +34,12 @@ from pages.components.workbench.step.notes import step_notes
 from storage import Plan, Revision
 from studio.workbench import Workbench
 
-focus_fallback("another-round", "stop")
-
 _THUMBS: Sequence[Thumbs] = ("down", "up")
 """By the number that the widget gives them."""
 
 _RATED = {
-    "up": "You found this answer good.",
-    "down": "You found this answer bad.",
+    "up": "You rated this answer good.",
+    "down": "You rated this answer bad.",
     None: "Is this answer good?",
 }
 
@@ -56,7 +52,7 @@ def pool_notes(view: SessionView) -> list[str]:
 
 
 def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """The end of a run: the answer, or what failed, what was kept and what to do; then another round.
+    """The end of a run: the answer, or what failed, what was kept and what to do.
 
     An audience gets nothing that changes the session.
     """
@@ -65,8 +61,8 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     if view.unsaved:
         st.error(
-            f"Not all of this run could be stored: {plain(view.unsaved)} The page shows all of it until the "
-            "app ends; copy what you need, fix the cause and run again.",
+            f"Part of this run could not be stored: {plain(view.unsaved)} This page shows it until the "
+            "app ends. Copy what you need, fix the cause and run again.",
             icon=":material/save:",
         )
     used = bench.store.sessions.total(view.session.id)
@@ -89,8 +85,6 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         _earlier_answer(bench, view, state)
     if view.kept_answer is not None:
         _kept_answer(view.kept_answer)
-    if state.status == "finished" and not tab.watched:
-        _another_round(bench, tab, view, state)
 
 
 def _noted_answer(
@@ -117,7 +111,7 @@ def _earlier_answer(bench: Workbench, view: SessionView, state: RunState) -> Non
     runs = bench.store.runs.of_session(view.session.id)
     earlier = next((run for run in runs if run.answer is not None and run.id != state.run), None)
     if earlier is None or earlier.answer is None:
-        st.caption("No run of this session has given an answer yet; run the whole workflow for one.")
+        st.caption("No answer yet. Run the whole workflow to get one.")
         return
     notes = ["of an earlier run", *([earlier.pool_label] if earlier.pool_label else [])]
     rendered_text(earlier.answer, key=f"answer-{earlier.id}", label="Answer", notes=notes)
@@ -136,34 +130,6 @@ def _kept_answer(plan: Plan) -> None:
     )
 
 
-def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: RunState) -> None:
-    why = _no_further_round(view, state)
-    with row():
-        action(
-            "Another round",
-            "layers",
-            bench.planning.begin_round,
-            view.session.id,
-            key="another-round",
-            help="The Conductor looks at the answer and plans once more, or keeps it as it is",
-            disabled=why is not None,
-            place="round",
-        )
-        if why is not None:
-            st.caption(why)
-    tab.show_notice("round")
-
-
-def _no_further_round(view: SessionView, state: RunState) -> str | None:
-    if view.locked:
-        return "This session is planning or running; wait for it, or stop it."
-    if state.round >= MAX_ROUNDS:
-        return f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds."
-    if not view.as_run or not view.newest:
-        return "Run the workflow as it is now first."
-    return None
-
-
 def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, when: str, acts: bool) -> None:
     rest = f"{quantity(len(state.outputs), 'finished output')} kept"
     rest += f"; {view.next_run}." if view.newest and view.next_run else "."
@@ -178,14 +144,15 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
         st.caption(f"{when}{plain(f'The budget is used up: {state.crossing.words}{cut}.')}")
     elif state.crossing is not None:
         st.warning(
-            f"{when}Stopped at the budget: {plain(state.crossing.words)}. {rest} A rerun counts from zero.",
+            f"{when}Stopped at the budget: {plain(state.crossing.words)}. {rest} A rerun starts with a "
+            "fresh budget.",
             icon=STATE_ICONS["over_budget"],
         )
         if acts:
             action("Raise the limit", "tune", open_settings, key="raise-limit")
     if state.covers is not None:
         names = ", ".join(str(step + 1) for step in state.covers)
-        st.caption(f"{when}This run covered step {names} only; the others were left as they are.")
+        st.caption(f"{when}This run covered step {names} only; the others did not run.")
     for reused, reads in state.cutoffs.items():
         names = ", ".join(str(read + 1) for read in reads)
         st.caption(
@@ -238,7 +205,7 @@ def thumbs(bench: Workbench, tab: TabState, view: SessionView) -> None:
                 "troubleshoot",
                 _open_search,
                 key="find-step",
-                help="Replace one step's output at a time and see with which the answer turns right",
+                help="Replace one step's output at a time and see which one makes the answer right",
             )
         keep_as_test(bench, tab, view.session, run=run, answer=state.answer)
     tab.show_notice(NOTICE)

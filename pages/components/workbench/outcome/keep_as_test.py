@@ -94,13 +94,13 @@ def _form(
             tab.notify("error", str(error), place=_FORM)
             return
         st.session_state[key] = False
-        tab.notify("info", f"Kept in the set {test.data_set}, which an evaluation can ask.", place=NOTICE)
+        tab.notify("info", f"Kept in the set {test.data_set}; evaluations can use it.", place=NOTICE)
         tab.ask_redraw()
 
     with st.form(f"{key}-form", border=False):
         st.text_area("Accepted answer", proposed(answer), key=f"{key}-accepted", height=100)
         st.selectbox(
-            "Right where the answer", list(_CHECKS), key=f"{key}-check", format_func=distinct_labels(_CHECKS)
+            "Right if the answer", list(_CHECKS), key=f"{key}-check", format_func=distinct_labels(_CHECKS)
         )
         st.selectbox(
             "Set",
@@ -109,9 +109,9 @@ def _form(
             key=f"{key}-set",
             accept_new_options=True,
             placeholder="Name a new set",
-            help="A set of the team's: choose one, or write a new name",
+            help="Choose a set of the team, or enter a new name",
         )
         if session.conversation is not None:
-            st.caption("The test asks this question alone, without its files and the messages before it.")
+            st.caption("The test asks only this question, without its files and earlier messages.")
         st.form_submit_button("Keep", icon=":material/bookmark_add:", key=f"{key}-keep", on_click=keep)
     tab.show_notice(_FORM)

@@ -68,15 +68,13 @@ def number_of_plans(bench: Workbench, view: SessionView) -> int:
 
 
 def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:
-    facts = " · ".join([f"{quantity(len(batch), 'alternative')} asked for at once", *_spent(batch)])
+    facts = " · ".join([f"{quantity(len(batch), 'alternative')} requested at once", *_spent(batch)])
     valid = sum(plan.report is not None and plan.report.workflow is not None for plan in batch)
     sentences = [f"{facts}; {valid or 'none'} of them valid." if valid < len(batch) else f"{facts}."]
     if valid > 1 and sum(choice.workflow is not None for choice in choices) == 1:
         sentences.append("All of them are the same plan.")
         if batch[0].planner_kind == "offline":
-            sentences.append(
-                "The offline planner goes by rules, so it writes the same plan however often it is asked."
-            )
+            sentences.append("The built-in planner follows rules, so it writes the same plan every time.")
     return " ".join(sentences)
 
 
@@ -104,14 +102,14 @@ def _ask(bench: Workbench, view: SessionView) -> None:
             key=f"alternatives-{session}",
             label_visibility="collapsed",
         )
-        st.caption("plans, asked for at once within the session's budget", width="content")
+        st.caption("plans at once, within the session's budget", width="content")
     head = view.head
     if head is not None and (head.origin != "conductor" or bench.conductor.card.kind != "offline"):
         compare_page_link(
             f"revision:{head.id}",
             rules_address(session),
-            label="Race against the plan of the rules",
-            help="The workflow shown and what rules plan for the question, without a call; there, run both",
+            label="Race against the rule-based plan",
+            help="Compare with the rule-based plan, then run both",
         )
 
 
@@ -146,7 +144,7 @@ def _choice(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoi
             horizontal=True, wrap=False, width="content", vertical_alignment="center", gap="small"
         ):
             if choice.workflow is not None and view.head is not None and not in_use:
-                tip = "The workflow shown and this plan, side by side; there, run both and see which is first"
+                tip = "Compare with this plan, then run both"
                 compare_page_link(f"revision:{view.head.id}", choice.address, help=tip)
             if choice.plan.report is not None:
                 _look_button(view, choice, looked=looked)
@@ -157,11 +155,11 @@ def _choice(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoi
 def _use_button(
     bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice, *, in_use: bool
 ) -> None:
-    word, tip = "Use", "Make this plan the workflow; Undo brings back what is shown now"
+    word, tip = "Use", "Make this plan the workflow; Undo restores the current one"
     if choice.workflow is None and choice.over_limit is not None:
         word, tip = (
             "Take it anyway",
-            f"{len(choice.over_limit)} steps, over the limit; it is marked as an edit",
+            f"{len(choice.over_limit)} steps, over the limit; it counts as an edit",
         )
     action(
         word,
@@ -227,8 +225,8 @@ def _not_used(bench: Workbench, tab: TabState, session: str, choice: PlanChoice)
     note = f": {there.note}" if there.note else ""
     tab.notify(
         "info",
-        f"Not used yet, as the workflow was changed meanwhile (revision {there.number}{by}{note}). "
-        f"It is shown now; press Use again to put {choice.name} in its place.",
+        f"Not used: the workflow was changed in the meantime (revision {there.number}{by}{note}). "
+        f"You see it now; press Use again to replace it with {choice.name}.",
         place="candidates",
     )
 
@@ -237,7 +235,7 @@ def _look_button(view: SessionView, choice: PlanChoice, *, looked: bool) -> None
     def turned() -> None:
         st.session_state[_looked(view)] = None if looked else choice.key
 
-    name, icon = ("Close", "visibility_off") if looked else ("Look", "visibility")
+    name, icon = ("Hide", "visibility_off") if looked else ("Show", "visibility")
     action(name, icon, turned, key=f"look-{choice.key}", type="tertiary", redraw=False)
 
 
@@ -257,7 +255,7 @@ def _look(bench: Workbench, tab: TabState, choice: PlanChoice) -> None:
         text_block(
             marked(report.model_copy(update={"chosen": at})),
             key=f"text-of-{choice.key}",
-            label="Completion as written",
+            label="Conductor's text",
             notes=[choice.plan.planner],
             height=260,
         )

@@ -35,20 +35,20 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
     if report is None or not report.ok:
         return
     with st.container(border=True, key="plan-panel", gap="small"):
+        # The Conductor's text shows each of them.
+        repairs = [quantity(len(report.repairs), "repair")] if report.repairs else []
         text = "\n\n".join(part for part in (report.thinking, report.reasoning) if part)
         rendered_text(
             text or "The Conductor gave no reasoning.",
             key=f"reasoning-{plan.id}",
             label="Reasoning",
-            notes=[_planner(plan), *plan_facts(plan)],
+            notes=[_planner(plan), *repairs, *plan_facts(plan)],
             framed=False,
             copy=False,
             height=140,
         )
-        with st.popover("As written", type="tertiary", icon=":material/notes:", key="as-written"):
+        with st.popover("Conductor's text", type="tertiary", icon=":material/notes:", key="as-written"):
             _as_written(plan)
-        for repair in report.repairs:
-            st.caption(f":material/build: Repaired: {plain(repair.detail)}")
 
 
 def why_this_plan(plan: Plan, planned: Revision | None) -> None:
@@ -123,7 +123,7 @@ def _verdict(plan: Plan) -> str:
         return "interrupted" if _ended_by(plan, INTERRUPTED) else "no plan"
     if plan.report.return_previous:
         return "keeps the answer"
-    return "valid" if plan.report.ok else f"not valid, {quantity(len(plan.report.problems), 'reason')}"
+    return "a valid plan" if plan.report.ok else f"not valid, {quantity(len(plan.report.problems), 'reason')}"
 
 
 def _ended_by(plan: Plan, reason: str) -> bool:
@@ -133,7 +133,7 @@ def _ended_by(plan: Plan, reason: str) -> bool:
 
 def _reasons(plan: Plan) -> None:
     if plan.report is None:
-        st.markdown(plain(plan.failure or "It gave no completion at all."))
+        st.markdown(plain(plan.failure or "The Conductor returned nothing."))
         return
     for problem in plan.report.problems:
         st.markdown(f"- {plain(problem.message)}")
@@ -144,10 +144,10 @@ def _as_written(plan: Plan) -> None:
     """The completion letter for letter, with what was read of it, and the thinking apart from it."""
     if plan.report is None:
         return
-    text_block(marked(plan.report), key=f"written-{plan.id}", label="Completion as written", height=320)
+    text_block(marked(plan.report), key=f"written-{plan.id}", label="Conductor's text", height=320)
     if plan.report.candidate is not None:
-        repaired = ", and in it what was repaired" if plan.report.repairs else ""
-        st.caption(f"Tinted: the plan that was read{repaired}.")
+        repaired = " and its repairs" if plan.report.repairs else ""
+        st.caption(f"Highlighted: the plan that was read{repaired}.")
     if plan.report.thinking and plan.report.thinking not in plan.report.text:
         rendered_text(
             plan.report.thinking, key=f"thinking-{plan.id}", label="Thinking", copy=False, height=160
@@ -167,7 +167,7 @@ def no_plan(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     with st.container(key="no-plan", gap="small"):
         if plan is None:
-            st.info("No plan yet: planning did not end. Nothing has run.", icon=":material/account_tree:")
+            st.info("No plan yet: planning did not finish. Nothing has run.", icon=":material/account_tree:")
         elif plan.report is None and (icon := _ENDED_EARLY.get(_verdict(plan))):
             st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=icon)
         else:
@@ -203,7 +203,7 @@ def _ways_on(bench: Workbench, view: SessionView, plan: Plan | None) -> None:
                 bench.planning.ask_again,
                 session,
                 key="ask-again",
-                help="Sends the reasons back to the Conductor",
+                help="Send the reasons back to the Conductor",
                 type="secondary" if spent else "primary",
                 disabled=spent,
                 place="plan",
@@ -214,7 +214,7 @@ def _ways_on(bench: Workbench, view: SessionView, plan: Plan | None) -> None:
             bench.planning.begin_round if later else bench.planning.begin,
             session,
             key="plan-again",
-            help="Asks from the beginning, without the reasons",
+            help="Start over, without the reasons",
             type="primary" if spent or not rejected else "secondary",
             place="plan",
         )
@@ -226,7 +226,7 @@ def _ways_on(bench: Workbench, view: SessionView, plan: Plan | None) -> None:
                 bench,
                 session,
                 key="one-step",
-                help="A workflow of one step, to be edited by hand",
+                help="Start with a workflow of one step and edit it by hand",
                 place="plan",
             )
     if spent:
@@ -244,7 +244,7 @@ def _take_it_anyway(bench: Workbench, view: SessionView, plan: Plan | None) -> N
         "check",
         lambda: bench.planning.take_over_limit(plan.id, head=view.head, author=author()),
         key="take-it-anyway",
-        help="The plan as it was written becomes the workflow. No model is called.",
+        help="Use the plan as written. No model is called.",
         type="primary",
         place="plan",
     )

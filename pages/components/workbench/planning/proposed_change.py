@@ -94,7 +94,7 @@ def undrawn_change(bench: Workbench, tab: TabState, view: SessionView) -> None:
             tab,
             proposal,
             key="reword-change",
-            help="Leave it, and put the words into the box again",
+            help="Leave this change and edit the request",
             place=PLACE,
         )
         action(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TypeGuard
 
 import streamlit as st
@@ -28,7 +29,7 @@ from pages.components.workbench.question.draft import (
     question_asked,
     question_refused,
 )
-from pages.components.workbench.question.settings import settings_menu, settings_of
+from pages.components.workbench.question.settings import MENU, settings_menu, settings_of
 from storage import Session
 from studio.sessions.notes import author
 from studio.workbench import Workbench
@@ -91,9 +92,8 @@ def composer(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
         with row("composer-row", gap="xsmall"):
             if _changeable(view, tab):
                 _meaning(tab)
-            _way(tab)
-            settings_menu(bench, tab, view)
-            if view is not None and view.head is not None:
+            settings_menu(bench, tab, view, head=partial(_how, tab, view))
+            if view is not None and view.head is not None and tab.rewrites:
                 _rewrite(tab, view)
     with st.container(key="kept-question"):
         kept_question(tab, place, text, workers=bench.pool.names)
@@ -143,7 +143,7 @@ def _meaning(tab: TabState) -> None:
             tab.changes_plan = name == CHANGE
 
     st.segmented_control(
-        "What this is",
+        "Meaning of the text",
         [ASK, CHANGE],
         key=MEANING,
         required=True,
@@ -167,6 +167,13 @@ def _ask_for_change(
     return True
 
 
+def _how(tab: TabState, view: SessionView | None) -> None:
+    """What Enter does, and the way to another question, at the head of the menu."""
+    _way(tab)
+    if view is not None and view.head is not None and not tab.rewrites:
+        _rewrite(tab, view)
+
+
 def _way(tab: TabState) -> None:
     shows(tab, _WAY, next(name for name, runs in _WAYS.items() if runs == bool(tab.runs_plans)))
 
@@ -180,7 +187,7 @@ def _way(tab: TabState) -> None:
         list(_WAYS),
         key=_WAY,
         required=True,
-        label_visibility="collapsed",
+        width="stretch",
         on_change=committing(tab, _WAY, chosen),
     )
 
@@ -188,16 +195,16 @@ def _way(tab: TabState) -> None:
 def _rewrite(tab: TabState, view: SessionView) -> None:
     def turned() -> None:
         tab.rewrites = not tab.rewrites
+        st.session_state[MENU] = False
 
-    back = "Follow up instead" if _answered(view) else "Leave the question"
+    back = "Follow up instead" if _answered(view) else "Cancel the edit"
     action(
         back if tab.rewrites else "Edit the question",
         "reply" if tab.rewrites else "edit",
         turned,
-        # An icon, as page.css has it, but while the question is being changed.
         key="follow-up" if tab.rewrites else "rewrite",
         type="tertiary",
-        help=None if tab.rewrites else "Edit the question: asks it in other words, in a new session",
+        help=None if tab.rewrites else "Edit the question and ask it in a new session",
     )
 
 

@@ -17,7 +17,7 @@ from studio.workbench import Workbench
 
 def plan_as(bench: Workbench, view: SessionView) -> None:
     """Draw the choice of a method, and of its worker or of what it has learnt where it needs one."""
-    st.markdown("Plan it by a published method", help="Its workflow takes the place of the one shown")
+    st.markdown("Plan with a published method", help="Its workflow replaces the current one")
     session, learnt = view.session.id, list(bench.pool.fitted)
     methods = [name for name, entry in BASELINES.items() if entry.method is not None or learnt]
     with row("plan-as"):
@@ -33,7 +33,7 @@ def plan_as(bench: Workbench, view: SessionView) -> None:
         entry, choice = BASELINES[method], ""
         if entry.method is None:
             choice = "fitted=" + st.selectbox(
-                "What it has learnt",
+                "Fitted from",
                 learnt,
                 key=f"plan-as-fitted-{session}",
                 label_visibility="collapsed",
@@ -52,7 +52,7 @@ def plan_as(bench: Workbench, view: SessionView) -> None:
             "schema",
             lambda: bench.planning.begin_as(session, _name(method, choice)),
             key="plan-as-begin",
-            help="Undo brings back what is shown now",
+            help="Undo restores the current workflow",
             disabled=view.locked,
             place="settings",
         )

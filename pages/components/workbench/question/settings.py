@@ -66,10 +66,13 @@ def open_settings() -> None:
     st.session_state[MENU] = True
 
 
-def settings_menu(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
-    """Draw it: it shows what is chosen, and opens to change it, or to plan `view`'s question otherwise."""
+def settings_menu(
+    bench: Workbench, tab: TabState, view: SessionView | None, *, head: Callable[[], None]
+) -> None:
+    """Draw it: it shows what is chosen, and opens to `head` and to what changes it, or plans otherwise."""
     panel = _Panel(bench, tab)
-    label = plain(settings_choices.summary(panel.chosen, panel.names))
+    at_once = "Runs at once · " if tab.runs_plans else ""
+    label = plain(at_once + settings_choices.summary(panel.chosen, panel.names))
     # Streamlit closes a popover whose label changes, so that of an open one stays.
     if not st.session_state.get(MENU) or f"{MENU}-label" not in st.session_state:
         st.session_state[f"{MENU}-label"] = label
@@ -77,7 +80,7 @@ def settings_menu(bench: Workbench, tab: TabState, view: SessionView | None) -> 
     box = st.popover(label, icon=":material/tune:", type="tertiary", key=MENU, on_change="rerun")
     if box.open:
         with box, st.container(key="settings-rows", gap=None):
-            for draw in (panel.preset, panel.steps, panel.workers, panel.budget):
+            for draw in (head, panel.preset, panel.steps, panel.workers, panel.budget):
                 draw()
             st.caption(panel.belongs)
             if view is not None and view.head is not None:
@@ -98,7 +101,7 @@ class _Panel:
     def belongs(self) -> str:
         """What the settings count for."""
         return (
-            "For this session, from its next plan or run on."
+            "For this session, starting with the next plan or run."
             if self.tab.session
             else "For the next question."
         )
@@ -127,13 +130,13 @@ class _Panel:
         st.segmented_control(
             "Mode", list(MODES), key=key, width="stretch", on_change=committing(self.tab, key, chosen)
         )
-        st.caption(settings_choices.MODE_LINES[mode] if mode is not None else "Steps and rounds as chosen.")
+        st.caption(settings_choices.MODE_LINES[mode] if mode is not None else "Your own limits.")
         self._economy()
 
     def steps(self) -> None:
         with st.container(horizontal=True, gap="small"):
-            self._number("max_steps", "Steps at most", most=MAX_STEPS)
-            self._number("rounds", "Rounds at most", most=MAX_ROUNDS)
+            self._number("max_steps", "Step limit", most=MAX_STEPS)
+            self._number("rounds", "Round limit", most=MAX_ROUNDS)
 
     def _economy(self) -> None:
         """Whom the lowest price leaves."""
@@ -208,7 +211,7 @@ class _Panel:
     # -- budget ----------------------------------------------------------------------------------
 
     def budget(self) -> None:
-        st.markdown("Budget of a run", help="Includes the planning before it and all rounds that follow.")
+        st.markdown("Budget of a run", help="Includes planning and all later rounds.")
         limits = list(_BUDGET)
         for pair in (limits[:2], limits[2:]):
             with st.container(horizontal=True, gap="small"):

@@ -22,7 +22,7 @@ from pages.components.widgets.text_block import text_block
 from storage import RunRecord
 from studio.workbench import Workbench
 
-ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Result of a tool"}
+ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Tool result"}
 
 _FIRST_WORDS = 60
 _FENCE = re.compile("`{3,}(json)?")
@@ -58,7 +58,7 @@ def _turn(
 ) -> None:
     turn = AgentTurn.of(view.session, bench.state(run), before)
     if turn is None:
-        st.caption("No request of this turn was sent.")
+        st.caption("Nothing was sent in this turn.")
         return
     for at, message in turn.messages.items():
         key, label = f"turn-{run.id}-{at}", _label(view, message)
@@ -67,9 +67,9 @@ def _turn(
         else:
             rendered_text(message.display_text, key=key, label=label)
     if turn.answer is None:
-        st.caption("It has no answer.")
+        st.caption("No answer.")
     else:
-        label = "Calls of tools" if turn.answer.tool_calls and not turn.answer.text.strip() else "Answer"
+        label = "Tool calls" if turn.answer.tool_calls and not turn.answer.text.strip() else "Answer"
         rendered_text(turn.answer.display_text, key=f"turn-{run.id}-answer", label=label)
     if not tab.watched:
         _correction(bench, tab, view, run, turn)
@@ -85,7 +85,7 @@ def _label(view: SessionView, message: Turn) -> str:
 def _correction(bench: Workbench, tab: TabState, view: SessionView, run: RunRecord, turn: AgentTurn) -> None:
     """The texts that came with the turn, to be corrected, and the way to a session that begins with them."""
     keys: dict[int, str] = {}
-    if box := expander("Correct these messages", "edit", key=f"turn-{run.id}-correct"):
+    if box := expander("Edit these messages", "edit", key=f"turn-{run.id}-correct"):
         with box:
             for at, message in turn.messages.items():
                 keys[at] = f"turn-{run.id}-text-{at}"
@@ -105,6 +105,6 @@ def _correction(bench: Workbench, tab: TabState, view: SessionView, run: RunReco
         "fork_right",
         open_turn,
         key=f"turn-{run.id}-open",
-        help="In a session of its own, with the messages up to here: edit the step or its output, and run it",
+        help="Open a new session with the messages up to here, to edit and run the step",
         place="turns",
     )

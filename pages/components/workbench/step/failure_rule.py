@@ -16,7 +16,7 @@ from pages.components.widgets.controls import expander, row
 from pages.components.widgets.labels import distinct_labels
 from pages.components.workbench.editor import Editor
 
-_FAILS, _SKIPPED, _TEXT = "The step fails", "The step is skipped", "This text takes its place"
+_FAILS, _SKIPPED, _TEXT = "The step fails", "The step is skipped", "A text replaces it"
 
 
 def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked: bool) -> None:
@@ -35,16 +35,16 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
     with box, st.form(key, border=False):
         with row(gap="small"):
             retries = st.number_input(
-                "More calls",
+                "Retries",
                 0,
                 MAX_RETRIES,
                 rule.retries,
                 key=f"{key}-retries",
                 disabled=locked,
-                help="Of the same worker, after its endpoint's own retries",
+                help="With the same worker, after the retries of its endpoint",
             )
             pause = st.number_input(
-                "Seconds between",
+                "Pause, seconds",
                 0.0,
                 MAX_PAUSE,
                 rule.pause,
@@ -54,7 +54,7 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
                 disabled=locked,
             )
             fallback = st.selectbox(
-                "Then asks",
+                "Then ask",
                 list(others),
                 list(others).index(rule.fallback or ""),
                 key=f"{key}-fallback",
@@ -62,22 +62,22 @@ def failure_rule(editor: Editor, step: int, *, workers: Collection[str], locked:
                 disabled=locked,
             )
         end = st.selectbox(
-            "Without an answer",
+            "If no answer comes",
             [_FAILS, _SKIPPED, _TEXT],
             0 if rule.output is None else 2 if rule.output.strip() else 1,
             key=f"{key}-end",
             disabled=locked,
-            help="Who reads a skipped step is shown nothing of it; a text is marked as written by a person",
+            help="Readers get nothing from a skipped step; a text is marked as written by a person",
         )
         text = st.text_area(
-            "Text in its place", rule.output or "", key=f"{key}-text", height=80, disabled=locked
+            "Replacement text", rule.output or "", key=f"{key}-text", height=80, disabled=locked
         )
         keep = st.checkbox(
-            "Keep what stood in",
+            "Keep the replacement",
             rule.keep,
             key=f"{key}-keep",
             disabled=locked,
-            help="A rerun does not call the step's own worker again",
+            help="A rerun does not try the step's own worker again",
         )
         if st.form_submit_button("Save", icon=":material/check:", key=f"{key}-save", disabled=locked):
             output = None if end == _FAILS else "" if end == _SKIPPED else text

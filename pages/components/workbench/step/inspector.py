@@ -199,11 +199,11 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
             ),
             ("Add", "add", "Add a step that reads this one", lambda: editor.add(step), False),
             (
-                "Do not wait" if gated else "Wait",
+                "Remove gate" if gated else "Gate",
                 "front_hand",
-                "Let a run call the step at once"
+                "Remove the gate before this step"
                 if gated
-                else "Let a run wait before the step (B in the graph)",
+                else "Pause runs before this step (B in the graph)",
                 lambda: editor.gate(step, not gated),
                 False,
             ),
@@ -251,11 +251,11 @@ def noted_output(
 def _why_no_output(view: SessionView, state: StepState | None) -> str:
     if state is not None and state.status == "paused":
         return (
-            "the run waits before this step. Saw shows exactly what its worker will be sent: go on, change "
-            "what it sees, give it to another worker, or write its output yourself."
+            "the run waits at this step's gate. Saw shows exactly what its worker will get. Continue, "
+            "change what it sees, choose another worker, or write the output yourself."
         )
     if state is None or not view.live:
-        return "not run yet." if view.state is None else "will come with the next rerun."
+        return "not run yet." if view.state is None else "comes with the next rerun."
     return f"{silence(state)}." if state.status == "running" else "waits for what it reads."
 
 
@@ -281,10 +281,10 @@ def output_actions(editor: Editor, view: SessionView, step: int, state: StepStat
     locked = view.locked
     with st.container(horizontal=True, gap="xsmall", key="output-actions", width="content"):
         if pinned:
-            tip = "Let the worker answer again; the stored output is reused where nothing changed"
+            tip = "Let the worker answer again, if anything changed"
             action("Unpin", "keep_off", editor.pin, step, None, key="output-unpin", help=tip, disabled=locked)
         elif output is not None:
-            tip = "Keep this output whatever changes above it; the step is not called any more"
+            tip = "Keep this output, whatever changes before it; the step is not called again"
             action("Pin", "keep", editor.pin, step, output, key="output-pin", help=tip, disabled=locked)
         name = "Edit" if output is not None else "Write"
         action(
@@ -296,7 +296,7 @@ def output_actions(editor: Editor, view: SessionView, step: int, state: StepStat
             disabled=locked,
         )
         if output is not None and view.as_run:
-            tip = "Let other workers answer the same request, and compare them side by side"
+            tip = "Let other workers answer the same request and compare the answers"
             action("Swap", "swap_horiz", _open_swap, key="output-swap", help=tip, disabled=locked)
 
 
@@ -329,7 +329,7 @@ def output_form(
     # The key lets Ctrl+Enter in the field press Save.
     with st.container(key="output-writing"):
         st.text_area(
-            "Output, by hand",
+            "Your output",
             "" if part.set_value(key, text) else text,
             key=key,
             height=280,
@@ -340,11 +340,11 @@ def output_form(
     with row("output-pen"):
         tip = "Pin this text as the step's output"
         action("Save", "check", save, key="output-save", help=tip, disabled=view.locked)
-        tip = "Keep the output as it is; your text is discarded"
+        tip = "Discard your text and keep the output"
         action("Cancel", "close", drafts.end, step, key="output-cancel", help=tip)
         if draft.text is not None:
             st.badge("not saved", icon=":material/edit_note:", color="orange")
-    st.caption("Ctrl+Enter saves. Steps that read it see that a person wrote it; Undo reverts it.")
+    st.caption("Ctrl+Enter saves. Steps that read it see that a person wrote it.")
 
 
 def unsaved_outputs(editor: Editor, selected: int | None) -> None:

@@ -69,7 +69,7 @@ def inside_button(session: str, step: int, state: StepState) -> None:
             inside.open,
             () if opened else (Level(step),),
             key=f"{'close' if opened else 'open'}-inside-{step}",
-            help="Done by a workflow of its own, which is shown under the graph",
+            help="This step runs a workflow of its own, shown under the graph",
         )
         st.caption(inside_text(state.inner))
 
@@ -96,7 +96,7 @@ def _breadcrumb(inside: Inside, path: Sequence[Place]) -> None:
     """The way from the workflow to what is open, and a button that closes it."""
     last = len(path) - 1
     with row("inside-way"):
-        tip = "Back to the whole workflow; closes this panel"
+        tip = "Back to the whole workflow"
         action("Workflow", "account_tree", inside.open, (), key="inside-out", help=tip, type="tertiary")
         for depth, place in enumerate(path):
             st.caption(":material/chevron_right:", width="content")

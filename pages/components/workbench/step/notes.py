@@ -172,7 +172,7 @@ def note_view(
                     None,
                     lambda: put_wish(tab, note.session, _wish(note, step)),
                     key=f"note-ask-{where}-{note.id}",
-                    help="Put it into the box as a change of the plan, to be asked for",
+                    help="Put it into the box as a change of the plan",
                     type="tertiary",
                 )
                 action(

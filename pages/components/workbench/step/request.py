@@ -97,7 +97,7 @@ def _when_made(bench: Workbench, view: SessionView, output: Output) -> Sent | No
     state = None if maker is None else bench.state(maker)
     if maker is None or state is None or state.workflow is None or state.steps[output.step].request is None:
         return None
-    note = "As it was sent when this output was made, in a run before the one shown."
+    note = "As it was sent when this output was made, in an earlier run."
     return Sent(maker, state, output.step, (note,))
 
 
@@ -170,7 +170,7 @@ def unchanged(before: Sent, request: Request) -> tuple[str, ...]:
 
 def _sentence(change: Change) -> str:
     if change.new is None:
-        return "" if change.old is None else f"{_name(change.old)} is not seen any more"
+        return "" if change.old is None else f"{_name(change.old)} is no longer seen"
     if change.old is None:
         return f"{_name(change.new)} is new"
     was = "" if change.old.step == change.new.step else f" ({_name(change.old)} then)"

@@ -65,7 +65,7 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
     bench = editor.bench
     sent = request_sent(bench, view, editor.workflow, step, state)
     if sent is None:
-        st.caption("What this step saw is shown here as soon as it was sent: nothing was yet.")
+        st.caption("Nothing was sent yet. What this step sees appears here when it is sent.")
         return
 
     own_step = sent.workflow.steps[sent.step]
@@ -89,7 +89,7 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
 def unseen(editor: Editor, step: int) -> list[Hidden]:
     """What `step` may not see as the workflow is now."""
     blind = editor.head.looks_back is not None and not editor.workflow.steps[step].sees_previous
-    return [*([Hidden(None, "the round before")] if blind else []), *hidden_from(editor.workflow, step)]
+    return [*([Hidden(None, "the previous round")] if blind else []), *hidden_from(editor.workflow, step)]
 
 
 def _grant(editor: Editor, step: int, unseen: Hidden) -> None:
@@ -97,7 +97,7 @@ def _grant(editor: Editor, step: int, unseen: Hidden) -> None:
     if unseen.step is None:
         editor.commit(
             lambda: editor.workflow.with_sight_of_previous(step, True),
-            f"Step {step + 1}: sees the round before",
+            f"Step {step + 1}: sees the previous round",
         )
     else:
         editor.access(step, gain=[unseen.step])
@@ -227,7 +227,7 @@ def _unseen(
 
 def _against(before: Sent | None, request: Request, reader: Reader, *, key: str) -> None:
     if before is None:
-        st.caption("This step was not run before.")
+        st.caption("This step has not run before.")
         return
     differing = differences(before, request, worker=reader.worker)
     if not differing:

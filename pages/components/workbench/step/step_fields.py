@@ -24,7 +24,7 @@ _PREVIOUS = -1
 """Stands for the round before among the steps that a step may see."""
 
 
-_PREVIOUS_LABEL = "The round before"
+_PREVIOUS_LABEL = "The previous round"
 
 
 _NUMBERED = re.compile(r"(\d+)\. ")
@@ -113,7 +113,7 @@ def _served_by(card: WorkerCard | None) -> None:
     if card is None:
         return
     if card.nested:
-        served = "a Conductor: does the step by a workflow of its own"
+        served = "a Conductor: runs a workflow of its own for the step"
     elif card.kind in ("offline", "simulated"):
         served = KIND_LABELS[card.kind]
     else:

@@ -122,8 +122,8 @@ def _draw(bench: Workbench) -> None:
     st.caption(plain(f"{quantity(len(workflow), 'step')}, by {workers}. Each can be changed before it runs."))
     if needs_models(bench.pool):
         st.warning(
-            "This pool has no language model, so the steps will decline. "
-            "It can be opened and edited; to run it, add a model first.",
+            "This pool has no language model, so the steps cannot answer. You can open and edit the "
+            "workflow; add a model to run it.",
             icon=":material/cloud_off:",
         )
     tab.show_notice("gallery-dialog")

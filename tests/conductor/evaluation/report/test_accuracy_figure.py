@@ -1,4 +1,4 @@
-"""Accuracy against what it takes: what is known is drawn, the front is marked, labels stay apart."""
+"""What accuracy costs: what is known is drawn, the front is marked, labels stay apart."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_points_have_intervals_and_the_front_is_in_order():
     figure = figure_of(EvaluationTable(ROWS, {}), "tokens", SPEC)
     points = {point.name: point for point in figure.points}
     assert points["Conductor"].details["Right"] == "80 of 100, 80.0%"
-    assert points["Conductor"].details["Cost a question"] == "$0.0100"
-    assert points["third"].details["Cost a question"] == "-"
+    assert points["Conductor"].details["Cost per question"] == "$0.0100"
+    assert points["third"].details["Cost per question"] == "-"
     assert points["Conductor"].low < 0.8 < points["Conductor"].high
     assert [point.name for point in figure.front] == ["small", "third", "Conductor"]
     assert figure.router_label == "Perfect router, computed: 85.0%"
@@ -138,7 +138,7 @@ def test_a_chart_has_a_mark_an_interval_and_a_label_for_each_point_and_says_them
 def test_a_page_has_a_chart_for_what_is_known_and_says_what_is_not(rows, charts, sentence):
     page = report_page(EvaluationTable(tuple(rows), {}), SPEC, begun_at=0, questions=9)
     assert re.findall(r'aria-labelledby="chart-(\w+)-title', page) == charts
-    assert ("Accuracy against what it takes" in page) == (sentence is not None)
+    assert ("What accuracy costs" in page) == (sentence is not None)
     assert sentence is None or sentence in page
 
 

@@ -59,6 +59,6 @@ def test_a_mean_states_its_part_and_its_bound_wherever_it_is_read(
     assert tuple(int(row[name]) for name in names) == sizes
     assert f"& {tokens.replace(',', '')} &" in as_latex(table)
     notes = " ".join(remarks(table))
-    assert ("over those answers alone" in notes) == ("of 2" in tokens + cost)
+    assert ("only the answers with a known figure" in notes) == ("of 2" in tokens + cost)
     assert ("the price of cached tokens" in notes) == ("≤" in cost)
     assert all(note in report_page(table, SPEC, begun_at=0, questions=2) for note in [cost])

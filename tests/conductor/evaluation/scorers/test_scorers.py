@@ -241,7 +241,7 @@ def test_code_runs_only_where_it_is_allowed() -> None:
     item = Item(id="q", input="Write f.", target=("assert f",), scorer="code")
     with pytest.raises(DataError, match="--allow-code"):
         asyncio.run(score("```python\nf = 1\n```", item))
-    with pytest.raises(DataError, match="is no Python"):
+    with pytest.raises(DataError, match="is not Python"):
         scored("code", "f = 1", "assert (")
 
 

@@ -54,5 +54,5 @@ def test_pairs_are_written_before_a_training_and_completed_after_it(tmp_path: Pa
 @pytest.mark.parametrize("content", ["", "[]", '{"pairs": [{}]}'])
 def test_a_broken_file_is_named(tmp_path: Path, content: str):
     (tmp_path / PLANS).write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=r"plans\.json is no file of plans"):
+    with pytest.raises(DataError, match=r"plans\.json is not a file of plans"):
         read_pairs(tmp_path)

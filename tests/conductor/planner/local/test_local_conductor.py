@@ -163,4 +163,4 @@ def test_a_change_in_words_is_refused_by_the_model_and_by_the_rules(folder: Path
     event = _planned(_scripted(folder, plan_text(PLAN)), change=ChangeRequest(workflow=PLAN, wish="shorter"))
     assert isinstance(event, PlanningFailed)
     assert event.message.startswith("small was trained to plan, and not to change a plan in words. ")
-    assert "offline rules cannot" in event.message
+    assert "built-in planner follows fixed rules and cannot" in event.message

@@ -89,5 +89,7 @@ def test_the_ports_are_the_usual_ones_or_those_of_the_environment(monkeypatch, l
 @pytest.mark.parametrize("listed", ["vllm", "0", "65536", "-1", "8000-8010", "٣"])
 def test_a_port_that_is_none_is_named(monkeypatch, listed):
     monkeypatch.setenv(PORTS, f"8000,{listed}")
-    with pytest.raises(PoolError, match="CONDUCTOR_LOCAL_PORTS has an entry that is no port; write numbers"):
+    with pytest.raises(
+        PoolError, match="CONDUCTOR_LOCAL_PORTS has an entry that is not a port; write numbers"
+    ):
         listed_ports()

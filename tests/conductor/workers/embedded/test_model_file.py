@@ -37,8 +37,8 @@ def test_a_shipped_model_that_is_not_installed_is_named_with_the_command(
     ("content", "fault"),
     [
         (None, r"cannot be read: No such file or directory\. Write SmolLM2-135M-Instruct, or the path of"),
-        (b"PK\x03\x04", "is no GGUF file"),
-        (b"", "is no GGUF file"),
+        (b"PK\x03\x04", "is not a GGUF file"),
+        (b"", "is not a GGUF file"),
     ],
 )
 def test_a_file_that_cannot_be_served_is_named(tmp_path: Path, content: bytes | None, fault: str) -> None:

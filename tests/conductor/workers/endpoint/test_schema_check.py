@@ -91,8 +91,8 @@ def test_without_a_schema_it_is_an_object(answer: str, fault: str | None) -> Non
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
-        ({"type": "person"}, "no JSON Schema at type"),
-        ({"required": [1]}, "no JSON Schema at required/0"),
+        ({"type": "person"}, "not a JSON Schema at type"),
+        ({"required": [1]}, "not a JSON Schema at required/0"),
         ({"$ref": "http://127.0.0.1:1/x"}, "nothing is fetched"),
         ({"items": {"$ref": "file:///etc/passwd"}}, "nothing is fetched"),
         ({"default": {"$dynamicRef": "other.json"}}, "nothing is fetched"),

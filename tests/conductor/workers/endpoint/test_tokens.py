@@ -185,7 +185,7 @@ def test_another_tokenizer_makes_no_step_run_again(file: Path) -> None:
         ("no\\u0000name", None, "cannot be read: "),
         ("", None, "String should have at least 1 character"),
         (".", None, "is a folder; name the tokenizer.json in it."),
-        ("/dev/zero", None, "is no file; name the model's tokenizer.json."),
+        ("/dev/zero", None, "is not a file; name the model's tokenizer.json."),
         ("empty.json", "", "is not a tokenizer.json of the tokenizers library: "),
         ("other.json", '{"name": "conductor"}', "is not a tokenizer.json of the tokenizers library: "),
         ("cut.json", '{"model": {"type": "BPE", "vocab": {"a"', "is not a tokenizer.json of the tokenizers"),

@@ -140,7 +140,9 @@ def test_an_entry_of_the_environment_that_is_no_pair_is_named(
     entry: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(HOSTS, entry)
-    with pytest.raises(PoolError, match="CONDUCTOR_KEY_HOSTS has an entry that is no pair; write NAME=HOST"):
+    with pytest.raises(
+        PoolError, match="CONDUCTOR_KEY_HOSTS has an entry that is not a pair; write NAME=HOST"
+    ):
         is_confirmed(PAIR)
 
 

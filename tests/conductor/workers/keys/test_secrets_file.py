@@ -79,7 +79,7 @@ def test_a_key_of_the_environment_goes_before_and_is_not_hidden(secrets, monkeyp
     "text", ["", "  ", "short", "two words of a key", "sk-line\nbreak-0123", "x" * 1001, "sk-“”-012345"]
 )
 def test_what_is_no_key_is_not_written(secrets, text):
-    with pytest.raises(PoolError, match="This is no key") as caught:
+    with pytest.raises(PoolError, match="This is not a key") as caught:
         keep_key("ALPHA_API_KEY", text)
     assert not text.strip() or text not in str(caught.value)
     assert not secrets.exists()

@@ -283,11 +283,11 @@ def test_an_edit_that_describes_no_pool_never_reaches_the_file(
 def test_a_file_that_somebody_else_changed_is_not_overwritten(file: Path) -> None:
     mine = PoolDocument.opened(file).without(2)
     file.write_text(POOL + "# theirs\n", encoding="utf-8")
-    with pytest.raises(PoolError, match="changed by someone else meanwhile"):
+    with pytest.raises(PoolError, match="changed by someone else"):
         mine.save()
     assert file.read_text(encoding="utf-8").endswith("# theirs\n")
     file.unlink()
-    with pytest.raises(PoolError, match="changed by someone else meanwhile"):
+    with pytest.raises(PoolError, match="changed by someone else"):
         mine.save()
     assert not file.exists()
 

@@ -175,7 +175,7 @@ KEY_FAULTS = [
     ("price_cached", "1", "it needs price_prompt too."),
     ("prompt_style", '"mine"', "Input should be 'ours' or 'research'"),
     ("fallback", '"gamma"', "there is no worker named 'gamma'"),
-    ("fallback", '"alpha"', "alpha → alpha goes in a circle; end it at"),
+    ("fallback", '"alpha"', "alpha → alpha is a circle; end it at"),
 ]
 
 OTHERS = """
@@ -222,7 +222,7 @@ FILE_FAULTS = [
     (_alpha(kind='"calculator"'), "line 3: worker 1, base_url: unknown key"),
     (
         BETA + 'fallback = "alpha"\n' + _alpha(fallback='"beta"'),
-        "line 5: worker 1, fallback: beta → alpha → beta goes in a circle",
+        "line 5: worker 1, fallback: beta → alpha → beta is a circle",
     ),
     (
         _alpha(fallback='"beta"') + BETA + 'fallback = "gamma"\n',
@@ -427,7 +427,7 @@ def test_a_local_conductor_is_read_from_a_folder_beside_the_file(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (LOCAL, r"line 3: \[conductor\], model: .*models/small is no folder"),
+        (LOCAL, r"line 3: \[conductor\], model: .*models/small is not a folder"),
         ('[conductor]\nkind = "local"\n', "model: Field required"),
         ('[conductor]\nkind = "remote"\nmodel = "x"\n', 'needs kind = "local" or kind = "embedded"'),
         (LOCAL + 'base_url = "http://localhost:1/v1"\n', "base_url: unknown key"),

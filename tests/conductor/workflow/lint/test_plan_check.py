@@ -233,7 +233,7 @@ def test_in_a_later_round_the_previous_answer_may_be_that_of_the_round_before():
     assert problems_of(lines) == [], "in a first round it is the question's"
     assert problems_of(lines, later_round=True) == [("speaks-of-unseen", 0)]
     (finding,) = check(workflow_of(lines), max_steps=LIMIT, later_round=True)
-    assert [fix.label for fix in finding.fixes] == ["Let step 1 see the round before"]
+    assert [fix.label for fix in finding.fixes] == ["Let step 1 see the previous round"]
     mended = finding.fixes[0].workflow
     assert mended.steps[0].sees_previous
     assert check(mended, max_steps=LIMIT, later_round=True) == ()

@@ -115,7 +115,7 @@ def sides(session, left, right):
             {"seconds": 3.0, "tokens": 1_510},
             "Run 1, left was first, by 1.0 s and used 1,500 fewer tokens.",
         ),
-        ({}, {}, "Neither took less than the other."),
+        ({}, {}, "No difference in time or cost."),
         (
             {"seconds": 2.0, "tokens": 10, "cost": 0.01, "more": (charge_of(),)},
             {"seconds": 3.0, "tokens": 1_510, "cost": 0.02},

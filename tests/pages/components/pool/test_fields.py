@@ -45,7 +45,7 @@ def test_every_key_that_must_be_there_is_asked_for_where_it_is_not(kind, table):
         ("model", "context", ("Context", "whole", "unknown", ())),
         ("model", "temperature", ("Temperature", "number", "the model's own", ())),
         ("model", "connect_seconds", ("Seconds to connect", "number", "10", ())),
-        ("model", "max_characters", ("Most characters of an answer", "whole", "4,000,000", ())),
+        ("model", "max_characters", ("Longest answer, characters", "whole", "4,000,000", ())),
         ("model", "fallback", ("Fallback", "worker", "None", ())),
         ("model", "extra", ("Extra parameters", "table", "top_k = 40", ())),
         (

@@ -119,14 +119,18 @@ def test_a_key_that_is_pasted_is_kept_for_its_owner_and_brings_its_models(opened
         (
             "sk-0123456789abcdef",
             None,
-            "The key does not show whose it is; paste it again, and choose the service.",
+            "This key does not show its service. Paste it again and choose the service.",
         ),
         (
             "sk-ant-0123456789",
             HOSTED[0],
             "This looks like a key of Anthropic, not of OpenAI; choose Anthropic.",
         ),
-        ("sk-proj-two words", None, "This is no key: it has no spaces or line ends; copy the key again."),
+        (
+            "sk-proj-two words",
+            None,
+            "This is not a key: keys have no spaces or line breaks. Copy the key again.",
+        ),
         ("sk-proj-another-0123456789", None, "answered 401 Unauthorized"),
     ],
 )
@@ -144,7 +148,7 @@ def test_a_key_that_cannot_be_used_is_answered_in_a_sentence_without_it(
 def test_a_key_that_its_service_refuses_leaves_the_one_before(opened, openai):
     page = paste(opened(**{BASE_URL: openai.base_url}), KEY)
     page = paste(page, "sk-proj-another-0123456789")
-    assert "the key was not kept." in texts(page)
+    assert "the key was not stored." in texts(page)
     assert find_secret("OPENAI_API_KEY") == KEY
 
 

@@ -74,7 +74,7 @@ def test_nothing_goes_while_something_runs(app, bench, session):
     page = opened(app("sessions"))
     bench.store.runs.start(run="n1", session=session, revision=bench.store.revisions.head(session).id)
     page.button(key="clean-up-now").click().run()
-    assert "runs, and the store is not cleaned up meanwhile" in page.error[0].value
+    assert "is running, so the store cannot be cleaned up" in page.error[0].value
     assert bench.store.sessions.named(gone) == (gone,)
 
 

@@ -64,7 +64,7 @@ def test_several_sessions_are_imported_together(app, bench, session):
     ("data", "why"),
     [
         (b"no JSON", "neither a session nor a workflow"),
-        (b'{"format": "conductor-session", "version": 2, "sessions": 1}\n', "The file is not whole"),
+        (b'{"format": "conductor-session", "version": 2, "sessions": 1}\n', "The file is not complete"),
         (
             b'{"format": "conductor-session", "version": 2, "sessions": 0}\n{"end": {"lines": 2}}',
             "no session",
@@ -96,7 +96,7 @@ def test_a_session_file_among_workflows_is_refused_with_the_place_for_it(bench, 
 
 
 @pytest.mark.parametrize(
-    ("query", "worker", "why"), [(None, "calculator", "names no query"), ("q", "gone", "does not have gone")]
+    ("query", "worker", "why"), [(None, "calculator", "has no query"), ("q", "gone", "does not have gone")]
 )
 def test_a_workflow_that_cannot_be_a_session_here_is_held_back(app, bench, query, worker, why):
     workflow = Workflow.of([Step(instruction="Solve it.", worker=worker)])
@@ -148,7 +148,7 @@ def test_a_run_in_one_file_is_shown_before_it_is_imported_and_then_opened(app, b
 
 def test_a_page_of_others_is_refused_with_one_sentence(app):
     page = chosen(app, "<!doctype html><p>Hello.", name="hello.html")
-    assert page.error[0].value.startswith("The page holds no session")
+    assert page.error[0].value.startswith("This page has no session")
 
 
 @pytest.mark.slow

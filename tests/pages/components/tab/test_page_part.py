@@ -91,7 +91,7 @@ def test_a_field_whose_labels_changed_is_given_its_value_once_more(browser):
     [
         ([0, 2], [0, 2]),
         ([2, "1. Find it as it was named before"], [0, 2]),
-        (["12. Twelfth", "The round before"], [-1, 11]),
+        (["12. Twelfth", "The previous round"], [-1, 11]),
         ([], []),
         ([0, "Find it"], None),
     ],

@@ -66,7 +66,7 @@ def test_each_plan_of_a_conductors_text_has_an_address_of_its_own(bench):
 @pytest.mark.slow
 def test_what_the_rules_plan_for_a_question_has_an_address(bench, session):
     side = find_side(bench, f"rules:{session}")
-    assert (side.name, side.state, side.revision) == ("Plan of the rules", None, None)
+    assert (side.name, side.state, side.revision) == ("Rule-based plan", None, None)
     assert side.workflow.workers() <= bench.pool.names
 
 
@@ -88,7 +88,7 @@ def test_a_session_offers_its_runs_and_its_revisions_newest_first(bench, session
         ["Run 1", "of revision 1"],
         ["Revision 2", "edited"],
         ["Revision 1", "edited"],
-        ["Plan of the rules", "written without a call"],
+        ["Rule-based plan", "no model was called"],
     ]
 
 
@@ -148,8 +148,8 @@ def test_three_columns_tell_what_was_planned_what_was_edited_and_what_was_run(be
 def test_a_session_that_was_not_run_says_so(bench, session):
     names, words, rows = compared(bench, session)
     assert names[0] == "Written: Revision 1"
-    assert names[2] == "Run: none yet"
-    assert words[1] == "It was not run yet."
+    assert names[2] == "Run: not yet"
+    assert words[1] == "Not run yet."
     assert all(row[3] == ("missing", (), "-") for row in rows)
 
 

@@ -91,7 +91,7 @@ def test_unused_workers_keep_their_place_while_the_order_is_the_pools(chosen, ro
         (Settings(), "Standard · Up to 5 steps · 4 workers"),
         (MODES["mini"], "Mini · 1 step · 4 workers"),
         (MODES["ultra"], "Ultra · Up to 5 steps, 3 rounds · 4 workers"),
-        (Settings(max_steps=3, rounds=2), "Own preset · Up to 3 steps, 2 rounds · 4 workers"),
+        (Settings(max_steps=3, rounds=2), "Custom · Up to 3 steps, 2 rounds · 4 workers"),
         (workers("a", "b", "c"), "Standard · Up to 5 steps · 3 of 4 workers"),
         (workers("d", "c", "b", "a"), "Standard · Up to 5 steps · 4 workers in your order"),
         (
@@ -113,11 +113,11 @@ def card(name: str, price: float | None, *, nested: bool = False) -> WorkerCard:
 @pytest.mark.parametrize(
     ("cards", "expected"),
     [
-        ([card("a", 2), card("b", 1), card("c", None)], "Of the lowest known price: b."),
-        ([card("a", 1), card("b", 1), card("c", 3)], "Of the lowest known price: 2 of 3 workers."),
+        ([card("a", 2), card("b", 1), card("c", None)], "Lowest known price: b."),
+        ([card("a", 1), card("b", 1), card("c", 3)], "Lowest known price: 2 of 3 workers."),
         ([card("a", 1), card("b", 1)], "All workers have the same price."),
-        ([card("a", None), card("b", None)], "No price is known, so no worker is left out."),
-        ([card("a", None), card("b", 1, nested=True)], "No price is known, so no worker is left out."),
+        ([card("a", None), card("b", None)], "No price is known, so all workers stay available."),
+        ([card("a", None), card("b", 1, nested=True)], "No price is known, so all workers stay available."),
         ([card("a", 1)], ""),
     ],
 )

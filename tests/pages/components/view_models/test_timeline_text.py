@@ -48,7 +48,7 @@ def test_the_first_word_of_a_streamed_answer_has_its_time():
 
 def test_a_step_without_inputs_begins_at_once():
     details = words(timed_events(DIAMOND, SECONDS))[0].details
-    assert details[0] == "Began at once, ended after 1.0 s, took 1.0 s"
+    assert details[0] == "Began immediately, ended after 1.0 s, took 1.0 s"
 
 
 def test_a_step_off_the_critical_path_does_not_claim_it():
@@ -159,7 +159,7 @@ def test_every_edge_stands_in_the_list_with_what_it_saves_or_why_that_is_not_kno
             "3.0 s",
             "4.0 s",
             "4.0 s",
-            "not known: the reader was reused, and would then be called",
+            "unknown: the reader was reused, but would be called without this edge",
         ],
         "Saves": ["1.0 s", "nothing", "nothing", "-"],
     }
@@ -175,7 +175,7 @@ def test_the_critical_path_is_named_with_its_share_of_the_run():
     ("events", "expected"),
     [
         (timed_events(DIAMOND, SECONDS, stop_after=2), "the run did not finish"),
-        ([event for event in timed_events(DIAMOND, SECONDS) if event.at < 3], "when the run has ended"),
+        ([event for event in timed_events(DIAMOND, SECONDS) if event.at < 3], "when the run ends"),
         (timed_events(timed_workflow((), ()), [1, 1]), ""),
     ],
     ids=["stopped", "live", "no edges"],

@@ -32,7 +32,7 @@ def test_a_run_that_has_not_begun_has_no_curve():
 def test_the_loss_is_shown_until_grpo_has_begun():
     charts = dict(curves(run(losses=((10, 3.5), (20, 2.25))), LIGHT))
     assert list(charts) == ["loss"]
-    assert points(charts["loss"], 0) == [("Loss a token", 10, 3.5), ("Loss a token", 20, 2.25)]
+    assert points(charts["loss"], 0) == [("Loss per token", 10, 3.5), ("Loss per token", 20, 2.25)]
 
 
 def test_gauges_are_drawn_with_their_moving_mean_and_without_what_is_unknown():
@@ -42,7 +42,7 @@ def test_gauges_are_drawn_with_their_moving_mean_and_without_what_is_unknown():
     assert points(charts["right"], 0) == [("Sampled plans", 1, 0.2), ("Sampled plans", 2, 0.4)]
     mean = [("Sampled plans", 1, 0.2), ("Sampled plans", 2, 0.3)]
     assert points(charts["right"], 1) == [*mean, ("Likeliest plans, fixed questions", 0, 0.3)]
-    assert ("One step where more are due", 2, 0.9) in points(charts["plans"], 0)
+    assert ("One-step plans where more are needed", 2, 0.9) in points(charts["plans"], 0)
     assert not any(series.startswith("Entropy") for series, *_ in points(charts["routing"], 1))
 
 

@@ -139,12 +139,12 @@ def tokens(number):
         (
             estimated(request(), reported=1250),
             "model",
-            "1,250 tokens, as the endpoint counted; how they are shared is estimated by length.",
+            "1,250 tokens, as the endpoint counted; the split is estimated by length.",
         ),
         (
             exact_shares(request(), tokens(7), reported=7),
             "simulated",
-            "7 tokens, by the simulated worker's own rule: stretches between spaces.",
+            "7 tokens, counted as words by the simulated worker.",
         ),
         (exact_shares(request(), tokens(7)), "model", "7 tokens of text, by the model's tokenizer."),
         (
@@ -161,8 +161,8 @@ def tokens(number):
         (
             exact_shares(request(), tokens(7), reported=3),
             "model",
-            "7 tokens of text, by the model's tokenizer. The endpoint counted only 3: is it the tokenizer of "
-            "this model?",
+            "7 tokens of text, by the model's tokenizer. The endpoint counted only 3. Is this the "
+            "model's tokenizer?",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_an_edit_made_in_the_meantime_is_offered_with_who_changed_what(app, benc
     page.selectbox(key=f"worker-{session}-0").set_value("beta").run()
     assert not page.exception
     lines = texts(page)
-    assert any("the workflow was changed meanwhile" in text for text in lines)
+    assert any("the workflow was changed in the meantime" in text for text in lines)
     assert "**Yours:** Step 1: alpha to beta" in lines
     assert "**Meanwhile:** Step 2: beta to alpha" in lines
     assert any(text.startswith("Revision 2, by Grace, ") for text in lines)
@@ -90,7 +90,7 @@ def test_on_top_both_edits_are_the_workflow(met, bench, session, three, monkeypa
 def test_what_cannot_be_applied_on_top_says_why(met, bench, session, three):
     page = met(three.remove_step(0))
     assert page.button(key="conflict-apply").disabled
-    assert any("You changed “1. Find it”, which was removed meanwhile." in text for text in texts(page))
+    assert any("You changed “1. Find it”, which was removed in the meantime." in text for text in texts(page))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_decision_about_an_older_state_is_asked_for_once_more(met, bench, sess
     bench.editing.edit(session, three.with_worker(1, "slow"), note="Once more")
     page.button(key="conflict-apply").click().run()
     assert bench.store.revisions.head(session).note == "Once more"
-    assert "changed once more" in page.error[0].value
+    assert "changed again" in page.error[0].value
     page.button(key="conflict-apply").click().run()
     assert bench.store.revisions.head(session).workflow == three.with_worker(1, "slow").with_worker(0, "beta")
 
@@ -128,7 +128,7 @@ def test_a_decision_about_an_older_state_is_asked_for_once_more(met, bench, sess
 def test_an_edit_that_somebody_else_made_as_well_can_only_be_dropped(met, bench, session, three):
     page = met(three.with_worker(0, "beta"))
     assert not has(page, "conflict-apply")
-    assert any("The same was changed meanwhile" in text for text in texts(page))
+    assert any("The same change was made in the meantime" in text for text in texts(page))
 
 
 def test_an_undone_revision_is_told_as_undone(app, bench, session, base, three):

@@ -153,11 +153,11 @@ def test_an_empty_store_names_how_a_session_is_made(line: Line) -> None:
         (["list", "--tokens", ".."], "'..' is no range"),
         (
             ["list", "--tokens", "5000..100"],
-            "At least 5,000 and at most 100 tokens is no range; exchange the two.",
+            "At least 5,000 and at most 100 tokens is not a range; swap the two.",
         ),
         (
             ["search", "x", "--since", "2026-11-02", "--until", "2026-11-01"],
-            "The last day is before the first; exchange the two.",
+            "The last day is before the first; swap the two.",
         ),
         (["list", "--since", "yesterday"], "'yesterday' is no day; write it as 2026-11-01"),
         (["list", "--until", "today"], "'today' is no day; write it as 2026-11-01"),
@@ -500,7 +500,7 @@ def test_the_setting_decides_what_is_old(
     monkeypatch.setenv("CONDUCTOR_RETENTION_DAYS", "soon")
     refused = line("sessions", "vacuum")
     assert (refused.code, refused.out) == (1, "")
-    assert "CONDUCTOR_RETENTION_DAYS is 'soon', which is no number of days" in refused.err
+    assert "CONDUCTOR_RETENTION_DAYS is 'soon', which is not a number of days" in refused.err
 
 
 def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore, session: str) -> None:
@@ -508,7 +508,7 @@ def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore
     store.runs.start(run="n1", session=session, revision=head.id)
     result = line("sessions", "vacuum")
     assert result.code == 1
-    assert f"conductor: The session {session!r} runs, and the store is not cleaned up" in result.err
+    assert f"conductor: The session {session!r} is running, so the store cannot be cleaned up" in result.err
 
 
 # -- the command line itself -----------------------------------------------------------------------

@@ -55,7 +55,7 @@ def test_each_step_is_done_by_the_other_worker_and_the_one_that_turns_it_right_c
         "step 2, beta instead of alpha: the answer is still wrong",
     ]
     assert "at most 3 runs, 6 calls" in err
-    assert "The answer turns right with another output of step 3." in err
+    assert "A different output of step 3 makes the answer right." in err
 
 
 def test_a_program_reads_the_ranking_with_the_control(line: Line, session: str, simulated: str) -> None:
@@ -91,7 +91,7 @@ def test_a_forecast_runs_nothing(line: Line, session: str, simulated: str) -> No
         (("--answer", "Paris", "--write", "Paris"), 2, "write STEP=TEXT"),
         (("--answer", "Paris", "--write", "0=Paris"), 1, "There is no step 0"),
         (("--answer", "Paris", "--worker", "beta", "--check", "number"), 1, "No answer can be"),
-        (("--answer", "from alpha", "--worker", "beta"), 1, "is right already"),
+        (("--answer", "from alpha", "--worker", "beta"), 1, "is already right"),
     ],
 )
 def test_what_can_show_nothing_is_refused_with_what_to_do(

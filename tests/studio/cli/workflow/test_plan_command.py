@@ -221,7 +221,7 @@ def test_the_offline_rules_name_what_they_cannot_do(line: Line) -> None:
     session = json.loads(line("plan", "2 + 2", "--json").out)["session"]
     refused = line("plan", "--session", session, "--change", "no verifier")
     assert (refused.code, refused.out) == (1, "")
-    assert "cannot change a plan in words" in refused.err
+    assert "cannot change a plan from words" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -52,13 +52,13 @@ def raced(bench: Workbench, left: Contender, right: Contender) -> list[str]:
 
 def test_each_plan_is_run_whole_in_its_own_session_and_another_plan_of_it_in_a_fork(bench: Workbench) -> None:
     own = of(bench, ONE, rounds=3)
-    other = Contender(own.session, TWO, name="Plan of the rules")
+    other = Contender(own.session, TWO, name="Rule-based plan")
     for _ in range(2):
         here, fork = raced(bench, own, other)
         assert here == own.session
         assert fork != own.session
         head = bench.required_head(fork)
-        assert (head.workflow, head.note) == (TWO, "Plan of the rules")
+        assert (head.workflow, head.note) == (TWO, "Rule-based plan")
         assert bench.store.sessions.find(fork).query == "Which?"
         (run,) = bench.store.runs.of_session(fork)
         assert bench.state(run).calls == 2, "nothing is reused"

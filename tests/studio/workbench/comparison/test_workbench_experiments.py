@@ -140,7 +140,7 @@ def test_an_edge_test_read_from_the_store_tells_the_same(bench: Workbench, sessi
 
 def test_an_experiment_stops_within_a_second_and_keeps_what_is_done(bench: Workbench, session: str) -> None:
     live = bench.experiments.begin(session, Swap(step=1, workers=("a", *["endless"]), repeats=9))
-    with pytest.raises(WorkflowError, match="An experiment goes on"):
+    with pytest.raises(WorkflowError, match="A trial is running"):
         bench.experiments.begin(session, Swap(step=1, workers=("a",)))
     until(lambda: bench.store.experiments.trials(live.record.id))
     bench.experiments.stop(live.record.id)
@@ -253,7 +253,7 @@ def test_an_experiment_of_another_process_is_seen_and_stopped(
     elsewhere = Workbench.over(SessionStore.open(url), pool=bench.pool, conductor=bench.conductor)
     try:
         assert elsewhere.experiments.under_way(session) == {live.record.id}
-        with pytest.raises(WorkflowError, match="An experiment goes on"):
+        with pytest.raises(WorkflowError, match="A trial is running"):
             elsewhere.experiments.begin(session, Swap(step=1, workers=("a",)))
         elsewhere.experiments.stop(live.record.id)
         ended(live)
@@ -304,7 +304,7 @@ def test_formulas_are_compared_while_the_search_goes_on(bench: Workbench, sessio
 @pytest.mark.parametrize(
     ("experiment", "error", "match"),
     [
-        (search(Replacement(step=0, text="x"), target="nothing"), WorkflowError, "is right already"),
+        (search(Replacement(step=0, text="x"), target="nothing"), WorkflowError, "is already right"),
         (search(Replacement(step=0, text="x"), check="number"), DataError, "No answer can be 'Paris'"),
         (search(Replacement(step=0, worker="zeta")), WorkflowError, "'zeta'"),
         (search(Replacement(step=2, text="x")), WorkflowError, "gives the answer itself"),

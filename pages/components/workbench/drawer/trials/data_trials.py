@@ -47,7 +47,7 @@ def new_data_trial(bench: Workbench, view: SessionView, head: Revision) -> None:
     except ConductorError as error:
         st.caption(plain(str(error)))
         return
-    pinned = " Pinned outputs are called for each question." if head.workflow.pins else ""
+    pinned = " Pinned steps are called for each question." if head.workflow.pins else ""
     st.caption(
         f"{quantity(len(plans) - 1, 'variant')} of this workflow on every question, held against it as it "
         f"is, and the cheapest that is not worse.{pinned}"

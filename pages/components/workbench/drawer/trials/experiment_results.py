@@ -56,10 +56,10 @@ def _column(results: Results, swap: Swap, column: _Column, *, base: StepState, e
         if column.in_plan:
             st.badge("in the plan", icon=":material/account_tree:", color="gray")
         elif editor is not None and any(state.output is not None for state in column.states):
-            tip = f"Give step {swap.step + 1} to this worker; its answer is known and not asked for again"
+            tip = f"Give step {swap.step + 1} to this worker; its answer is reused"
             action("Keep", "check", editor.keep_worker, swap.step, column.worker, key=f"keep-{key}", help=tip)
     if not column.states:
-        st.caption("Waits for its turn." if results.live else "Was not run.")
+        st.caption("Waiting for its turn." if results.live else "Not run.")
     for repeat, state in enumerate(column.states, start=1):
         _answer(
             state,
@@ -105,21 +105,21 @@ def _summary(verdicts: tuple[EdgeVerdict, ...]) -> str:
     tested = [verdict for verdict in verdicts if verdict.edge is not None]
     idle = [verdict for verdict in tested if not verdict.matters]
     if not idle:
-        subject = "Without any of them" if len(tested) > 1 else "Without it"
-        sentence = f"{subject} the answer changes"
+        subject = "Whichever edge is removed" if len(tested) > 1 else "If it is removed"
+        sentence = f"{subject}, the answer changes"
     elif len(idle) == len(tested):
-        sentence = "The answer stays the same, letter for letter, whichever is left out"
+        sentence = "The answer stays exactly the same, whichever edge is removed"
     else:
         names = ", ".join(edge_name(verdict.edge) for verdict in idle if verdict.edge is not None)
         sentence = f"The answer stays the same without {names}"
     control = next((verdict for verdict in verdicts if verdict.edge is None), None)
     if control is None or not control.changes:
-        chance = "Whether that is more than chance is unknown without repeats."
+        chance = "Use repeats to see whether that is more than chance."
         return f"{sentence}." if len(idle) == len(tested) else f"{sentence}. {chance}"
     beyond = ", ".join(edge_name(each.edge) for each in tested if each.edge and each.beyond_noise)
     return (
-        f"{sentence}. By itself it changes by up to {max(control.changes):.0%}. Changes beyond that noise: "
-        f"{beyond or 'none'}."
+        f"{sentence}. Even without a change it varies by up to {max(control.changes):.0%}. "
+        f"Changes beyond that: {beyond or 'none'}."
     )
 
 
@@ -169,7 +169,7 @@ def _ways_on(results: Results, verdict: EdgeVerdict, *, key: str, editor: Editor
                 "link_off",
                 partial(editor.access, reader, lose=[read]),
                 key=f"remove-{key}",
-                help=f"Step {reader + 1} reads step {read + 1} no longer; undo brings it back",
+                help=f"Step {reader + 1} stops reading step {read + 1}; undo restores it",
             )
         if first is not None and not first.live:
             compare_page_link(f"run:{results.base.run}", f"run:{first.run}", label="Compare the runs")
@@ -177,7 +177,7 @@ def _ways_on(results: Results, verdict: EdgeVerdict, *, key: str, editor: Editor
 
 def _edge_title(workflow: Workflow, edge: Edge | None) -> str:
     if edge is None:
-        return "Control, nothing left out"
+        return "Control: no edge removed"
     read, reader = (step_name(workflow, step) for step in edge)
     return f"{edge_name(edge)} ({read} for {reader})"
 
@@ -185,14 +185,14 @@ def _edge_title(workflow: Workflow, edge: Edge | None) -> str:
 def verdict_text(verdict: EdgeVerdict) -> str:
     """A verdict in words; nothing about noise where it is unknown."""
     if verdict.change is None and not verdict.lost:
-        return "was stopped early and shows nothing" if verdict.broken else "waits for its answer"
+        return "stopped early, no result" if verdict.broken else "waiting for its answer"
     parts = []
     if verdict.changes:
         parts.append(_changed(verdict))
     if verdict.lost:
         parts.append(f"{quantity(verdict.lost, 'run')} without an answer")
     if verdict.pending:
-        parts.append(f"{verdict.pending} to come")
+        parts.append(f"{verdict.pending} pending")
     if verdict.broken:
         parts.append(f"{verdict.broken} stopped early")
     if verdict.beyond_noise is not None:

@@ -49,7 +49,7 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     tab.show_notice("trials")
     if view.run is None:
-        st.caption("Nothing has run yet. A trial is compared with a run of the workflow; run it first.")
+        st.caption("Nothing has run yet. Run the workflow first: trials are compared with that run.")
     _new(bench, tab, view, view.head)
     data_trials(bench, tab, view)
     records = bench.store.experiments.of_session(view.session.id)
@@ -117,8 +117,8 @@ def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
     selected = tab.selected if tab.selected is not None and tab.selected < len(workflow) else workflow.final
     which = "" if selected == tab.selected else " Select another step in the graph to swap that one."
     st.caption(
-        f"Step {plain(step_name(workflow, selected))}: several workers answer its request of the last run; "
-        f"nothing else is run.{which}"
+        f"Step {plain(step_name(workflow, selected))}: other workers answer its request from the last "
+        f"run. Nothing else runs.{which}"
     )
     own = workflow.steps[selected].worker
     named = {name: name for name in bench.pool.names if name != own} | {own: f"{own} (in the plan)"}
@@ -136,8 +136,8 @@ def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
 
 def _edge_test(workflow: Workflow) -> EdgeTest | None:
     st.caption(
-        "Each chosen edge left out once; what depends on it is run again, and the answers are compared. "
-        "With repeats, a control shows how much the answer changes by itself."
+        "Removes one edge at a time, reruns what depends on it and compares the answers. With "
+        "repeats, a control shows how much the answer varies anyway."
     )
     edges = edges_to_test(workflow)
     left, right = st.columns([3, 1])
@@ -146,7 +146,7 @@ def _edge_test(workflow: Workflow) -> EdgeTest | None:
         edges,
         key=f"test-edges-{len(workflow)}",
         format_func=distinct_labels({edge: f"{edge[0] + 1} → {edge[1] + 1}" for edge in edges}),
-        placeholder="All of them" if edges else "No step reads another",
+        placeholder="All edges" if edges else "No step reads another",
     )
     repeats = repeats_field(right, "edges")
     return EdgeTest(edges=tuple(chosen or edges), repeats=repeats) if edges else None
@@ -158,10 +158,10 @@ def _why_not(bench: Workbench, view: SessionView, experiment: Experiment | None)
     if experiment is None:
         return "Nothing is chosen."
     if bench.experiments.under_way(view.session.id):
-        return "An experiment is running; wait for it, or stop it."
+        return "A trial is running. Wait for it, or stop it."
     base = bench.experiments.base(view.session.id)
     if base is None or base.state.workflow is None:
-        return "Run the workflow as it is now first: an experiment is compared with that run."
+        return "Run the current workflow first: trials are compared with that run."
     try:
         trials_of(experiment, base.state.workflow)
     except ConductorError as error:
@@ -176,7 +176,7 @@ def _runs(bench: Workbench, view: SessionView, experiment: Experiment | None) ->
         return ""
     count = len(trials_of(experiment, base.state.workflow))
     facts = [quantity(count, "run"), *bench.experiments.estimate(experiment, base).words, "several at once"]
-    return f"{', '.join(facts)}; the session's own runs stay as they are."
+    return f"{', '.join(facts)}; the session's own runs do not change."
 
 
 # -- those that were made ------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def _progress(results: Results) -> None:
     if results.live:
         st.progress(ended / max(1, len(results.trials)), text=plain(line))
     elif ended < len(results.trials):
-        st.caption(plain(f"{line} · ended before all of them were made"))
+        st.caption(plain(f"{line} · ended before all runs"))
     else:
         broken = sum(state.status in ("cancelled", "interrupted") for state in results.states.values())
         st.caption(plain(f"{line} · {broken} stopped early" if broken else line))

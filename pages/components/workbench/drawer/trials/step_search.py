@@ -48,7 +48,7 @@ def repeats_field(place: DeltaGenerator, kind: str) -> int:
             max_value=9,
             value=1,
             key=f"repeats-{kind}",
-            help="More than one for a worker that samples, whose answers vary",
+            help="Use more than one if the worker's answers vary",
         )
     )
 
@@ -56,8 +56,8 @@ def repeats_field(place: DeltaGenerator, kind: str) -> int:
 def new_search(bench: Workbench, view: SessionView, workflow: Workflow) -> StepSearch | None:
     """The form of a search; None while there is no accepted answer or nothing to replace."""
     st.caption(
-        "One step's output replaced at a time, by another worker's or by what you know is right; what "
-        "follows runs again, and the steps are ranked by whether the answer turns right."
+        "Replaces one step's output at a time, by another worker's or by one you know is right, and "
+        "reruns what follows. The steps are ranked by whether the answer becomes right."
     )
     session = view.session.id
     left, middle, right = st.columns([3, 2, 1])
@@ -94,15 +94,15 @@ def _accepted(
     )
     checks: Sequence[Check] = get_args(Check)
     check = right.selectbox(
-        "Right where the answer",
+        "Right if the answer",
         checks,
         index=0 if own is None else checks.index(own.check),
         key=f"accepted-check-{session}",
         format_func=distinct_labels(_CHECKS),
-        help="As the scorers of evaluations compare: words without case, numbers by value",
+        help="Compares as evaluations do: words without case, numbers by value",
     )
     if item is not None and own is None:
-        st.caption(f"The question's own scorer, {item.scored_by}, takes more than a comparison.")
+        st.caption(f"The question's own scorer, {item.scored_by}, cannot be used here.")
     targets = own.target if own is not None and answer == own.target[0] else (answer,)
     try:
         return Accepted(target=targets, check=check, choices=None if own is None else own.choices)
@@ -122,7 +122,7 @@ def _by_worker(
         bench.pool.names,
         index=None,
         key="search-worker",
-        placeholder="Who does the steps instead",
+        placeholder="Takes over the steps",
     )
     if worker is None:
         return []
@@ -132,7 +132,7 @@ def _by_worker(
         others,
         key=f"search-steps-{len(workflow)}-{worker}",
         format_func=distinct_labels({step: step_name(workflow, step) for step in others}),
-        placeholder="All that it does not do already",
+        placeholder="All steps of other workers",
     )
     return [Replacement(step=step, worker=worker) for step in chosen or others]
 
@@ -141,7 +141,7 @@ def _by_hand(
     view: SessionView, workflow: Workflow, steps: Sequence[int], place: DeltaGenerator
 ) -> list[Replacement]:
     if not steps:
-        place.caption("The only step gives the answer itself: nothing is written by hand here.")
+        place.caption("The only step gives the answer itself, so there is no output to write by hand.")
         return []
     chosen = place.multiselect(
         "By hand",
@@ -199,7 +199,7 @@ def _verdict(
                     "check",
                     partial(editor.keep_worker, replaced.step, replaced.worker),
                     key=f"keep-{key}",
-                    help=f"Give step {replaced.step + 1} to {replaced.worker}; undo brings the other back",
+                    help=f"Give step {replaced.step + 1} to {replaced.worker}; undo restores the current one",
                 )
             if first is not None and not first.live:
                 compare_page_link(f"run:{results.base.run}", f"run:{first.run}", label="Compare the runs")
@@ -239,7 +239,7 @@ def _run(results: Results, at: int, repeat: int, *, step: int | None, key: str) 
 def _title(workflow: Workflow, verdict: StepVerdict) -> str:
     replaced = verdict.replacement
     if replaced is None:
-        return "Control, nothing replaced"
+        return "Control: nothing replaced"
     how = "by hand" if replaced.worker is None else f"by {replaced.worker}"
     return f"{step_name(workflow, replaced.step)}, {how}"
 

@@ -78,7 +78,7 @@ def test_an_edited_entry_says_so_and_what_it_means_now():
     assert rows_of(report, edited)[2] == ('["all"]', "step 2", True)
     assert rows_of(report, edited.with_access(2, (0, 1)))[2] == ('["all"]', "steps 1, 2", False)
     sees = report.workflow.with_sight_of_previous(1, True)
-    assert rows_of(report, sees)[1] == ("[0]", "the round before and step 1", True)
+    assert rows_of(report, sees)[1] == ("[0]", "the previous round and step 1", True)
 
 
 def test_entries_follow_their_steps_where_steps_are_added_moved_and_removed():

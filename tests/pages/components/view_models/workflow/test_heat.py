@@ -49,7 +49,7 @@ def test_the_largest_figure_is_the_hottest_and_each_is_a_share_of_all():
             {0: Heat("≤ $0.5000", 0.5), 1: Heat("$1.00", 1.0)},
         ),
     ],
-    ids=["nothing is known", "one of two is unknown", "nothing was paid", "an upper bound"],
+    ids=["there is no result", "one of two is unknown", "nothing was paid", "an upper bound"],
 )
 def test_a_cost_that_is_unknown_is_neither_nothing_nor_cold(states, expected):
     assert heat(*states)[1].steps == expected

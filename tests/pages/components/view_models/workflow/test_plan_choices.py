@@ -43,7 +43,7 @@ def test_every_plan_of_a_text_is_a_choice_and_one_counts() -> None:
     choices = choices_of_text(plan(f"{ONE}\nRather:\n{TWO}\nOr:\n{BROKEN}"), current=workflow(ONE))
     assert [(choice.name, choice.verdict, choice.remarks) for choice in choices] == [
         ("Plan 1", "valid", ()),
-        ("Plan 2", "valid", ("counts as the last valid one",)),
+        ("Plan 2", "valid", ("used as the last valid one",)),
         ("Plan 3", "not valid", ()),
     ]
     assert [choice.difference for choice in choices] == [
@@ -58,7 +58,7 @@ def test_every_plan_of_a_text_is_a_choice_and_one_counts() -> None:
 
 def test_where_none_is_valid_the_last_one_counts() -> None:
     choices = choices_of_text(plan(f"{BROKEN}\nOr:\n{BROKEN}"), current=None)
-    assert [choice.remarks for choice in choices] == [(), ("counts as the last one; none is valid",)]
+    assert [choice.remarks for choice in choices] == [(), ("used as the last one; none is valid",)]
 
 
 def test_equal_alternatives_are_one_choice_under_all_their_numbers() -> None:

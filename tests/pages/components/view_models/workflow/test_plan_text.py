@@ -73,7 +73,7 @@ def test_a_step_that_only_moved_is_counted_as_moved():
         ),
         (
             OLD.with_pin(1, PINNED).with_sight_of_previous(1, True),
-            ["Pinned.", "Sees the round before."],
+            ["Pinned.", "Sees the previous round."],
         ),
     ],
 )

@@ -36,9 +36,7 @@ def test_a_workflow_made_by_hand_has_no_entries(app, session):
 def test_an_only_step_has_nothing_to_read(app, bench):
     session = bench.ask("Which one?").id
     bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
-    assert any(
-        text.startswith("The only step has nothing before it to read") for text in opened(app, session)
-    )
+    assert any(text.startswith("A single step sees only the query") for text in opened(app, session))
 
 
 def component_arguments(bench, tab, session, monkeypatch):
@@ -64,7 +62,10 @@ def test_while_it_runs_nothing_can_be_changed(bench, tab, session, three, monkey
     bench.editing.edit(session, three.with_worker(1, "slow"), note="Slow")
     live = bench.running.start(session)
     try:
-        assert "wait for it or stop it" in component_arguments(bench, tab, session, monkeypatch)["locked"]
+        assert (
+            "wait for the session to finish"
+            in component_arguments(bench, tab, session, monkeypatch)["locked"]
+        )
     finally:
         bench.running.stop(session)
         assert live.done.wait(timeout=60)

@@ -114,7 +114,7 @@ def test_findings_stand_by_step_with_a_word_and_a_button_for_each_fix(app, rash)
     page = chosen(app, rash)
     assert not page.exception
     texts = texts_of(page)
-    assert "3 warnings. A finding never keeps a workflow from running." in texts
+    assert "3 warnings. You can run the workflow with them." in texts
     assert any("**Warning**" in text and "Step 2 refers to “the previous answer”" in text for text in texts)
     assert [
         button.label.replace("\\", "") for button in page.button if button.key.startswith("check-step-")

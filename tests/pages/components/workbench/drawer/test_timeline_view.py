@@ -67,7 +67,7 @@ def test_in_a_replay_nothing_can_be_started_or_edited_and_the_way_out_is_offered
     keys = {button.key for button in page.button}
     assert "replay-end" in keys
     assert not keys & {"run", "rerun-all", "undo", "redo", "stop", "export"}
-    assert any("Leave the replay to edit or to run" in text for text in texts(page.caption))
+    assert any("End it to edit or run" in text for text in texts(page.caption))
     page.button(key="replay-end").click().run()
     assert "run" in {button.key for button in page.button}
     assert "replay" not in page.session_state
@@ -178,7 +178,7 @@ def test_a_live_run_has_a_timeline_that_cannot_be_replayed(app, bench, session, 
     page.session_state["panel"] = "Timeline"
     page.run()
     assert not page.exception
-    assert any(text.startswith("What each edge costs is calculated when") for text in texts(page.caption))
+    assert any(text.startswith("The time that each edge costs appears when") for text in texts(page.caption))
     run = bench.store.runs.latest(session)
     replay = Replay(run=run.id, revision=bench.store.revisions.head(session).id, seconds=60.0)
     view = SessionView.load(bench, session, replay=replay)
@@ -220,14 +220,14 @@ def test_any_run_that_is_over_can_be_chosen_and_replayed(app, bench, ran, three)
     choice.select_index(1).run()
     assert not page.exception
     assert page.selectbox(key=f"run-choice-{session}").value == first.id
-    assert any("another workflow than the one above" in text for text in texts(page.caption))
+    assert any("had a different workflow" in text for text in texts(page.caption))
 
     page.session_state["replay"] = Replay(run=first.id, revision=edited.id, seconds=60.0)
     page.run()
     assert not page.exception
     assert page.button(key="replay-end")
     assert page.selectbox(key=f"run-choice-{session}").value == first.id
-    assert not any("another workflow than the one above" in text for text in texts(page.caption))
+    assert not any("had a different workflow" in text for text in texts(page.caption))
     page.selectbox(key=f"run-choice-{session}").select(second.id).run()
     assert "replay" not in page.session_state
     assert page.selectbox(key=f"run-choice-{session}").value == second.id

@@ -123,9 +123,9 @@ def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
 @pytest.mark.parametrize(
     ("withdrawn", "text", "seconds", "expected", "notes"),
     [
-        (0, "", 0.5, "gave nothing; asked again in 1.5 s", []),
-        (7, "", 0.5, "broke off, 7 characters withdrawn; asked again in 1.5 s", ["7 characters withdrawn"]),
-        (7, "", 3.0, "asked again, waiting for the first words", ["7 characters withdrawn"]),
+        (0, "", 0.5, "returned nothing; retry in 1.5 s", []),
+        (7, "", 0.5, "broke off, 7 characters withdrawn; retry in 1.5 s", ["7 characters withdrawn"]),
+        (7, "", 3.0, "retrying, waiting for the first words", ["7 characters withdrawn"]),
         (7, "blue", 3.0, None, ["7 characters withdrawn"]),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_card_names_who_answered_and_says_for_whom_and_that_it_is_cut_off():
 def test_a_card_says_that_its_step_sees_the_round_before():
     seeing = RUN.workflow.with_sight_of_previous(0, True)
     (card, *_) = card_contents(seeing, run=None, radius=None, cards={}, now=0.0)
-    assert card.badges == ("sees the round before",)
+    assert card.badges == ("sees the previous round",)
 
 
 def test_a_retry_is_one_sentence_whose_end_is_seen_however_long_the_message():

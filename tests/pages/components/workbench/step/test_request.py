@@ -88,8 +88,8 @@ def test_a_request_is_told_by_its_sources(app, bench, ran):
         ("App's wording", "", []),
     ]
     total = bench.state(bench.store.runs.latest(ran)).steps[2].usage.prompt_tokens
-    assert f"{total} tokens, by the simulated worker's own rule: stretches between spaces." in written(page)
-    assert "This step was not run before." in written(page)
+    assert f"{total} tokens, counted as words by the simulated worker." in written(page)
+    assert "This step has not run before." in written(page)
 
 
 def test_what_was_reused_pinned_or_written_by_hand_says_so(app, bench, ran, three):
@@ -178,7 +178,7 @@ def test_a_step_that_the_last_run_left_out_is_told_by_the_run_that_called_it(app
     run(bench, ran, RunScope(kind="only", step=1))
     page = opened(app, ran, 2)
     assert "As it was sent in run 1; the last run left this step out." in written(page)
-    assert "This step was not run before." in written(page)
+    assert "This step has not run before." in written(page)
     sent = bench.state(bench.store.runs.of_session(ran)[-1]).steps[2].request
     assert "".join(text for text, *_ in passages(page)["Request"]["parts"]) == sent.messages[0].content
 
@@ -189,7 +189,7 @@ def test_an_output_of_an_earlier_run_is_told_by_the_run_that_made_it(app, bench,
     run(bench, ran)
     edit(bench, ran, three.with_instruction(1, "Look once more."))
     page = opened(app, ran, 2)
-    assert "As it was sent when this output was made, in a run before the one shown." in written(page)
+    assert "As it was sent when this output was made, in an earlier run." in written(page)
     sent = bench.state(bench.store.runs.of_session(ran)[-1]).steps[2].request
     assert "".join(text for text, *_ in passages(page)["Request"]["parts"]) == sent.messages[0].content
 

@@ -60,7 +60,7 @@ def test_in_a_first_round_nobody_is_offered_the_round_before(app, session):
 def test_in_a_later_round_the_round_before_is_one_entry_and_one_edit(app, bench, later):
     page = select(app, later, 2)
     field = seen(page, later, 2)
-    assert field.options == ["The round before", "1. Find it", "2. Look again"]
+    assert field.options == ["The previous round", "1. Find it", "2. Look again"]
     assert field.value == [0]
     field.set_value([-1, 1]).run()
     assert not page.exception
@@ -74,7 +74,7 @@ def test_in_a_later_round_the_round_before_is_one_entry_and_one_edit(app, bench,
 @pytest.mark.thorough
 def test_in_a_later_round_the_first_step_may_see_the_round_before_too(app, bench, later):
     page = select(app, later, 0)
-    assert seen(page, later, 0).options == ["The round before"]
+    assert seen(page, later, 0).options == ["The previous round"]
     seen(page, later, 0).set_value([-1]).run()
     assert bench.store.revisions.head(later).workflow.steps[0].sees_previous
 
@@ -87,7 +87,7 @@ def test_a_step_that_saw_the_round_before_names_its_steps_by_round_and_others_na
     live = bench.running.start(later)
     assert live.done.wait(timeout=60)
     assert unseen(select(app, later, 2)) == ["2. Look again"]
-    assert unseen(select(app, later, 1)) == ["the round before", "1. Find it"]
+    assert unseen(select(app, later, 1)) == ["the previous round", "1. Find it"]
     [parts] = [step.request.messages[0].parts for step in bench.state(newest(bench, later)).steps[2:]]
     rounds = [(part.round, part.step) for part in parts if part.kind == "response"]
     assert rounds == [(1, 0), (1, 1), (1, 2), (None, 0)]

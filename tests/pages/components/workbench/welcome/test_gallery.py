@@ -57,7 +57,7 @@ def test_that_a_pool_without_a_model_will_decline_is_announced_and_run_all_the_s
     pool.write_text('[[worker]]\nname = "sums"\nkind = "calculator"\n', encoding="utf-8")
     monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
     page = press(app(), "gallery-debate")
-    assert "This pool has no language model, so the steps will decline." in texts(page)
+    assert "This pool has no language model, so the steps cannot answer." in texts(page)
     press(page, "gallery-begin-true")
     [session] = sessions()
     services.workbench().activities.wait(session.id)

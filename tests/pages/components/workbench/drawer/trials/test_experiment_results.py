@@ -11,10 +11,10 @@ from pages.components.workbench.drawer.trials.experiment_results import verdict_
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        (EdgeVerdict((0, 1), changes=(), lost=0, pending=1), "waits for its answer"),
+        (EdgeVerdict((0, 1), changes=(), lost=0, pending=1), "waiting for its answer"),
         (EdgeVerdict((0, 1), changes=(0.0,), lost=0, pending=0), "the same answer"),
         (EdgeVerdict((0, 1), changes=(), lost=1, pending=0), "1 run without an answer"),
-        (EdgeVerdict((0, 1), changes=(), lost=0, pending=0, broken=1), "was stopped early and shows nothing"),
+        (EdgeVerdict((0, 1), changes=(), lost=0, pending=0, broken=1), "stopped early, no result"),
         (
             EdgeVerdict((0, 1), changes=(0.0,), lost=0, pending=0, broken=2),
             "the same answer, 2 stopped early",
