@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 NARROW, WIDE = 712, 1600
 """Windows in which the demo's graph has as much room as the workbench's at 1280 and at 2560 pixels."""
 
-NOTE = "Drawn downwards: to the right, it needs a wider window."
+NOTE = "Laid out top to bottom; left to right needs a wider window."
 
 
 @pytest.fixture
