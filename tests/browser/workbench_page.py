@@ -189,7 +189,7 @@ class WorkbenchPage:
         return self.keyed("settings").get_by_role("button").first
 
     def plan(self, query: str) -> Graph:
-        """Ask by keyboard and wait for the plan of the new session; until then a page may draw another graph."""
+        """Ask by keyboard and wait for the new session's plan; until then another graph may be drawn."""
         before = self.page.url
         self.ask(query)
         self.page.wait_for_url(lambda url: "session=" in url and url != before)

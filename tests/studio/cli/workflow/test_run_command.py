@@ -303,10 +303,23 @@ def test_a_terminal_shows_who_works_until_all_is_done(folder: Path, simulated: s
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.decode()).replace("\r", "")
     assert re.search(r"[⠀-⣿] step 1: alpha 0:00:0", text)
     assert "[1/2] alpha works\n" in text
-    assert re.search(r"\[2/2\] beta is done, [0-9.]+ s\nfrom beta\n", text)
-    assert text.endswith("(simulated, no model is called)\n")
+    # The answer stands there once, as it came.
+    assert "chain, 2 steps\n  ○ 1. alpha: task 1\n" in text
+    assert re.search(r"from beta\n\[2/2\] beta is done, [0-9.]+ s\nconductor: this session", text)
+    assert text.count("from beta") == 1
+    assert re.search(r"\(simulated, no model is called\)\nconductor: session .*\n$", text)
     # The cursor is hidden while they are shown, and back at the end.
     assert screen.rindex(b"\x1b[?25h") > screen.rindex(b"\x1b[?25l")
+
+
+def test_quiet_leaves_what_failed_alone(line: Line, folder: Path, simulated: str) -> None:
+    written_pair = written(PAIR, folder)
+    good = line("run", "--workflow", written_pair, "--pool", simulated, "-q")
+    assert (good.code, good.out, good.err) == (0, "from beta\n", "")
+    written_bad = written(workflow_of(()).with_instruction(0, "bad"), folder)
+    bad = line("run", "--workflow", written_bad, "--pool", simulated, "-q")
+    assert bad.code == 1
+    assert re.fullmatch(r"\[1/1\] failed: .*\nconductor: the run failed; there is no answer.\n", bad.err)
 
 
 @pytest.fixture
