@@ -111,7 +111,7 @@ def estimate(
             steps[step] = _measured(alike)
         else:
             steps[step] = _assumed(bound, step, cards, outputs or {}, longest=longest)
-    seconds = _last_end(workflow, {at: step.seconds for at, step in steps.items()})
+    seconds = last_end(workflow, {at: step.seconds for at, step in steps.items()})
     takes = _summed(steps.values(), calls=len(runs), seconds=seconds)
     return replace(takes, at_least=any(_may_repeat(workflow.steps[step], cards) for step in steps))
 
@@ -229,8 +229,11 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return total
 
 
-def _last_end(workflow: Workflow, seconds: Mapping[int, float | None]) -> float | None:
-    """When the last of these steps ends; each starts once all that it reads is there."""
+def last_end(workflow: Workflow, seconds: Mapping[int, float | None]) -> float | None:
+    """When the last step ends, in seconds from the start, if each starts once all that it reads is there.
+
+    Those without `seconds` take none; None if it depends on a step whose seconds are unknown.
+    """
     ends: list[float] = []
     for step, own in enumerate(workflow.steps):
         lasts = seconds.get(step, 0.0)
