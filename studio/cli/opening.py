@@ -17,7 +17,7 @@ from conductor.errors import ConductorError, StorageError
 from storage import Session, SessionStore, default_url, left_out_rows
 from storage.database.database import sqlite_file
 from studio.cli.options import Configured, Stored, can_be_proposed, option
-from studio.cli.output.terminal import agreed, one_line, print_remark
+from studio.cli.output.terminal import agreed, name_next, one_line, print_remark
 
 if TYPE_CHECKING:
     from studio.workbench import Workbench
@@ -119,6 +119,11 @@ def _one_of(prefix: str, named: Callable[[str], Sequence[str]], *, noun: str, sh
         )
     some = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
     raise StorageError(f"{prefix!r} begins the ids of {len(ids):,} {noun}s ({some}); write more of it.")
+
+
+def name_session(session: Session, options: Stored, *, what: str = "next") -> None:
+    """Let the last line name the session, and how it is run."""
+    name_next(f"session {session.id[:8]}", f"run --session {session.id[:8]}{options.again}", what=what)
 
 
 def changed_line(done: str, session: Session) -> str:

@@ -73,8 +73,8 @@ _Planners = Annotated[
     list[str] | None,
     option(
         "A planner: conductor, worker:NAME, worker:* for each, baseline:moa and others; plan:SESSION, "
-        "plan:SESSION@REVISION or plan:FILE.json for a workflow. Once for each; the first is compared with "
-        "the others.",
+        "plan:SESSION@REVISION, plan:last, plan:FILE.json or plan:- for a workflow. Once for each; the first "
+        "is compared with the others.",
         "NAME",
         names=("--planner", "-p"),
     ),
@@ -104,8 +104,8 @@ def run(
         str,
         Argument(
             metavar="DATA",
-            help="JSON Lines, CSV or Parquet; or a name: demo, another one of `evaluate sets`, or a set of "
-            "the team's, of `evaluate tests`.",
+            help="JSON Lines, CSV or Parquet; - is stdin, JSON Lines; or a name: demo, another one of "
+            "`evaluate sets`, or a set of the team's, of `evaluate tests`.",
         ),
     ],
     planner: _Planners = None,

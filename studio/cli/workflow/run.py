@@ -19,7 +19,7 @@ from conductor.runs.scope import EDITED, FORCE, RunScope, RunScopeKind
 from conductor.runs.state import RunState
 from conductor.workflow.file import MAX_BYTES, read_plan
 from storage import Session
-from studio.cli.opening import confirm_keys, opened, session_option
+from studio.cli.opening import confirm_keys, name_session, opened, session_option
 from studio.cli.options import App, Choice, Configured, Files, Query, count, flag, option, piped_text
 from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.progress import EventLines, ProgressPrinter
@@ -112,7 +112,7 @@ def run(
     with listening(output, stream=not no_stream) as listen, opened(options) as workbench:
         if session is not None:
             target = session_again(workbench, session, choice)
-            _name_session(target, options)
+            name_session(target, options, what="again")
             if workflow is not None:
                 plan = read_plan(read_bounded(workflow, most=MAX_BYTES, kind="a workflow file"))
                 revise(
@@ -126,7 +126,7 @@ def run(
             target, planned = _imported(workbench, workflow, query, choice), True
         else:
             target, planned = new_session(workbench, query or "", choice, file or ()), False
-        _name_session(target, options)
+        name_session(target, options, what="again")
         if not planned:
             report = report_of(workbench.planning.plan(target.id, listen=listen))
             print_problems(report)
@@ -143,11 +143,6 @@ def run(
         if scope == EDITED:
             scope = workbench.running.next_scope(target.id, proceed=proceed)
         return run_session(workbench, target, scope, options, listen=listen, output=output)
-
-
-def _name_session(session: Session, options: Configured) -> None:
-    """Until the run has ended, whatever stops it, the last line names how to go on with it."""
-    name_next(f"session {session.id[:8]}", f"run --session {session.id[:8]}{options.again}", what="again")
 
 
 def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:
