@@ -61,6 +61,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "evaluate": ("evaluation.commands", "Compare planners on questions with known answers."),
     "pool": ("pool", "Find models on this machine and by keys, and use them."),
     "plugins": ("plugins", "List what installed packages add."),
+    "info": ("info", "Show which pool, store and variables are in force here, and why."),
     "doctor": ("doctor", "Try every worker and the Conductor."),
     "learn": ("learning.training_commands", "Train a Conductor by reinforcement."),
     "vllm": ("serving.vllm", "Serve a Conductor with vLLM."),

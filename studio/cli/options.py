@@ -253,6 +253,13 @@ class Configured(Stored, Pooled):
     """The options of a command that opens a workbench: a store and a pool."""
 
 
+@dataclass(frozen=True)
+class Storable(Configured):
+    """The options of a command that makes sessions, which may be stored."""
+
+    no_store: Annotated[bool, flag("--no-store", "Store nothing: what is made is gone at the end.")] = False
+
+
 _PANEL = "How the answer is sought"
 _sought = partial(option, panel=_PANEL)
 _most = partial(count, panel=_PANEL)

@@ -40,6 +40,7 @@ from studio.cli.options import (
     EvaluationId,
     Limited,
     Shared,
+    Storable,
     count,
     flag,
     option,
@@ -122,7 +123,7 @@ def run(
     reporting: Reporting,
     source: Source,
     choice: Limited,
-    options: Configured,
+    options: Storable,
 ) -> int:
     """Answer every question with every planner, and print the table.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from conductor.errors import DataError
 from conductor.evaluation.data_file import column_map, read_data
@@ -33,6 +33,8 @@ from studio.cli.opening import left_out_named
 from studio.cli.options import Configured, count, flag, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import print_remark, table
+
+T = TypeVar("T", bound=Configured)
 
 
 def _mix(name: str, *, file: Path | None, hub: bool, limit: int | None, skip_broken: bool) -> DataSet:
@@ -173,7 +175,7 @@ class Source(Questions):
         )
 
 
-def on_its_pool(data: str, options: Configured) -> Configured:
+def on_its_pool(data: str, options: T) -> T:
     """The options with the pool that a shipped set is made for, where they name none."""
     shipped = SHIPPED.get(data)
     if shipped is None or shipped.pool is None or options.pool is not None:

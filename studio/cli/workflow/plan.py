@@ -22,7 +22,7 @@ from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
 from storage import Plan, Session
 from studio.cli.opening import confirm_keys, opened, session_of, session_option
-from studio.cli.options import App, Choice, Configured, Files, Limited, Query, count, piped_text
+from studio.cli.options import App, Choice, Configured, Files, Limited, Query, Storable, count, piped_text
 from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
 from studio.cli.output.terminal import is_quiet, name_next, print_remark, print_shown
@@ -51,7 +51,7 @@ def plan(
     *,
     change: Change,
     choice: Choice,
-    options: Configured,
+    options: Storable,
 ) -> int:
     """Write a workflow for a query."""
     if query is None and session is None:

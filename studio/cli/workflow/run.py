@@ -20,7 +20,18 @@ from conductor.runs.state import RunState
 from conductor.workflow.file import MAX_BYTES, read_plan
 from storage import Session
 from studio.cli.opening import confirm_keys, name_session, opened, session_option
-from studio.cli.options import App, Choice, Configured, Files, Query, count, flag, option, piped_text
+from studio.cli.options import (
+    App,
+    Choice,
+    Configured,
+    Files,
+    Query,
+    Storable,
+    count,
+    flag,
+    option,
+    piped_text,
+)
 from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.progress import EventLines, ProgressPrinter
 from studio.cli.output.run_end import END_WORDS, exit_code
@@ -90,7 +101,7 @@ def run(
         bool, flag("--no-stream", "Print the answer at its end, also on a terminal.")
     ] = False,
     choice: Choice,
-    options: Configured,
+    options: Storable,
 ) -> int:
     """Answer a query, or run a workflow file or a session.
 
