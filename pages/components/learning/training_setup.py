@@ -6,6 +6,7 @@ import os
 
 import streamlit as st
 
+from conductor.extras import install_command
 from conductor.learning.demonstration.settings import DemoSettings
 from pages.components.learning.runs import PLACE, open_run
 from pages.components.tab.services import Services
@@ -51,7 +52,7 @@ def new_training(shared: Services) -> None:
     if trainer() is None:
         st.info(
             "Training needs torch, which this environment does not have. Install it with `make learn`, or "
-            "with `pip install 'conductor-studio[learn]'` (1.5 GB) where the app is installed, and load this "
+            f"with `{install_command('learn')}` (1.5 GB) where the app is installed, and load this "
             "page again.",
             icon=":material/download:",
         )
