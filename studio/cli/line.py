@@ -22,10 +22,10 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from conductor.errors import ConductorError
+from conductor.typed_command import command_name
 from studio.cli.options import DEBUG
 from studio.cli.output.terminal import (
     be_quiet,
-    command_name,
     name_next,
     print_fault,
     print_next,

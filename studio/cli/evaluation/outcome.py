@@ -15,6 +15,7 @@ from threading import Thread
 from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.report.remarks import not_answered
 from conductor.text.formatting import percent
+from conductor.typed_command import command_name
 from conductor.values.budget import Budget
 from storage.records import EvaluationRecord
 from studio.cli.evaluation.gate import UNDECIDED, Finding, Gate, code_of
@@ -22,7 +23,7 @@ from studio.cli.evaluation.reporting import Reporting
 from studio.cli.options import Configured
 from studio.cli.output.evaluation_table import table_lines
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import command_name, is_quiet, name_next, print_fault, print_remark
+from studio.cli.output.terminal import is_quiet, name_next, print_fault, print_remark
 from studio.cli.output.trial_table import trials_lines, trials_shape
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.crew import Crew

@@ -23,6 +23,7 @@ from conductor.errors import FormatError
 from conductor.files.named_file import replaced
 from conductor.text.calendar_time import local_time
 from conductor.text.control_characters import escaped, visible
+from conductor.typed_command import command_name
 from conductor.values.total import Total
 
 UNKNOWN = "-"
@@ -32,11 +33,6 @@ _CODES: dict[Style, int] = {"red": 31, "green": 32, "dim": 2}
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 _next_line: ContextVar[str | None] = ContextVar("next_line", default=None)
-
-
-def command_name() -> str:
-    """The program as it was typed, for hints that name a command."""
-    return "conductor" if Path(sys.argv[0]).stem == "conductor" else "python -m conductor"
 
 
 # -- texts -----------------------------------------------------------------------------------------

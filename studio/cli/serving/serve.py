@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from conductor.errors import PoolError, ServeError
 from conductor.own_settings import set_here, setting
+from conductor.typed_command import command_name
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_access, reaches_beyond, url_at
@@ -227,7 +228,7 @@ def print_address(url: str, token: Path | None, options: Configured, *, what: st
     else:
         access = (
             f"Every request needs a token. That of this machine is in {token}; "
-            "`python -m conductor tokens create NAME` makes others."
+            f"`{command_name()} tokens create NAME` makes others."
         )
     shape = {"url": url, "token_file": None if token is None else str(token)}
     options.show(shape, f"{what} is at {url}. Ctrl+C ends it.", access)
