@@ -146,6 +146,15 @@ def faults(error: ValidationError, entry: object) -> tuple[Fault, ...]:
     return tuple(by_key.values())
 
 
+_OTHERS = {
+    "url": "base_url", "api_base": "base_url", "endpoint": "base_url",
+    "model_name": "model", "model_id": "model", "timeout": "total_seconds", "max_output_tokens": "max_tokens",
+    "price_in": "price_prompt", "price_input": "price_prompt",
+    "price_out": "price_completion", "price_output": "price_completion",
+}  # fmt: skip
+"""Keys that other programs have for the same."""
+
+
 def _message(error: ValidationError, detail: ErrorDetails, key: str, entry: object) -> str:
     if detail["type"] == "extra_forbidden":
         return f"unknown key.{_instead(error, key, entry)}"
@@ -158,7 +167,7 @@ def _instead(error: ValidationError, key: str, entry: object) -> str:
     if _SECRET.search(key):
         return " Keys do not belong into this file; name the variable that holds it in api_key_env."
     names = next((table.model_fields for table in _tables(PoolTable) if table.__name__ == error.title), {})
-    near = get_close_matches(key, names, n=1)
+    near = [_OTHERS[key]] if _OTHERS.get(key) in names else get_close_matches(key, names, n=1, cutoff=0.7)
     advice = f" Did you mean {near[0]}?" if near else ""
     if isinstance(entry, dict) and "base_url" in entry:
         advice += f" A parameter of the endpoint's own goes into extra = {{ {key} = ... }}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import runpy
 import socket
@@ -115,11 +116,17 @@ def _serve_app(host: str | None, port: int | None, *, as_json: bool) -> int:
         sys.argv += ["--logger.hideWelcomeMessage", "true"]
         near = _APP_HOST if host is None or host in EVERY_ADDRESS else host
         threading.Thread(target=_announce, args=(near, port), name="announcement", daemon=True).start()
+    # A second signal cancels the server's end, which it would report with a trace.
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancelling)
     # The server ends in order, then raises the signal again.
     with until_stop_signal():
         # As `python -m streamlit` does; it ends with a `SystemExit`.
         runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
     return 0
+
+
+def _is_no_cancelling(record: logging.LogRecord) -> bool:
+    return not record.getMessage().rstrip().endswith("CancelledError")
 
 
 def _announce(host: str, port: int) -> None:
