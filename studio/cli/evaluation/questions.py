@@ -74,7 +74,7 @@ def _file_of(data: str) -> Iterator[Path]:
 class Questions:
     """Which questions are asked, and how their answers are compared."""
 
-    limit: Annotated[int | None, count("Take the first N questions.")] = None
+    limit: Annotated[int | None, count("Take the first N questions.", names=("--limit", "-n"))] = None
     file: Annotated[
         Path | None, option("Your file of a set that has a name, or folder of a mix.", "FILE", parser=Path)
     ] = None
