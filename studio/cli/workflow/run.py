@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,8 +19,9 @@ from conductor.runs.events import Event
 from conductor.runs.scope import EDITED, FORCE, RunScope, RunScopeKind
 from conductor.runs.state import RunState
 from conductor.workflow.file import MAX_BYTES, read_plan
+from conductor.workflow.selection import edited_as
 from storage import Session
-from studio.cli.opening import confirm_keys, name_session, opened, session_option
+from studio.cli.opening import confirm_keys, name_session, opened, session_of, session_option
 from studio.cli.options import (
     App,
     Choice,
@@ -96,6 +98,9 @@ def run(
         list[str] | None,
         _rule("Go on without its output, or with this text in its place.", "STEP[=TEXT]"),
     ] = None,
+    dry_run: Annotated[
+        bool, flag("--dry-run", "Print what would be called, and call and store nothing.")
+    ] = False,
     events: Annotated[bool, flag("--events", "Print events as JSON lines as they happen.")] = False,
     no_stream: Annotated[
         bool, flag("--no-stream", "Print the answer at its end, also on a terminal.")
@@ -119,6 +124,10 @@ def run(
     if proceed and (session is None or scope != EDITED):
         ctx.fail("--continue goes on with the run of a --session as far as that was to go; give nothing else")
     output: Output = "events" if events else "json" if options.json else "text"
+    if dry_run:
+        return _forecast(
+            scope, choice, options, session=session, file=workflow, query=query, attached=file or ()
+        )
     confirm_keys(options.pool, ask=True)
     with listening(output, stream=not no_stream) as listen, opened(options) as workbench:
         if session is not None:
@@ -154,6 +163,40 @@ def run(
         if scope == EDITED:
             scope = workbench.running.next_scope(target.id, proceed=proceed)
         return run_session(workbench, target, scope, options, listen=listen, output=output)
+
+
+def _forecast(
+    scope: RunScope,
+    choice: Choice,
+    options: Storable,
+    *,
+    session: str | None,
+    file: Path | None,
+    query: str | None,
+    attached: Sequence[Path],
+) -> int:
+    """Print what the run would call; a new session is made in no store."""
+    content = None if file is None else read_bounded(file, most=MAX_BYTES, kind="a workflow file")
+    plan = None if content is None else read_plan(content)
+    options = options if session is not None else replace(options, no_store=True)
+    with opened(options) as workbench:
+        if session is not None:
+            id = session_of(workbench.store, session)
+        elif content is not None:
+            id = workbench.editing.import_plan(content, query=query).id
+        else:
+            id = new_session(workbench, query or "", choice, attached).id
+        head = workbench.store.revisions.head(id)
+        workflow = plan.workflow if plan is not None else None if head is None else head.workflow
+        if workflow is None:
+            planner = workbench.settings(id).planner or workbench.conductor.card.name
+            sentence = f"{planner} plans first; `plan` shows its steps before any is called."
+            return options.show({"session": session and id, "planner": planner, "estimate": None}, sentence)
+        if head is not None:
+            workflow = edited_as(head.workflow, workflow)
+        outlook = workbench.running.outlook(id, scope, workflow=workflow)
+    shape = {"session": session and id, "planner": None, "estimate": asdict(outlook.estimate)}
+    return options.show(shape, *plan_lines(workflow), outlook.sentence)
 
 
 def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def commands() -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_every_example_is_one_that_its_command_takes(folder: Path) -> None:
+def test_every_example_is_one_that_its_command_takes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = commands()
     assert EXAMPLES.keys() <= tree.keys()
     for path, examples in EXAMPLES.items():
@@ -34,6 +35,7 @@ def test_every_example_is_one_that_its_command_takes(folder: Path) -> None:
             words = shlex.split(example)
             assert " ".join(words[: len(path.split())]) == path
             arguments = words[len(path.split()) :]
+            monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"text")))
             if "--help" not in arguments:
                 tree[path].make_context(path, arguments, help_option_names=["--help", "-h"])
 

@@ -312,6 +312,28 @@ def test_a_terminal_shows_who_works_until_all_is_done(folder: Path, simulated: s
     assert screen.rindex(b"\x1b[?25h") > screen.rindex(b"\x1b[?25l")
 
 
+def test_a_dry_run_calls_and_stores_nothing(line: Line, folder: Path, simulated: str) -> None:
+    file = written(PAIR, folder)
+    session = json.loads(line("run", "--workflow", file, "--pool", simulated, "--json").out)["session"]
+    changed = folder / "changed.json"
+    changed.write_text(Path(file).read_text().replace("task 2", "another task"))
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        for arguments, sentence in {
+            ("--workflow", file): "All 2 steps will run",
+            ("--session", session): "Nothing to run: every step's output is known.",
+            ("--session", session, "--workflow", str(changed)): "1 of 2 steps will run, 1 reused",
+            ("--session", session, "--all"): "All 2 steps will run",
+            ("What is 2 + 2?", "--planner", "worker:alpha"): "worker:alpha plans first",
+        }.items():
+            result = line("run", *arguments, "--dry-run", "--pool", simulated)
+            assert (result.code, sentence in result.out, result.err) == (0, True, ""), arguments
+        assert store.sessions.count() == 1
+        assert len(store.revisions.of_session(session)) == 1
+        assert len(store.runs.of_session(session)) == 1
+    shape = json.loads(line("run", "--workflow", file, "--dry-run", "--pool", simulated, "--json").out)
+    assert shape["estimate"]["calls"] == 2
+
+
 def test_quiet_leaves_what_failed_alone(line: Line, folder: Path, simulated: str) -> None:
     written_pair = written(PAIR, folder)
     good = line("run", "--workflow", written_pair, "--pool", simulated, "-q")
