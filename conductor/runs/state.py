@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
-from html import escape
 from typing import Literal, TypedDict, TypeVar, assert_never
 
 from pydantic import TypeAdapter, ValidationError
@@ -144,6 +143,8 @@ class RunState:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the answer, and each step with its state."""
+        from html import escape  # noqa: PLC0415 - for notebooks alone
+
         planned = () if self.workflow is None else self.workflow.steps
         rows = [
             f"<tr><td>{at + 1}</td><td>{escape(step.worker)}</td><td>{escape(step.instruction[:200])}</td>"
