@@ -247,7 +247,7 @@ def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None
         err = running.communicate(timeout=60)[1]
     state = fold(EVENT.validate_json(text) for text in lines)
     assert running.returncode == 130
-    assert err == "stopping\n"
+    assert re.fullmatch(r"stopping\nconductor: session \w{8}; again: .*\n", err)
     assert state.status == "cancelled"
     assert [(step.status, step.text) for step in state.steps] == [("finished", "kept"), ("cancelled", "")]
     with SessionStore.open("sqlite:///data/conductor.db") as store:
@@ -284,7 +284,7 @@ def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str)
         running.stdout.close()
         err = running.stderr.read()
         assert running.wait(timeout=60) == 0
-    assert err == ""
+    assert re.fullmatch(r"conductor: session \w{8}; change it: .*\n", err)
 
 
 @pytest.mark.thorough
