@@ -21,7 +21,10 @@ if TYPE_CHECKING:
         WorkerError,
         WorkflowError,
     )
+    from conductor.evaluation.items import Item
+    from conductor.evaluation.score import Score
     from conductor.library import aask, achange, aplan, arun, ask, astream, change, plan, run, stream
+    from conductor.many_questions import ScoredAnswer, Scores, abatch, aevaluate, batch, evaluate
     from conductor.planner.parsing.parse import parse
     from conductor.report import run_report
     from conductor.runs import events
@@ -50,6 +53,7 @@ __all__ = [
     "Event",
     "FormatError",
     "FunctionWorker",
+    "Item",
     "Output",
     "PlanDiff",
     "PlanError",
@@ -60,6 +64,9 @@ __all__ = [
     "QueryError",
     "Request",
     "RunState",
+    "Score",
+    "ScoredAnswer",
+    "Scores",
     "SeenResponse",
     "Settings",
     "Step",
@@ -72,13 +79,17 @@ __all__ = [
     "WorkflowError",
     "__version__",
     "aask",
+    "abatch",
     "achange",
+    "aevaluate",
     "aplan",
     "arun",
     "ask",
     "astream",
+    "batch",
     "built_in_pool",
     "change",
+    "evaluate",
     "events",
     "fold",
     "parse",
@@ -117,6 +128,9 @@ _HOMES = {
         "stream",
     ),
     "conductor.planner.parsing.parse": ("parse",),
+    "conductor.many_questions": ("ScoredAnswer", "Scores", "abatch", "aevaluate", "batch", "evaluate"),
+    "conductor.evaluation.items": ("Item",),
+    "conductor.evaluation.score": ("Score",),
     "conductor.report": ("run_report",),
     "conductor.runs.events": ("Event",),
     "conductor.runs.state": ("RunState", "fold"),

@@ -25,7 +25,7 @@ from conductor.engine.meter import Meter
 from conductor.errors import ConductorError, PlanError
 from conductor.orchestration.recorder import MemoryRecorder
 from conductor.orchestration.rounds import orchestrate, plan_request, plan_round
-from conductor.orchestration.runtime import runtime_of
+from conductor.orchestration.runtime import Runtime, runtime_of
 from conductor.planner.planner import check_query, check_wish
 from conductor.runs.events import Event
 from conductor.runs.request import RequestState, RunRequest
@@ -73,7 +73,7 @@ async def _plan(
     change: ChangeRequest | None = None,
 ) -> PlanReport:
     request = RunRequest(check_query(query), settings or Settings(), change=change)
-    runtime = runtime_of(_pool_of(pool))
+    runtime = runtime_of(pool_of(pool))
     planning = plan_round(
         plan_request(request, pool=runtime.pool),
         request,
@@ -128,7 +128,7 @@ async def arun(
     and `QueryError`.
     """
     request = RunRequest(check_query(query), Settings(budget=budget), workflow=workflow)
-    state = await _folded(_events(request, pool, MemoryRecorder(_reusable(after))), on_event)
+    state = await answered_request(request, runtime_of(pool_of(pool)), after=after, on_event=on_event)
     return state.runs[-1]
 
 
@@ -144,7 +144,7 @@ async def aask(
     Raises `PlanError` where the first round gave no plan, `PoolError` and `QueryError`.
     """
     request = RunRequest(check_query(query), settings or Settings())
-    state = await _folded(_events(request, pool, MemoryRecorder()), on_event)
+    state = await answered_request(request, runtime_of(pool_of(pool)), on_event=on_event)
     if not state.runs:
         raise PlanError(_no_plan(state.attempts[-1]))
     return state.runs[-1]
@@ -164,7 +164,8 @@ async def astream(
     Raises as `arun` and `aask`, but for an answer without a plan, which is an event.
     """
     request = RunRequest(check_query(query), settings or Settings(), workflow=workflow)
-    async with aclosing(_events(request, pool, MemoryRecorder(_reusable(after)))) as events:
+    runtime, meter = runtime_of(pool_of(pool)), Meter(request.settings.budget)
+    async with aclosing(_events(request, runtime, meter, after)) as events:
         async for event in events:
             yield event
 
@@ -195,17 +196,28 @@ def _reusable(after: RunState | Iterable[RunState]) -> KnownOutputs:
     return KnownOutputs.of(*reversed(tuple(runs)))
 
 
+async def answered_request(
+    request: RunRequest,
+    runtime: Runtime,
+    meter: Meter | None = None,
+    *,
+    after: RunState | Iterable[RunState] = (),
+    on_event: OnEvent | None = None,
+) -> RequestState:
+    """The request at its end. `meter` counts for several requests; None: one of its own."""
+    meter = meter or Meter(request.settings.budget)
+    return await _folded(_events(request, runtime, meter, after), on_event)
+
+
 def _events(
-    request: RunRequest, pool: AnyPool | None, recorder: MemoryRecorder
+    request: RunRequest, runtime: Runtime, meter: Meter, after: RunState | Iterable[RunState]
 ) -> AsyncGenerator[Event, None]:
-    meter = Meter(request.settings.budget)
-    runtime = runtime_of(_pool_of(pool))
     return orchestrate(
         request,
         conductor=runtime.planner_for(request.settings),
         pool=runtime.pool_for(meter),
         meter=meter,
-        recorder=recorder,
+        recorder=MemoryRecorder(_reusable(after)),
     )
 
 
@@ -219,7 +231,7 @@ async def _folded(events: AsyncGenerator[Event, None], on_event: OnEvent | None)
     return state
 
 
-def _pool_of(pool: AnyPool | None) -> Pool:
+def pool_of(pool: AnyPool | None) -> Pool:
     return pool if isinstance(pool, Pool) else configured_pool(None if pool is None else Path(pool))
 
 
@@ -232,7 +244,7 @@ def _no_plan(state: RunState) -> str:
 # -- waiting ---------------------------------------------------------------------------------------
 
 
-def _waited(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+def waited(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Waits for the coroutine's result. An interrupt, as of a notebook's kernel, cancels it.
 
     Raises `ConductorError` in the thread of the loop itself, as in `on_event` and in a worker's `stream`.
@@ -333,7 +345,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_loop)
 
 
-plan = _waited(aplan)
-change = _waited(achange)
-run = _waited(arun)
-ask = _waited(aask)
+plan = waited(aplan)
+change = waited(achange)
+run = waited(arun)
+ask = waited(aask)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conductor.errors import PoolError
+from conductor.extras import install_command
 from conductor.files.named_file import read_whole
 from conductor.orchestration.runtime import Runtime, Runtimes, runtime_of
 from conductor.own_settings import setting
@@ -71,9 +72,10 @@ def _traces(configured: Runtimes) -> Sequence[Observer]:
     except ImportError as error:
         _log.warning(
             "%s names where traces of runs go, and none are sent: %s is not installed; install it with: "
-            "pip install 'conductor-studio[otel]' - or unset the variable",
+            "%s - or unset the variable",
             TRACES,
             error.name,
+            install_command("otel"),
         )
         return []
 

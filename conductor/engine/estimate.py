@@ -17,6 +17,7 @@ from conductor.values.output import Output
 from conductor.values.provenance import LIKELY_CHARACTERS
 from conductor.workers.endpoint.tokens import TokenCount
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.critical_path import last_end
 from conductor.workflow.model import Step, Workflow
 
 ANSWER_TOKENS = 400
@@ -111,7 +112,7 @@ def estimate(
             steps[step] = _measured(alike)
         else:
             steps[step] = _assumed(bound, step, cards, outputs or {}, longest=longest)
-    seconds = _last_end(workflow, {at: step.seconds for at, step in steps.items()})
+    seconds = last_end(workflow, {at: step.seconds for at, step in steps.items()})
     takes = _summed(steps.values(), calls=len(runs), seconds=seconds)
     return replace(takes, at_least=any(_may_repeat(workflow.steps[step], cards) for step in steps))
 
@@ -227,14 +228,3 @@ def _sum(values: Iterable[float | None]) -> float | None:
             return None
         total += value
     return total
-
-
-def _last_end(workflow: Workflow, seconds: Mapping[int, float | None]) -> float | None:
-    """When the last of these steps ends; each starts once all that it reads is there."""
-    ends: list[float] = []
-    for step, own in enumerate(workflow.steps):
-        lasts = seconds.get(step, 0.0)
-        if lasts is None:
-            return None
-        ends.append(max((ends[read] for read in own.access), default=0.0) + lasts)
-    return max(ends)

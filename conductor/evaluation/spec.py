@@ -19,6 +19,7 @@ from conductor.values.messages import NOTHING_USED, Usage, Value
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.values.total import Total
+from conductor.workflow.critical_path import last_end
 from conductor.workflow.model import Topology
 
 CONDUCTOR = "conductor"
@@ -148,8 +149,9 @@ class EvaluationSpec(Value):
 class CellResult(Value):
     """A cell's score and what it took. `work` is what the workflow's calls took: those whose output was there
     already as well, with what they took then, and those that failed. `calls` counts them with the planning;
-    `judging` is what each request to the judge took. `paid` counts the requests that were made for this cell,
-    also those to the judge.
+    `seconds` is how long planning and the longest way through the workflow take by themselves, whichever
+    planner paid for a call, and None if the time of a plan is unknown. `judging` is what each request to the
+    judge took. `paid` counts the requests that were made for this cell, also those to the judge.
     """
 
     score: Score
@@ -196,6 +198,7 @@ def cell_result(
     score: Score,
     *,
     planning: Usage,
+    planning_seconds: Sequence[float | None],
     plans: int,
     runs: Sequence[RunState],
     judging: Sequence[Usage] = (),
@@ -204,8 +207,8 @@ def cell_result(
     """The result of a session with these runs, oldest first; of a round that was run again the last one
     counts.
 
-    `planning` is what its `plans` took together that a model wrote, `judging` what each request to a judge
-    took. `paid` counts all requests of the session.
+    `planning` is what its `plans` took together that a model wrote, `planning_seconds` how long each plan
+    took, `judging` what each request to a judge took. `paid` counts all requests of the session.
     """
     rounds = {run.round: run for run in runs}
     outputs = _outputs(rounds.values())
@@ -225,7 +228,7 @@ def cell_result(
         calls=len(called) + len(failed) + plans,
         paid=paid,
         steps=None if last is None else len(last),
-        seconds=sum(run.seconds or 0.0 for run in rounds.values()) if rounds else None,
+        seconds=_seconds(planning_seconds, rounds.values()) if rounds or planning_seconds else None,
         workers=tuple(sorted(Counter(output.worker for output in outputs).items())),
         topology=None if last is None else last.topology,
     )
@@ -240,3 +243,20 @@ def _outputs(rounds: Iterable[RunState]) -> Sequence[Output]:
         calls = {(output.run, output.step) for output in outputs}
         outputs += [each for each in run.outputs.values() if (each.run, each.step) not in calls]
     return outputs
+
+
+def _seconds(planning: Sequence[float | None], rounds: Iterable[RunState]) -> float | None:
+    """As `CellResult.seconds`; what a later round repeats takes none there."""
+    parts, earlier = [*planning], set[tuple[str, int]]()
+    for run in rounds:
+        outputs = run.outputs
+        steps: dict[int, float | None] = {
+            at: step.seconds or 0.0 for at, step in enumerate(run.steps) if at not in outputs
+        }
+        for at, output in outputs.items():
+            repeats = output.hand is not None or (output.run, output.step) in earlier
+            steps[at] = 0.0 if repeats else output.seconds
+        earlier |= {(output.run, output.step) for output in outputs.values()}
+        parts += [] if run.workflow is None else [last_end(run.workflow, steps)]
+    every = [part for part in parts if part is not None]
+    return sum(every) if len(every) == len(parts) else None

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from conductor.errors import ConductorError
+from conductor.extras import install_command
 
 _NEEDED = ("torch", "transformers", "trl", "accelerate", "datasets", "peft")
 
@@ -18,7 +19,7 @@ def check_environment(*, cpu: bool, report_to: str | None = None) -> None:
     if missing:
         raise ConductorError(
             f"Training needs {', '.join(missing)}, which this environment does not have; install the extra "
-            "`grpo` (`pip install 'conductor-studio[grpo]'`), best in an environment of its own."
+            f"`grpo` (`{install_command('grpo')}`), best in an environment of its own."
         )
     if report_to is not None and find_spec(report_to) is None:
         raise ConductorError(
@@ -37,7 +38,7 @@ def check_environment(*, cpu: bool, report_to: str | None = None) -> None:
     if find_spec("vllm") is None:
         raise ConductorError(
             "Completions are sampled by vLLM, which this environment does not have; install the extra `grpo` "
-            "(`pip install 'conductor-studio[grpo]'`)."
+            f"(`{install_command('grpo')}`)."
         )
 
 
@@ -57,5 +58,5 @@ def training_module(name: str) -> Any:
             raise
         raise ConductorError(
             f"Training needs {error.name}, which this environment does not have; install the extra `learn` "
-            "(`pip install 'conductor-studio[learn]'`, 1.5 GB), best in an environment of its own."
+            f"(`{install_command('learn')}`, 1.5 GB), best in an environment of its own."
         ) from error

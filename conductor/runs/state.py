@@ -141,6 +141,22 @@ class RunState:
         answer = self.answer if self.answer is None or len(self.answer) <= 60 else f"{self.answer[:60]}…"
         return f"<RunState {self.run[:8]}: {self.status}, {done} finished, answer={answer!r}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the answer, and each step with its state."""
+        from html import escape  # noqa: PLC0415 - for notebooks alone
+
+        planned = () if self.workflow is None else self.workflow.steps
+        rows = [
+            f"<tr><td>{at + 1}</td><td>{escape(step.worker)}</td><td>{escape(step.instruction[:200])}</td>"
+            f"<td>{escape(done.reuse or done.kept_because or done.status)}</td>"
+            f"<td>{'' if done.seconds is None else f'{done.seconds:.1f} s'}</td></tr>"
+            for at, (step, done) in enumerate(zip(planned, self.steps, strict=True))
+        ]
+        words = self.no_plan or self.status if self.answer is None else self.answer
+        used = " · ".join(self.used.known_words)
+        answer = f"<pre style='white-space: pre-wrap'>{escape(words)}</pre>"
+        return f"{answer}<table>{''.join(rows)}</table>{escape(used)}"
+
     def model_dump_json(self) -> str:
         """All of it as JSON text, which `model_validate_json` reads."""
         return _json().dump_json(self).decode()

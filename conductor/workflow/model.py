@@ -133,6 +133,32 @@ class Workflow(Value):
                 readers[read].append(i)
         return tuple(map(tuple, readers))
 
+    def __repr__(self) -> str:
+        seen = [", ".join(str(read + 1) for read in step.access) for step in self.steps]
+        steps = ", ".join(
+            f"{at + 1} {step.worker}{f' (sees {reads})' if reads else ''}"
+            for at, (step, reads) in enumerate(zip(self.steps, seen, strict=True))
+        )
+        return f"<Workflow of {len(self.steps)}: {steps if len(steps) <= 200 else f'{steps[:199]}…'}>"
+
+    def mermaid(self) -> str:
+        """The graph as Mermaid, https://mermaid.js.org/syntax/flowchart.html: a box for each step."""
+        lines = ["flowchart TD"]
+        for at, step in enumerate(self.steps):
+            words = " ".join(step.instruction.split())
+            text = f"{at + 1}. {step.worker}: {words if len(words) <= 60 else f'{words[:59]}…'}"
+            # Its own escapes; what is left of Markdown or HTML would be drawn.
+            escaped = "".join(
+                each if each.isalnum() or each in " .,:…-" else f"#{ord(each)};" for each in text
+            )
+            lines.append(f'  s{at + 1}["{escaped}"]')
+        edges = [f"  s{read + 1} --> s{at + 1}" for at, step in enumerate(self.steps) for read in step.access]
+        return "\n".join([*lines, *edges]) + "\n"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """What a notebook shows: JupyterLab draws the type `text/vnd.mermaid`."""
+        return {"text/vnd.mermaid": self.mermaid(), "text/plain": repr(self)}
+
     def ancestors(self, step: int) -> frozenset[int]:
         """Steps whose work reaches `step`, directly or through others."""
         return self._ancestors[step]

@@ -29,11 +29,12 @@ from tenacity import (
 )
 
 from conductor.errors import StorageError
+from conductor.files.project_folder import STORE
 from storage.database.compiled_statement import by_driver
 from storage.database.error_messages import explanation
 from storage.database.write_ahead_log import WriteAheadLog
 
-DEFAULT_PATH = Path("data/conductor.db")
+DEFAULT_PATH = STORE
 """The SQLite file where no other store is named; its folder is this program's own."""
 
 PATIENCE_SECONDS = 10.0

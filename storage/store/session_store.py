@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Self
 
 from conductor.errors import StorageError
+from conductor.files.project_folder import store_place
 from conductor.own_settings import setting
-from storage.database.database import DEFAULT_PATH, Database, sqlite_file
+from storage.database.database import Database, sqlite_file
 from storage.migrations import bring_up_to_date
 from storage.store.housekeeping import Housekeeping
 from storage.store.parts import (
@@ -39,17 +40,17 @@ from storage.store.writer import Clock
 
 
 def default_url() -> str:
-    """`CONDUCTOR_DATABASE_URL`, else a SQLite file under `data/` of the current folder."""
-    return setting("CONDUCTOR_DATABASE_URL") or f"sqlite:///{DEFAULT_PATH}"
+    """`CONDUCTOR_DATABASE_URL`, else the SQLite file of `store_place`."""
+    return setting("CONDUCTOR_DATABASE_URL") or f"sqlite:///{store_place().path}"
 
 
 def data_folder(url: str) -> Path:
-    """The folder of the SQLite file at `url`; for another store `data/` of the current folder.
+    """The folder of the SQLite file at `url`; for another store that of `store_place`.
 
     Raises `StorageError` where the URL is none.
     """
     file = sqlite_file(url)
-    return DEFAULT_PATH.parent if file is None else file.parent
+    return store_place().path.parent if file is None else file.parent
 
 
 class SessionStore:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from conductor.runs.request import Asker
+from conductor.typed_command import command_name
 from conductor.values.budget import Budget
 from conductor.workers.computed import is_computed
 from conductor.workers.protocol import WorkerCard
@@ -192,7 +193,7 @@ class TokenAuthenticator:
         each = "" if again is None else f" of this {token.limits.period}"
         return ApiError(
             f"The budget{each} of the token {token.name!r} is used up; the pool page of the app and "
-            "`python -m conductor tokens` show what was spent, and create other tokens.",
+            f"`{command_name()} tokens` show what was spent, and create other tokens.",
             status=429,
             type="insufficient_quota",
             code="insufficient_quota",
@@ -212,7 +213,7 @@ def _refused(message: str, *, code: str | None) -> ApiError:
 def _no_token(*, is_sent: bool) -> ApiError:
     which = (
         "on the server's own machine that of its file api-token, else one that "
-        "`python -m conductor tokens create NAME` creates."
+        f"`{command_name()} tokens create NAME` creates."
     )
     if is_sent:
         return _refused(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conductor.errors import PoolError, ServeError
+from conductor.typed_command import command_name
 from conductor.workers.keys.own_file import own_text
 from storage import data_folder, default_url
 from storage.api_token import new_secret, read_token
@@ -59,7 +60,7 @@ class MachineToken:
         except OSError as error:
             raise ServeError(
                 f"The token of this machine cannot be written to {self.path}: {error.strerror}. Make one for "
-                "programs with `python -m conductor tokens create NAME`."
+                f"programs with `{command_name()} tokens create NAME`."
             ) from error
 
     def _write(self, text: str) -> None:

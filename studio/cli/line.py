@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from errno import EDQUOT, EFBIG, ENOSPC
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -22,10 +23,10 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from conductor.errors import ConductorError
+from conductor.typed_command import command_name
 from studio.cli.options import DEBUG
 from studio.cli.output.terminal import (
     be_quiet,
-    command_name,
     name_next,
     print_fault,
     print_next,
@@ -44,6 +45,9 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
         "workflow.set_step",
         "Change a step of a session's workflow, without an editor.",
     ),
+    "compare": ("workflow.compare", "Compare two runs, or two revisions of a session."),
+    "watch": ("sessions.watch", "Follow a run of another process, and print its answer."),
+    "open": ("serving.open_page", "Open a session's page in a browser."),
     "find-step": ("workflow.find_step", "Find the step that spoiled a session's answer."),
     "parse": ("workflow.parse", "Read a Conductor's completion."),
     "export": ("workflow.export", "Write a session's workflow as JSON, or all corrections as JSON Lines."),
@@ -58,11 +62,21 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "evaluate": ("evaluation.commands", "Compare planners on questions with known answers."),
     "pool": ("pool", "Find models on this machine and by keys, and use them."),
     "plugins": ("plugins", "List what installed packages add."),
+    "info": ("info", "Show which pool, store and variables are in force here, and why."),
     "doctor": ("doctor", "Try every worker and the Conductor."),
     "learn": ("learning.training_commands", "Train a Conductor by reinforcement."),
     "vllm": ("serving.vllm", "Serve a Conductor with vLLM."),
 }
 """The commands, each the `app` of a module of this package, with the sentence that lists it."""
+
+_PANELS: Mapping[str, str] = {
+    "Plan, run and change": "plan run edit set gallery parse",
+    "Look": "compare watch open report find-step sessions usage export",
+    "Compare and learn": "evaluate learn",
+    "Serve": "serve tokens agents mcp vllm",
+    "Set up": "pool plugins info doctor",
+}
+"""The commands by what they are for, as help on a terminal groups them."""
 
 _NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
 
@@ -113,19 +127,46 @@ def _command(name: str, markup: Any) -> Any:
     return command
 
 
+def _add_examples(command: Any, path: str) -> None:
+    """Let the help of the command, and of those below it, end with its examples."""
+    for name, below in getattr(command, "commands", {}).items():
+        _add_examples(below, f"{path} {name}")
+    if examples := examples_by_command().get(path):
+        command.epilog = "\n\n".join(["Examples:", *(f"{command_name()} {each}" for each in examples)])
+
+
+@cache
+def examples_by_command() -> Mapping[str, Sequence[str]]:
+    """What examples.toml has."""
+    import tomllib  # noqa: PLC0415 - for help alone
+
+    return tomllib.loads(Path(__file__).with_name("examples.toml").read_text(encoding="utf-8"))
+
+
 class _Commands(TyperGroup):
     """The commands by name; the module of one is loaded when it is used, so that the others cost nothing."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        panels = {name: panel for panel, names in _PANELS.items() for name in names.split()}
         for name, (_, sentence) in _COMMANDS.items():
-            self.add_command(TyperCommand(name, help=sentence, rich_markup_mode=self.rich_markup_mode))
+            self.add_command(
+                TyperCommand(
+                    name,
+                    help=sentence,
+                    rich_markup_mode=self.rich_markup_mode,
+                    rich_help_panel=panels.get(name),
+                )
+            )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, listed, rest = super().resolve_command(ctx, args)
         if listed is None:
             return name, None, rest
-        return name, _command(name or "", self.rich_markup_mode), rest
+        command = _command(name or "", self.rich_markup_mode)
+        if not {"--help", "-h"}.isdisjoint(rest):
+            _add_examples(command, name or "")
+        return name, command, rest
 
     def invoke(self, ctx: Any) -> NoReturn:
         """Run the command and end with its exit code; an error that a person can act on is one sentence."""

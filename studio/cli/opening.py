@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,8 +17,8 @@ import typer
 from conductor.errors import ConductorError, StorageError
 from storage import Session, SessionStore, default_url, left_out_rows
 from storage.database.database import sqlite_file
-from studio.cli.options import Configured, Stored, can_be_proposed, option
-from studio.cli.output.terminal import agreed, one_line, print_remark
+from studio.cli.options import Configured, Storable, Stored, can_be_proposed, option
+from studio.cli.output.terminal import agreed, name_next, one_line, print_remark
 
 if TYPE_CHECKING:
     from studio.workbench import Workbench
@@ -38,11 +39,29 @@ def stored(options: Stored) -> Iterator[SessionStore]:
 
 @contextmanager
 def opened(options: Configured) -> Iterator[Workbench]:
-    """A workbench from `--pool` and `--database`; closed afterwards in every case."""
+    """A workbench from `--pool` and `--database`; closed afterwards in every case.
+
+    With `--no-store` its store is in a folder of its own, which is removed.
+    """
     from studio.composition import open_workbench  # noqa: PLC0415
 
-    with left_out_named(), closing(open_workbench(pool=options.pool, database=options.database)) as workbench:
-        yield workbench
+    with ExitStack() as stack:
+        database = options.database
+        if isinstance(options, Storable) and options.no_store:
+            if database is not None:
+                raise StorageError("--no-store stores nothing; leave --database out.")
+            # What is named in the last line is gone by then.
+            stack.callback(name_next, None)
+            database = f"sqlite:///{stack.enter_context(_own_folder())}/conductor.db"
+        stack.enter_context(left_out_named())
+        yield stack.enter_context(closing(open_workbench(pool=options.pool, database=database)))
+
+
+def _own_folder() -> AbstractContextManager[str]:
+    try:
+        return TemporaryDirectory(prefix="conductor-")
+    except OSError as error:
+        raise StorageError(f"No temporary folder can be made: {error.strerror}; set TMPDIR.") from error
 
 
 @contextmanager
@@ -119,6 +138,11 @@ def _one_of(prefix: str, named: Callable[[str], Sequence[str]], *, noun: str, sh
         )
     some = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
     raise StorageError(f"{prefix!r} begins the ids of {len(ids):,} {noun}s ({some}); write more of it.")
+
+
+def name_session(session: Session, options: Stored, *, what: str = "next") -> None:
+    """Let the last line name the session, and how it is run."""
+    name_next(f"session {session.id[:8]}", f"run --session {session.id[:8]}{options.again}", what=what)
 
 
 def changed_line(done: str, session: Session) -> str:

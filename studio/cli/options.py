@@ -155,15 +155,15 @@ def count(
 
 
 def flag(name: str, help: str, *, panel: str | None = None) -> Any:
-    """An option without a value."""
-    return Option(name, help=help, rich_help_panel=panel)
+    """An option without a value; `name` may have a short form after a space."""
+    return Option(*name.split(), help=help, rich_help_panel=panel)
 
 
-Force = Annotated[bool, flag("--force", "Overwrite a file that exists.")]
+Force = Annotated[bool, flag("--force -F", "Overwrite a file that exists.")]
 OutputFile = Annotated[Path | None, option("Write here.", "FILE", Path, names=("--output", "-o"))]
 Files = Annotated[
     list[Path] | None,
-    option("Attach this text or PDF to the query; once for each file.", "FILE", Path, names=("--file",)),
+    option("Attach this text or PDF to the query; once for each file.", "FILE", Path, names=("--file", "-f")),
 ]
 Query = Annotated[
     str | None, Argument(parser=text_or_stdin, metavar="QUERY", help="The question; - is stdin.")
@@ -200,7 +200,7 @@ def worker_names(context: typer.Context, incomplete: str) -> list[str]:
 class Shared:
     """The options of every command."""
 
-    json: Annotated[bool, flag("--json", "Print one JSON object.")] = False
+    json: Annotated[bool, flag("--json -j", "Print one JSON object.")] = False
     quiet: Annotated[
         bool, Option("--quiet", "-q", callback=_read_quiet, help="Print nothing on stderr but what failed.")
     ] = False
@@ -253,6 +253,13 @@ class Configured(Stored, Pooled):
     """The options of a command that opens a workbench: a store and a pool."""
 
 
+@dataclass(frozen=True)
+class Storable(Configured):
+    """The options of a command that makes sessions, which may be stored."""
+
+    no_store: Annotated[bool, flag("--no-store", "Store nothing: what is made is gone at the end.")] = False
+
+
 _PANEL = "How the answer is sought"
 _sought = partial(option, panel=_PANEL)
 _most = partial(count, panel=_PANEL)
@@ -279,7 +286,7 @@ class BudgetOptions:
 class Limited(BudgetOptions):
     """How an answer is sought, but for who plans: a mode, and what differs from it. None is not chosen."""
 
-    mode: Annotated[Mode | None, _sought("Default: standard.")] = None
+    mode: Annotated[Mode | None, _sought("Default: standard.", names=("--mode", "-m"))] = None
     max_steps: Annotated[int | None, _most("Steps of a plan.")] = None
     rounds: Annotated[int | None, _most(f"Rounds, {MAX_ROUNDS} at most.", most=MAX_ROUNDS)] = None
     attempts: Annotated[int | None, _most("How often a plan is asked for.")] = None
@@ -294,7 +301,7 @@ class Limited(BudgetOptions):
 class Choice(Limited):
     """How an answer is sought, and who plans."""
 
-    planner: Annotated[str | None, _sought(_PLANNER, "NAME", str)] = None
+    planner: Annotated[str | None, _sought(_PLANNER, "NAME", str, names=("--planner", "-p"))] = None
 
 
 def _whole_path(text: str) -> str:

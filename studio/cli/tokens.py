@@ -14,7 +14,7 @@ from storage.api_token import Period, Spent, Token, TokenLimits, limit_texts
 from studio.cli.opening import stored
 from studio.cli.options import App, Stored, above_zero, count, flag, names, option
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import UNKNOWN, moment, one_line, print_remark, print_shown, table
+from studio.cli.output.terminal import UNKNOWN, moment, name_next, one_line, print_remark, print_shown, table
 
 _HEADINGS = ("id", "name", "created", "last used", "state", "requests", "tokens", "cost", "limits")
 
@@ -67,6 +67,7 @@ def create(
     options.show({**_shape(token, Spent()), "token": text}, text)
     if not options.json:
         print_remark(f"this is the token {one_line(token.name)!r}, for the only time; keep it now.")
+        name_next(f"token {token.id}", f"tokens list{options.again}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Other processes on a Ray cluster: the only place with ray, which the extra `conductor-studio[ray]` brings.
+"""Other processes on a Ray cluster: the only place with ray, which the extra `ray` brings.
 
 No key and no password goes to the cluster: each machine reads them from its own environment and files.
 """

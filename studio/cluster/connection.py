@@ -15,6 +15,7 @@ from threading import Thread
 from urllib.parse import parse_qsl, urlsplit
 
 from conductor.errors import ClusterError
+from conductor.extras import install_command
 from conductor.studio_path import find_studio, installed_studio
 from storage.database.database import sqlite_file
 
@@ -38,7 +39,7 @@ _HOOK = f"{find_studio.__module__}.{find_studio.__name__}"
 _WORKERS = None if installed_studio() is None else {"worker_process_setup_hook": _HOOK}
 """What Ray's workers, which the command does not start, do first where a wheel was installed."""
 
-_RAY_MISSING = "Ray is not installed; it comes with: pip install 'conductor-studio[ray]'."
+_RAY_MISSING = f"Ray is not installed; it comes with: {install_command('ray')}."
 
 
 def place(address: str) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from secrets import token_hex
 from typing import Any
 
 from conductor.errors import ClusterError
+from conductor.extras import install_command
 from studio.cluster.api_replica import NAME, ApiReplica, ApiSettings
 from studio.cluster.brief import Brief
 from studio.cluster.connection import GONE, HeadWatch
@@ -183,9 +184,7 @@ def _serve() -> Any:
     try:
         from ray import serve  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise ClusterError(
-            "Ray Serve is not installed; it comes with: pip install 'conductor-studio[ray]'."
-        ) from error
+        raise ClusterError(f"Ray Serve is not installed; it comes with: {install_command('ray')}.") from error
     # It writes to stderr what it does.
     logging.getLogger("ray.serve").setLevel(logging.ERROR)
     return serve

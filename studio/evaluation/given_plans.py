@@ -17,12 +17,14 @@ from storage.records import CellRecord
 
 
 def plan_of_session(store: SessionStore, name: str) -> FixedPlan:
-    """The workflow that `plan:SESSION[@REVISION]` names: by the beginning of a session's id and a revision's
-    number, without one the current workflow.
+    """The workflow that `plan:SESSION[@REVISION]` names: by the beginning of a session's id, or "last", and a
+    revision's number, without one the current workflow.
 
     Its own name has the revision. Raises `DataError` where there is no such session or revision.
     """
     prefix, _, number = name.removeprefix(PLAN).partition("@")
+    if prefix == "last" and (newest := store.sessions.listed(limit=1)):
+        prefix = newest[0].id
     ids = store.sessions.named(prefix) if prefix else ()
     if prefix not in ids and len(ids) != 1:
         which = "There are several sessions" if ids else "There is no session"

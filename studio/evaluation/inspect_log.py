@@ -16,6 +16,7 @@ from conductor.errors import DataError, UnknownId
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score, outage_words
+from conductor.extras import install_command
 from conductor.text.calendar_time import utc_time
 from conductor.values.messages import Usage
 from conductor.values.total import Total
@@ -47,7 +48,7 @@ def write_inspect_logs(store: SessionStore, record: EvaluationRecord, folder: Pa
     except ImportError as error:
         raise DataError(
             "A log of Inspect is written by its own library, which is not installed here: install the extra "
-            "`inspect` (`pip install 'conductor-studio[inspect]'`), best in an environment of its own."
+            f"`inspect` (`{install_command('inspect')}`), best in an environment of its own."
         ) from error
     items = store.evaluations.items(record.id, damaged=True)
     cells = scored_cells(store, record.id)

@@ -9,11 +9,15 @@ from typing import Any
 from conductor.baselines.named import label_of
 from conductor.errors import DataError
 from conductor.evaluation.comparison import PlannerTwice, compare_evaluations
-from conductor.evaluation.evaluation_table import Cell, EvaluationTable, table_of
+from conductor.evaluation.evaluation_table import Cell, EvaluationTable, table_of, verdicts_of
+from conductor.evaluation.items import Item
+from conductor.evaluation.known_answers import Place, completed, missing_of, rate_of
 from conductor.evaluation.report import report_page
 from conductor.evaluation.report.exports import row_values
 from conductor.evaluation.report.remarks import remarks
 from conductor.evaluation.score import outage_words
+from conductor.evaluation.spec import EvaluationSpec
+from conductor.evaluation.statistics import Rate
 from storage import SessionStore
 from storage.records import EvaluationRecord
 
@@ -67,18 +71,55 @@ def table_of_evaluation(
     cells = scored_cells(store, record.id) if cells is None else cells
     items = store.evaluations.items(record.id, damaged=True)
     judge = None if record.spec.judge is None else record.spec.judge.worker
-    spec, questions = record.spec, range(len(items))
-    if spec.sequential:
-        # What it has not asked once it is decided is not missing.
-        order = spec.order(len(items))
-        return table_of(items, spec.planners, cells, spec.fitted, judge=judge, order=order)
-    asked_places = {
-        planner: [
-            (at, repeat) for at in questions if spec.asks(planner, at) for repeat in range(spec.repeats)
-        ]
-        for planner in spec.planners
-    }
-    return table_of(items, spec.planners, cells, spec.fitted, judge=judge, places=asked_places)
+    spec = record.spec
+    order = spec.order(len(items)) if spec.sequential else None
+    places = {planner: _places(spec, planner, len(items)) for planner in spec.planners}
+    return table_of(items, spec.planners, cells, spec.fitted, judge=judge, order=order, places=places)
+
+
+def _places(spec: EvaluationSpec, planner: str, questions: int) -> Sequence[Place]:
+    """What the planner is to answer; what a sequential evaluation does not ask once it is decided is not
+    missing.
+    """
+    at_all = [] if spec.sequential else [at for at in range(questions) if spec.asks(planner, at)]
+    return [(at, repeat) for at in at_all for repeat in range(spec.repeats)]
+
+
+def possible_rates(
+    spec: EvaluationSpec, cells: Sequence[Cell], questions: int
+) -> tuple[tuple[Rate | None, Rate | None], int]:
+    """The first planner's rate if all of its answers that are missing were wrong, and if all were right; and
+    how many are missing.
+    """
+    own = [cell for cell in cells if cell.planner == spec.planners[0]]
+    answers = verdicts_of(own)
+    places = {*_places(spec, spec.planners[0], questions), *((cell.item, cell.repeat) for cell in own)}
+    missing = missing_of(answers, places)
+    low, high = (rate_of(completed(answers, missing, right=right)) for right in (False, True))
+    return (low, high), len(missing)
+
+
+def answer_shapes(items: Sequence[Item], cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Each answer, for programs; what is unknown is null."""
+    return [
+        {
+            "item": items[cell.item].id,
+            "question": items[cell.item].input,
+            "target": items[cell.item].target,
+            "category": items[cell.item].category,
+            "planner": cell.planner,
+            "repeat": cell.repeat,
+            "verdict": cell.result.score.verdict,
+            "answer": cell.result.score.answer,
+            "reason": cell.result.score.reason or cell.result.score.outage or None,
+            "session": cell.session,
+            "tokens": cell.result.whole.usage.total,
+            "cost": cell.result.whole.usage.cost,
+            "calls": cell.result.calls,
+            "seconds": cell.result.seconds,
+        }
+        for cell in cells
+    ]
 
 
 def compared(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from conductor.baselines.named import label_of
 from conductor.errors import DataError
 from conductor.evaluation.report.exports import row_values
+from conductor.extras import install_command
 from storage import SessionStore
 from storage.records import EvaluationRecord
 from studio.evaluation.results import table_of_evaluation
@@ -168,6 +169,5 @@ def _library(extra: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise DataError(
-            f"The library is not installed here: install the extra `{extra}` (`pip install "
-            f"'conductor-studio[{extra}]'`)."
+            f"The library is not installed here: install the extra `{extra}` (`{install_command(extra)}`)."
         ) from error

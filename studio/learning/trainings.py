@@ -16,6 +16,7 @@ from threading import Lock
 
 import conductor
 from conductor.errors import DataError
+from conductor.extras import install_command
 from conductor.learning.demonstration.run_folder import RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.own_settings import passed_environment
@@ -134,7 +135,7 @@ class Trainings:
         if python is None:
             raise DataError(
                 f"Training needs {' and '.join(_NEEDED)}, which this environment does not have; install them "
-                "with `make learn`, or `pip install 'conductor-studio[learn]'` where the app is installed."
+                f"with `make learn`, or `{install_command('learn')}` where the app is installed."
             )
         self._stopped.discard(path)
         try:

@@ -13,8 +13,6 @@ from typing import Annotated
 from pydantic import Field
 
 from conductor.errors import WorkflowError
-from conductor.values.messages import Request
-from conductor.values.output import Output
 from storage.records import RunRecord, SessionFilter
 from storage.store import SessionStore
 from studio.access.auth import Principal
@@ -33,6 +31,7 @@ from studio.mcp.tool_results import (
     seen_in,
     sent_messages,
 )
+from studio.sessions.sent_request import sent_request
 from studio.workbench import Workbench
 
 MOST_LISTED = 100
@@ -156,7 +155,7 @@ def _step(bench: Workbench, id: str, run: str | None, step: int, *, principal: P
             f"The run {record.id} has {len(steps)} steps, counted from 0; there is no step {step}.", step=step
         )
     done = state.steps[step]
-    request = done.request or _earlier_request(bench, session.id, done.output)
+    request = sent_request(done, bench.store.runs.of_session(session.id), bench.state)
     return StepShown(
         **dict(steps[step]),
         session=session.id,
@@ -167,12 +166,3 @@ def _step(bench: Workbench, id: str, run: str | None, step: int, *, principal: P
         reasoning=done.reasoning or None,
         used=Used.of(done),
     )
-
-
-def _earlier_request(bench: Workbench, session: str, output: Output | None) -> Request | None:
-    """What was sent where a reused output was made, in a run of the same session; else None."""
-    runs = {each.id: each for each in bench.store.runs.of_session(session)}
-    if output is None or output.run not in runs:
-        return None
-    steps = bench.state(runs[output.run]).steps
-    return steps[output.step].request if output.step < len(steps) else None

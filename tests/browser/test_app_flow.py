@@ -24,7 +24,7 @@ def test_a_calculation_without_a_result_is_shown_as_no_answer_everywhere(visit, 
     refusal = desk.region("No answer")
     expect(refusal).to_contain_text("This divides by 0, which has no value.")
     expect(desk.answer).to_have_count(0)
-    expect(desk.page.get_by_text("single · no answer")).to_be_visible()
+    expect(desk.page.get_by_text("no answer · single")).to_be_visible()
     expect(desk.page.locator(".st-key-no-answer").get_by_role("link", name="Add a model")).to_be_visible()
     for card in desk.graph.cards.all():
         expect(card).to_contain_text("no answer")

@@ -107,7 +107,7 @@ def test_deleting_in_the_graph_leaves_the_focus_in_the_graph(desk):
 
 def test_an_example_chosen_by_keyboard_leads_to_run_and_new_to_the_query(visit, built_in_app):
     desk = WorkbenchPage(visit(built_in_app))
-    press(desk.keyed("examples").get_by_role("button").first)
+    press(desk.page.locator('[class*="st-key-gallery-"]').get_by_role("button").first)
     expect(in_box(desk, "run")).to_be_focused()
     press(desk.button("New"))
     expect(desk.query).to_be_focused()

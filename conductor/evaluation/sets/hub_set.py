@@ -1,4 +1,4 @@
-"""Loads a named set from the hub by the library `datasets`, which is an extra (`conductor-studio[datasets]`).
+"""Loads a named set from the hub by the library `datasets`, which is the extra `datasets`.
 
 Knows that library's one function; the rows are read as those of a file are.
 """
@@ -11,6 +11,7 @@ from conductor.errors import DataError
 from conductor.evaluation.data_file import items_of
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.sets.named_set import NamedSet
+from conductor.extras import install_command
 
 
 def load_named(
@@ -41,7 +42,7 @@ def _rows(named: NamedSet) -> Iterator[tuple[int, object]]:
         from datasets import load_dataset  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise DataError(
-            "Loading from the hub needs the library `datasets`: install conductor-studio[datasets], or "
+            f"Loading from the hub needs the library `datasets`: {install_command('datasets')}, or "
             f"download {named.file} from {named.source} and name it with --file."
         ) from error
     try:

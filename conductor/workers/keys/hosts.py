@@ -20,6 +20,7 @@ from platformdirs import user_config_path
 
 from conductor.errors import PoolError
 from conductor.own_settings import setting
+from conductor.typed_command import command_name
 from conductor.workers.keys.own_file import own_text
 from conductor.workers.keys.services import HOSTED
 
@@ -50,7 +51,7 @@ class KeyHost(NamedTuple):
     def fault(self) -> str:
         return (
             f"{self.variable} is not confirmed for {self.origin}, so it is not sent there; confirm it on the "
-            "Pool page or by python -m conductor doctor --confirm-keys, or set "
+            f"Pool page or by {command_name()} doctor --confirm-keys, or set "
             f"{HOSTS}={self.variable}={self.origin} before the program starts"
         )
 

@@ -6,13 +6,13 @@ Knows neither the file nor its lines. A fault never repeats a value: it may be a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from conductor.errors import PoolError
 from conductor.plugins import Registry
@@ -92,6 +92,13 @@ def _of_kind(registry: Registry[_AnyTable], entry: Mapping[str, Any], kinds: str
     )
 
 
+def _tables(table: type[PoolTable]) -> Iterator[type[PoolTable]]:
+    """All kinds of it, those of other packages, too."""
+    for kind in table.__subclasses__():
+        yield kind
+        yield from _tables(kind)
+
+
 # -- what is wrong with a table, in words for the person who wrote it ---------------------------------
 
 _NO_TABLE = ("dict_type", "model_type", "model_attributes_type")
@@ -128,7 +135,7 @@ def faults(error: ValidationError, entry: object) -> tuple[Fault, ...]:
     for detail in error.errors(include_url=False, include_input=False, include_context=False):
         path = detail["loc"]
         key = str(path[0]) if path else "kind"
-        by_key.setdefault(key, Fault(key, _message(detail["type"], detail["msg"], key, entry)))
+        by_key.setdefault(key, Fault(key, _message(error, detail, key, entry)))
         if len(path) == 1:
             kinds.setdefault(detail["type"], []).append(key)
     for key in kinds["extra_forbidden"]:
@@ -139,17 +146,29 @@ def faults(error: ValidationError, entry: object) -> tuple[Fault, ...]:
     return tuple(by_key.values())
 
 
-def _message(kind: str, message: str, key: str, entry: object) -> str:
-    if kind == "extra_forbidden":
-        return f"unknown key.{_instead(key, entry)}"
-    if kind in _NO_TABLE:
+_OTHERS = {
+    "url": "base_url", "api_base": "base_url", "endpoint": "base_url",
+    "model_name": "model", "model_id": "model", "timeout": "total_seconds", "max_output_tokens": "max_tokens",
+    "price_in": "price_prompt", "price_input": "price_prompt",
+    "price_out": "price_completion", "price_output": "price_completion",
+}  # fmt: skip
+"""Keys that other programs have for the same."""
+
+
+def _message(error: ValidationError, detail: ErrorDetails, key: str, entry: object) -> str:
+    if detail["type"] == "extra_forbidden":
+        return f"unknown key.{_instead(error, key, entry)}"
+    if detail["type"] in _NO_TABLE:
         return "write a table, with its keys and values in { }."
-    return f"{message.removeprefix('Value error, ')}."
+    return f"{detail['msg'].removeprefix('Value error, ')}."
 
 
-def _instead(key: str, entry: object) -> str:
+def _instead(error: ValidationError, key: str, entry: object) -> str:
     if _SECRET.search(key):
         return " Keys do not belong into this file; name the variable that holds it in api_key_env."
+    names = next((table.model_fields for table in _tables(PoolTable) if table.__name__ == error.title), {})
+    near = [_OTHERS[key]] if _OTHERS.get(key) in names else get_close_matches(key, names, n=1, cutoff=0.7)
+    advice = f" Did you mean {near[0]}?" if near else ""
     if isinstance(entry, dict) and "base_url" in entry:
-        return f" A parameter of the endpoint's own goes into extra = {{ {key} = ... }}."
-    return ""
+        advice += f" A parameter of the endpoint's own goes into extra = {{ {key} = ... }}."
+    return advice

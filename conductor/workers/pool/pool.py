@@ -13,6 +13,7 @@ from pathlib import Path
 from conductor.drawing.marks import Colour
 from conductor.errors import PoolError
 from conductor.files.named_file import read_whole
+from conductor.files.project_folder import POOL, pool_place
 from conductor.own_settings import setting
 from conductor.runs.state import RunState
 from conductor.values.output import KIND_LABELS, WorkerKind
@@ -28,7 +29,7 @@ from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
 from conductor.workflow.model import Workflow
 
-DEFAULT_PATH = Path("pool.toml")
+DEFAULT_PATH = POOL
 """Where the pool file is looked for when none is named."""
 
 HERE = Path()
@@ -151,12 +152,13 @@ def orchard_pool() -> Pool:
 
 
 def configured_path(path: Path | None = None) -> Path | None:
-    """The pool file in use: `path`, else `CONDUCTOR_POOL`, else `pool.toml` here; None: there is none."""
+    """The pool file in use: `path`, else `CONDUCTOR_POOL`, else that of `pool_place`; None: there is none."""
     if path is not None:
         return path
     if named := setting("CONDUCTOR_POOL"):
         return Path(named)
-    return DEFAULT_PATH if DEFAULT_PATH.exists() else None
+    place = pool_place()
+    return None if place is None else place.path
 
 
 def configured_pool(path: Path | None = None) -> Pool:

@@ -6,6 +6,7 @@ import os
 
 import streamlit as st
 
+from conductor.extras import install_command
 from conductor.learning.demonstration.settings import DemoSettings
 from pages.components.learning.runs import PLACE, open_run
 from pages.components.tab.services import Services
@@ -53,8 +54,7 @@ def new_training(shared: Services) -> None:
     if trainer() is None:
         st.info(
             "Training needs torch, which is not installed here. Install it with `make learn`, or with "
-            "`pip install 'conductor-studio[learn]'` (1.5 GB) in the app's environment, then reload "
-            "this page.",
+            f"`{install_command('learn')}` (1.5 GB) in the app's environment, then reload this page.",
             icon=":material/download:",
         )
     settings = DemoSettings(

@@ -5,7 +5,7 @@ Knows how evaluations are asked for and printed; `studio.evaluation` makes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ from conductor.baselines.fitted import write_fitted
 from conductor.baselines.named import PREFIX, with_prompt
 from conductor.baselines.options import FILE
 from conductor.errors import DataError
-from conductor.evaluation.evaluation_table import disagreements
+from conductor.evaluation.evaluation_table import EvaluationTable, disagreements
 from conductor.evaluation.report.exports import as_csv, as_latex
 from conductor.evaluation.report.published import PUBLISHED
 from conductor.evaluation.report.remarks import power
@@ -25,9 +25,11 @@ from conductor.text.formatting import quantity
 from conductor.values.budget import Budget
 from studio.cli.cluster import crew_of, on_store_and_cluster
 from studio.cli.evaluation.data_trials import trials, trials_of_planner
-from studio.cli.evaluation.outcome import carried_out, exit_code, presentation
+from studio.cli.evaluation.gate import Gate, code_of
+from studio.cli.evaluation.outcome import carried_out, checked, presentation, print_findings
 from studio.cli.evaluation.plans import plans_of_files
 from studio.cli.evaluation.questions import Source, on_its_pool, sets_lines, sets_shape
+from studio.cli.evaluation.reporting import Reporting
 from studio.cli.evaluation.table_export import export
 from studio.cli.evaluation.team import keep, list_tests
 from studio.cli.opening import confirm_keys, opened
@@ -38,12 +40,13 @@ from studio.cli.options import (
     EvaluationId,
     Limited,
     Shared,
+    Storable,
     count,
     flag,
     option,
 )
 from studio.cli.output.comparisons import disagreements_shown, twice_shown
-from studio.cli.output.evaluation_table import published_lines
+from studio.cli.output.evaluation_table import markdown_of, published_lines
 from studio.cli.output.terminal import (
     moment,
     one_line,
@@ -71,22 +74,14 @@ _Planners = Annotated[
     list[str] | None,
     option(
         "A planner: conductor, worker:NAME, worker:* for each, baseline:moa and others; plan:SESSION, "
-        "plan:SESSION@REVISION or plan:FILE.json for a workflow. Once for each; the first is compared with "
-        "the others.",
+        "plan:SESSION@REVISION, plan:last, plan:FILE.json or plan:- for a workflow. Once for each; the first "
+        "is compared with the others.",
         "NAME",
         names=("--planner", "-p"),
     ),
 ]
 _More = Annotated[
     list[str] | None, option("Add a planner. Once for each.", "NAME", names=("--planner", "-p"))
-]
-_Beaten = Annotated[
-    list[str] | None,
-    option(
-        "Exit with 1 where this planner is significantly better than the first, with 5 where that depends on "
-        "answers that are missing.",
-        "NAME",
-    ),
 ]
 _PromptFile = Annotated[
     Path | None,
@@ -96,7 +91,7 @@ _Ray = Annotated[
     str | None,
     option("Answer on the Ray cluster whose head is there; the store is on PostgreSQL.", "HOST:PORT", str),
 ]
-Form = Literal["text", "json", "csv", "latex", "html"]
+Form = Literal["text", "json", "csv", "latex", "markdown", "html"]
 
 
 @app.callback()
@@ -110,13 +105,12 @@ def run(
         str,
         Argument(
             metavar="DATA",
-            help="JSON Lines, CSV or Parquet; or a name: demo, another one of `evaluate sets`, or a set of "
-            "the team's, of `evaluate tests`.",
+            help="JSON Lines, CSV or Parquet; - is stdin, JSON Lines; or a name: demo, another one of "
+            "`evaluate sets`, or a set of the team's, of `evaluate tests`.",
         ),
     ],
     planner: _Planners = None,
     prompt_file: _PromptFile = None,
-    fail_if_beaten_by: _Beaten = None,
     ray: _Ray = None,
     *,
     sequential: Annotated[
@@ -125,9 +119,11 @@ def run(
     batch: Annotated[
         bool, flag("--batch", "Ask all at once by batch endpoints: half the price, up to a day a step.")
     ] = False,
+    gate: Gate,
+    reporting: Reporting,
     source: Source,
     choice: Limited,
-    options: Configured,
+    options: Storable,
 ) -> int:
     """Answer every question with every planner, and print the table.
 
@@ -150,7 +146,8 @@ def run(
         record = Evaluations(bench).add(questions, planners, spec, given_plans=plans_of_files(planners))
         if (compared := len(record.spec.planners) - 1) > 0:
             print_remark(power(len(questions.items), comparisons=compared))
-        return carried_out(bench, record, options, fail_if_beaten_by or (), crew=crew_of(ray, bench, options))
+        crew = crew_of(ray, bench, options)
+        return carried_out(bench, record, options, gate, reporting, crew=crew)
 
 
 app.command()(trials)
@@ -165,9 +162,10 @@ def resume(
     evaluation: EvaluationId,
     planner: _More = None,
     prompt_file: _PromptFile = None,
-    fail_if_beaten_by: _Beaten = None,
     ray: _Ray = None,
     *,
+    gate: Gate,
+    reporting: Reporting,
     budget: BudgetOptions,
     options: Configured,
 ) -> int:
@@ -186,7 +184,7 @@ def resume(
         limits = {name: value for name, value in budget.limits.items() if value is not None}
         new = Budget.model_validate(limits) if limits else None
         crew = crew_of(ray, bench, options)
-        return carried_out(bench, record, options, fail_if_beaten_by or (), budget=new, crew=crew)
+        return carried_out(bench, record, options, gate, reporting, budget=new, crew=crew)
 
 
 def _worded(planners: Sequence[str], prompt: Path | None) -> list[str]:
@@ -263,8 +261,9 @@ def print_table(
     published: Annotated[
         bool, flag("--published", "Add what the authors of methods published, apart from the table.")
     ] = False,
-    fail_if_beaten_by: _Beaten = None,
     *,
+    gate: Gate,
+    reporting: Reporting,
     options: Configured,
 ) -> int:
     """Print an evaluation's table."""
@@ -272,14 +271,20 @@ def print_table(
         raise DataError(f"--published is for text and JSON; leave it out for --form {form}.")
     with opened(options) as bench:
         record = find_evaluation(bench.store, evaluation)
+        gate.check(record.spec.planners)
         table = table_of_evaluation(bench.store, record)
-        written = {"csv": as_csv, "latex": as_latex}.get(form)
-        if written is not None:
-            write_file(written(table))
+        findings = checked(bench, record, table, gate, reporting)
+        forms: Mapping[str, Callable[[EvaluationTable], str]] = {
+            "csv": as_csv,
+            "latex": as_latex,
+            "markdown": markdown_of,
+        }
+        if form in forms:
+            write_file(forms[form](table))
         elif form == "html":
             write_file(f"{page_of_evaluation(bench.store, record, table)}\n")
         else:
-            shape, lines = presentation(bench, record, table)
+            shape, lines = presentation(bench, record, table, findings)
             if published:
                 shape = {**shape, "published": [each.model_dump() for each in PUBLISHED]}
                 lines = f"{lines}\n\n{published_lines()}"
@@ -287,7 +292,8 @@ def print_table(
                 print_json(shape)
             else:
                 print_shown(lines)
-        return exit_code(table, fail_if_beaten_by or ())
+        print_findings(findings)
+        return code_of(findings)
 
 
 @app.command()

@@ -81,7 +81,7 @@ def trials(
         print_remark(power_of_trial(expected.held_out // spec.repeats, margin))
         trial = spec.model_copy(update={"margin": margin})
         record = Evaluations(bench).add(questions, [each.name for each in plans], trial, given_plans=plans)
-        return carried_out(bench, record, options, ())
+        return carried_out(bench, record, options)
 
 
 def trials_of_planner(
@@ -115,4 +115,4 @@ def trials_of_planner(
             return options.show(forecast_shape(expected), forecast_line(expected))
         print_remark(forecast_line(expected))
         record = Evaluations(bench).add_on(earlier, plans, margin=margin)
-        return carried_out(bench, record, options, ())
+        return carried_out(bench, record, options)

@@ -6,89 +6,119 @@ Knows a terminal; `studio.evaluation` makes evaluations.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event as Flag
+from threading import Thread
 
-from conductor.errors import DataError
-from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable, PlannerRow, signs_of
+from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.report.remarks import not_answered
-from conductor.evaluation.statistics import with_holm
 from conductor.text.formatting import percent
+from conductor.typed_command import command_name
 from conductor.values.budget import Budget
 from storage.records import EvaluationRecord
+from studio.cli.evaluation.gate import UNDECIDED, Finding, Gate, code_of
+from studio.cli.evaluation.reporting import Reporting
 from studio.cli.options import Configured
 from studio.cli.output.evaluation_table import table_lines
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import command_name, print_remark
+from studio.cli.output.terminal import is_quiet, name_next, print_fault, print_remark
 from studio.cli.output.trial_table import trials_lines, trials_shape
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.crew import Crew
 from studio.evaluation.execution.evaluation_run import Listen, Progress
-from studio.evaluation.results import scored_cells, table_of_evaluation, table_shape
+from studio.evaluation.results import (
+    answer_shapes,
+    possible_rates,
+    scored_cells,
+    table_of_evaluation,
+    table_shape,
+)
 from studio.workbench import Workbench
 
-UNDECIDED = 5
-"""The exit code where answers are missing: of a gate whose verdict depends on them, or without a gate."""
+_EVERY = 10.0
+"""Seconds between two lines about the progress."""
 
 
 def carried_out(
     bench: Workbench,
     record: EvaluationRecord,
     options: Configured,
-    beaten_by: Sequence[str],
+    gate: Gate = Gate(),  # noqa: B008 - a frozen value
+    reporting: Reporting = Reporting(),  # noqa: B008
     *,
     budget: Budget | None = None,
     crew: Crew | None = None,
 ) -> int:
-    """Answer what is missing and print the table; the exit code is that of the gate. Without one it is 1
-    where the evaluation was stopped, and `UNDECIDED` where some of it has no verdict.
+    """Answer what is missing, print the table and write what a CI service reads.
+
+    The exit code is that of the gate. Without one it is 1 where the evaluation was stopped, and `UNDECIDED`
+    where some of it has no verdict.
     """
-    for name in beaten_by:
-        if _named(record.spec.planners, name) is None and name != ROUTER:
-            names = ", ".join(record.spec.planners)
-            raise DataError(
-                f"This evaluation has no planner {name!r}; it has {names}. Nothing was "
-                f"called; go on with: {_resume(record, options)} --fail-if-beaten-by NAME"
-            )
+    resume = f"evaluate resume {record.id}{options.again}"
+    gate.check(
+        record.spec.planners,
+        advice=f" Nothing was called; go on with: {command_name()} {resume} and the right names",
+    )
     if record.spec.batch:
         print_remark("asked in batches; each may take a day, and to stop waiting loses none of them")
+    name_next(f"evaluation {record.id}", resume, what="go on")
     stop = Flag()
-    with _shown_progress(quiet=options.json) as listen:
+    with _shown_progress(record.id, quiet=is_quiet()) as listen:
         try:
             progress = Evaluations(bench).run(record.id, listen=listen, stop=stop, budget=budget, crew=crew)
         except KeyboardInterrupt:
             stop.set()
-            print_remark(f"stopped; go on with: {_resume(record, options)}")
             raise
     # A trial has more planners by now.
     record = bench.store.evaluations.find(record.id)
     table = table_of_evaluation(bench.store, record)
-    shape, lines = presentation(bench, record, table)
+    findings = checked(bench, record, table, gate, reporting)
+    shape, lines = presentation(bench, record, table, findings)
     options.show({**shape, "failure": record.reason}, lines)
-    gate = exit_code(table, beaten_by)
+    print_findings(findings)
     if record.reason is not None:
-        print_remark(f"{record.reason} Go on with: {_resume(record, options)}")
+        print_remark(record.reason)
+        name_next(f"evaluation {record.id}", resume, what="go on")
+    elif not options.json:
+        name_next(f"evaluation {record.id}", f"evaluate table {record.id}{options.again}")
+    code = code_of(findings)
     if progress.failure is not None:
-        return gate or 1
-    return UNDECIDED if record.reason is not None and not beaten_by else gate
+        return code or 1
+    return UNDECIDED if record.reason is not None and not gate.is_set else code
 
 
-def _resume(record: EvaluationRecord, options: Configured) -> str:
-    """The command that goes on with it, on the same pool."""
-    return f"{command_name()} evaluate resume {record.id}{options.again}"
+def checked(
+    bench: Workbench, record: EvaluationRecord, table: EvaluationTable, gate: Gate, reporting: Reporting
+) -> list[Finding]:
+    """What the gate finds; writes the files for a CI service."""
+    items = bench.store.evaluations.items(record.id, damaged=True)
+    cells = scored_cells(bench.store, record.id)
+    rates, missing = possible_rates(record.spec, cells, len(items))
+    findings = list(gate.findings(table, rates, missing=missing))
+    reporting.write(record, table, findings, items, cells)
+    return findings
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print on stderr why the gate is closed, or may be."""
+    for _, sentence in findings:
+        print_fault(sentence)
 
 
 @contextmanager
-def _shown_progress(*, quiet: bool) -> Iterator[Listen | None]:
-    """A listener that shows the progress: on a terminal in one line that is written over, else in a line for
-    each tenth of the answers.
+def _shown_progress(id: str, *, quiet: bool) -> Iterator[Listen | None]:
+    """A listener that shows the progress: on a terminal in one line that is written over, else every `_EVERY`
+    seconds in a line, the first at once, which begins with the evaluation's id.
     """
     if quiet:
         yield None
         return
     if not sys.stderr.isatty():
-        yield _tenths()
+        print_remark(f"evaluation {id} begins")
+        with _timed_lines(id) as listen:
+            yield listen
         return
     from rich import progress as rich  # noqa: PLC0415 - for a terminal only
     from rich.console import Console  # noqa: PLC0415
@@ -106,17 +136,27 @@ def _shown_progress(*, quiet: bool) -> Iterator[Listen | None]:
         yield listen
 
 
-def _tenths() -> Listen:
-    last = 0
+@contextmanager
+def _timed_lines(id: str) -> Iterator[Listen]:
+    latest: deque[Progress] = deque(maxlen=1)
+    over = Flag()
 
-    def listen(progress: Progress) -> None:
-        nonlocal last
-        tenth = 10 * progress.done // progress.cells if progress.cells else 0
-        if last < tenth < 10:
-            last = tenth
-            print_remark(f"{progress.done:,} of {progress.cells:,} answers, {_words(progress)}")
+    def print_lines() -> None:
+        while not over.wait(_EVERY):
+            if latest:
+                last = latest[-1]
+                line = f"evaluation {id}: {last.done:,} of {last.cells:,} answers, {_words(last)}"
+            else:
+                line = f"evaluation {id}: no answer yet"
+            print_remark(line)
 
-    return listen
+    thread = Thread(target=print_lines, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield latest.append
+    finally:
+        over.set()
+        thread.join()
 
 
 def _words(progress: Progress) -> str:
@@ -127,45 +167,20 @@ def _words(progress: Progress) -> str:
     return f"{percent(right)} right{lost}{cost}"
 
 
-def exit_code(table: EvaluationTable, beaten_by: Sequence[str]) -> int:
-    """1 where one of these planners is significantly better than the first, by the p of these together;
-    `UNDECIDED` where that depends on the answers that are missing.
+def presentation(
+    bench: Workbench, record: EvaluationRecord, table: EvaluationTable, findings: Sequence[Finding] = ()
+) -> tuple[Shape, str]:
+    """An evaluation for programs, with each answer and what the gate found, and for people; with what a trial
+    found.
     """
-    rows = {row.planner: row for row in table.rows}
-    compared: dict[str, PlannerRow] = {}
-    for name in beaten_by:
-        full_name = _named(rows, name)
-        if full_name is None:
-            raise DataError(f"This evaluation has no planner {name!r}; it has {', '.join(rows)}.")
-        compared[full_name] = rows[full_name]
-    differences = with_holm([row.difference for row in compared.values()])
-    signs = signs_of(compared.values())
-    codes = {0}
-    for planner, difference in zip(compared, differences, strict=True):
-        possible = signs.get(planner, frozenset({0}))
-        if 1 not in possible:
-            continue
-        together = f", of {len(compared)} together by Holm" if len(compared) > 1 else ""
-        by = "" if difference is None else (
-            f" by {difference.difference:.1%} (p = {difference.read_p:.3g}{together})"
-        )  # fmt: skip
-        words = f"{planner} is better than {table.rows[0].planner}{by}"
-        print_remark(words if possible == {1} else f"undecided, as answers are missing: whether {words}")
-        codes.add(1 if possible == {1} else UNDECIDED)
-    return 1 if 1 in codes else max(codes)
-
-
-def _named(planners: Iterable[str], name: str) -> str | None:
-    """The planner of that name; a session's workflow of now is named with its revision."""
-    matches = [each for each in planners if each == name or each.startswith(f"{name}@")]
-    return name if name in matches else next(iter(matches), None)
-
-
-def presentation(bench: Workbench, record: EvaluationRecord, table: EvaluationTable) -> tuple[Shape, str]:
-    """An evaluation for programs and for people; with what a trial found."""
-    shape = table_shape(record, table)
+    items = bench.store.evaluations.items(record.id, damaged=True)
+    cells = scored_cells(bench.store, record.id)
+    shape = {
+        **table_shape(record, table),
+        "answers": answer_shapes(items, cells),
+        "gate": [{"code": code, "finding": sentence} for code, sentence in findings],
+    }
     if record.spec.margin is None:
         return shape, table_lines(table)
-    cells = scored_cells(bench.store, record.id)
     lines = [trials_lines(record.spec, cells), *not_answered(table, record.spec.title_of)]
     return {**shape, "trials": trials_shape(record.spec, cells)}, "\n".join(lines)

@@ -6,9 +6,13 @@ Knows how they are named on the command line; `conductor.evaluation` reads them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import Annotated, TypeVar
 
 from conductor.errors import DataError
 from conductor.evaluation.data_file import column_map, read_data
@@ -21,6 +25,7 @@ from conductor.evaluation.sets.named_set import NAMED_SETS, NamedSet, named_set,
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec, checked_tags
 from conductor.evaluation.team_tests import team_set
+from conductor.files.named_file import STDIN, open_seekable
 from conductor.own_settings import set_here
 from conductor.values.presets import Settings
 from storage import SessionStore, default_url
@@ -28,6 +33,8 @@ from studio.cli.opening import left_out_named
 from studio.cli.options import Configured, count, flag, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import print_remark, table
+
+T = TypeVar("T", bound=Configured)
 
 
 def _mix(name: str, *, file: Path | None, hub: bool, limit: int | None, skip_broken: bool) -> DataSet:
@@ -50,11 +57,24 @@ def _mix(name: str, *, file: Path | None, hub: bool, limit: int | None, skip_bro
     return read_mix(name, read, limit=limit)
 
 
+@contextmanager
+def _file_of(data: str) -> Iterator[Path]:
+    """The file; of stdin a copy, which is JSON Lines or JSON."""
+    if data != STDIN:
+        yield Path(data)
+        return
+    with TemporaryDirectory() as folder, open_seekable(STDIN) as content:
+        copy = Path(folder) / "stdin.json"
+        with copy.open("wb") as file:
+            copyfileobj(content, file)
+        yield copy
+
+
 @dataclass(frozen=True)
 class Questions:
     """Which questions are asked, and how their answers are compared."""
 
-    limit: Annotated[int | None, count("Take the first N questions.")] = None
+    limit: Annotated[int | None, count("Take the first N questions.", names=("--limit", "-n"))] = None
     file: Annotated[
         Path | None, option("Your file of a set that has a name, or folder of a mix.", "FILE", parser=Path)
     ] = None
@@ -102,19 +122,20 @@ class Questions:
             if file is not None or hub:
                 names = ", ".join(NAMED_SETS)
                 raise DataError(f"{data!r} is no set by name: --file and --hub belong to one of {names}.")
-            if not Path(data).suffix and not Path(data).exists():
+            if data != STDIN and not Path(data).suffix and not Path(data).exists():
                 if columns:
                     raise DataError(f"{data!r} names no file; leave --column out.")
                 with left_out_named(), SessionStore.open(database or default_url()) as store:
                     return team_set(data, store.tests.of_set(data), scorer=scorer, limit=limit)
-            return read_data(
-                Path(data),
-                encoding=self.encoding,
-                columns=column_map(columns or ()),
-                scorer=scorer,
-                limit=limit,
-                skip_broken=skip_broken,
-            )
+            with _file_of(data) as path:
+                return read_data(
+                    path,
+                    encoding=self.encoding,
+                    columns=column_map(columns or ()),
+                    scorer=scorer,
+                    limit=limit,
+                    skip_broken=skip_broken,
+                )
         if columns:
             raise DataError(f"{named.title} is read by its own columns; leave --column out.")
         if file is not None and hub:
@@ -154,7 +175,7 @@ class Source(Questions):
         )
 
 
-def on_its_pool(data: str, options: Configured) -> Configured:
+def on_its_pool(data: str, options: T) -> T:
     """The options with the pool that a shipped set is made for, where they name none."""
     shipped = SHIPPED.get(data)
     if shipped is None or shipped.pool is None or options.pool is not None:

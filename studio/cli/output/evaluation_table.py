@@ -34,6 +34,16 @@ def table_lines(results: EvaluationTable) -> str:
     return "\n\n".join(filter(None, parts))
 
 
+def markdown_of(results: EvaluationTable, *, title: str = "") -> str:
+    """The figures and the remarks as Markdown."""
+    results = labelled(results)
+    rows = [_FIGURES, ["---", *["---:"] * (len(_FIGURES) - 1)], *(_cells(row) for row in results.rows)]
+    lines = ["| " + " | ".join(one_line(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
+    notes = [f"- {one_line(note)}" for note in remarks(results)]
+    head = [f"### {one_line(title)}", ""] if title else []
+    return "\n".join([*head, *lines, "", *notes]) + "\n"
+
+
 def _repeated(results: EvaluationTable) -> str:
     """The mean of several answers to a question, and the probability that one of k is right."""
     steps = list(next((row.pass_at for row in results.rows if row.pass_at), ()))

@@ -1,13 +1,14 @@
-"""How a workflow differs from another one, as lines for people. Knows no session."""
+"""How workflows and texts differ, as lines for people. Knows no session."""
 
 from __future__ import annotations
 
+from conductor.text.word_diff import compare_texts
 from conductor.workflow.diff import PlanDiff
 from conductor.workflow.model import Step
-from studio.cli.output.terminal import one_line, print_shown
+from studio.cli.output.terminal import is_coloured, one_line, print_shown
 
 _EXCERPT = 100
-"""Characters of an instruction in a line that names a step."""
+"""Characters of an instruction in a line that names a step, and of a text around a difference."""
 
 
 def print_diff(diff: PlanDiff, *, pairs: bool = True) -> None:
@@ -43,3 +44,22 @@ def what_changes(diff: PlanDiff, old: int | None, new: int | None) -> str:
         return f"add step {(new or 0) + 1}" if old is None else f"remove step {old + 1}"
     named = ", ".join(change.replace("_", " ") for change in diff.of_new[new].changes)
     return f"change step {old + 1} ({named})"
+
+
+def print_text_diff(old: str, new: str) -> None:
+    """Print what was removed and added, in colour, or in the marks of `git diff --word-diff`."""
+    pieces = compare_texts(old, new).pieces
+    for at, (kind, text) in enumerate(pieces):
+        if kind == "same":
+            print_shown(_around(text, first=not at, last=at == len(pieces) - 1), end="")
+        elif is_coloured():
+            print_shown(text, style="red" if kind == "removed" else "green", end="")
+        else:
+            print_shown(f"[-{text}-]" if kind == "removed" else f"{{+{text}+}}", end="")
+    print_shown()
+
+
+def _around(text: str, *, first: bool, last: bool) -> str:
+    """The ends of a text that are near a difference."""
+    head, tail = text[:_EXCERPT] if not first else "", text[-_EXCERPT:] if not last else ""
+    return text if len(head) + len(tail) + 2 > len(text) else f"{head} … {tail}"

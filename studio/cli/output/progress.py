@@ -13,7 +13,7 @@ from conductor.runs import events
 from conductor.runs.events import EVENT, Event
 from conductor.runs.progress_lines import ProgressLines
 from conductor.text.control_characters import escaped
-from studio.cli.output.terminal import one_line, print_shown, stream_text
+from studio.cli.output.terminal import Style, is_quiet, one_line, print_shown, stream_text
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -49,26 +49,87 @@ class EventLines:
 class ProgressPrinter:
     """Prints a line on stderr for everything that happens to a step.
 
-    On a terminal the workers that work right now stand below these lines, each with its seconds.
+    On a terminal the workers that work right now stand below these lines, each with its seconds, and with
+    `stream` the last step's answer is on stdout as it comes. `answer` is what stands there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, stream: bool = True) -> None:
+        on_terminal = sys.stdout.isatty() and sys.stderr.isatty()
+        self._quiet = is_quiet()
         self._lines = ProgressLines()
-        self._working = _Working() if sys.stdout.isatty() and sys.stderr.isatty() else None
+        self._working = _Working() if on_terminal and not self._quiet else None
+        self._streamed = _StreamedAnswer() if on_terminal and stream else None
+
+    @property
+    def answer(self) -> str | None:
+        """The text of the answer that was printed as it came; None without one."""
+        return None if self._streamed is None else self._streamed.text or None
 
     def __call__(self, event: Event) -> None:
-        if self._working is not None:
-            # Neither here does it matter to the run whether it can be shown.
-            with suppress(OSError):
+        piece = None if self._streamed is None else self._streamed.piece(event)
+        # Neither here does it matter to the run whether it can be shown.
+        with suppress(OSError):
+            if self._streamed is not None and piece is not None:
+                if self._working is not None:
+                    self._working.close()
+                self._streamed.write(*piece)
+            elif self._working is not None and not (self._streamed and self._streamed.is_in_line):
                 self._working.follow(event)
         line = self._lines.line(event)
-        if line is not None:
+        if line is not None and (not self._quiet or isinstance(event, _FAILURES)):
+            self._end_line()
             print_line(line, sys.stderr)
 
     def close(self) -> None:
         """Leave only the lines on the terminal."""
+        self._end_line()
         if self._working is not None:
             self._working.close()
+
+    def _end_line(self) -> None:
+        if self._streamed is not None and self._streamed.is_in_line:
+            with suppress(OSError):
+                self._streamed.write("\n", None)
+
+
+_FAILURES = (events.StepFailed, events.PlanRejected, events.BudgetExceeded)
+"""Have a line also where nothing else has one."""
+
+
+class _StreamedAnswer:
+    """The last step's text on stdout as its worker writes it, and what a model thinks before that dim."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.is_in_line = False
+        self._step: int | None = None
+        self._style: Style | None = None
+
+    def piece(self, event: Event) -> tuple[str, Style | None] | None:
+        """What is to be written of the event, and how; None if nothing is."""
+        if isinstance(event, events.RunStarted):
+            self._step, self.text = event.workflow.final, ""
+        if getattr(event, "step", None) != self._step:
+            return None
+        match event:
+            case events.StepDelta():
+                self.text += event.text
+                return event.text, None
+            case events.StepThought():
+                self.text = self.text[: len(self.text) - event.recalls]
+                return event.text, "dim"
+            case events.StepRetried() | events.StepFellBack():
+                self.text = ""
+            case events.StepFinished() if self.text and event.output.text.startswith(self.text):
+                rest, self.text = event.output.text[len(self.text) :], event.output.text
+                return (rest, None) if rest else None
+        return None
+
+    def write(self, text: str, style: Style | None) -> None:
+        if self.is_in_line and style != self._style and text != "\n":
+            text = f"\n{text}"
+        self.is_in_line, self._style = not text.endswith("\n"), style
+        print_shown(text, end="", style=style)
 
 
 class _Working:

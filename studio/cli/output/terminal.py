@@ -23,6 +23,7 @@ from conductor.errors import FormatError
 from conductor.files.named_file import replaced
 from conductor.text.calendar_time import local_time
 from conductor.text.control_characters import escaped, visible
+from conductor.typed_command import command_name
 from conductor.values.total import Total
 
 UNKNOWN = "-"
@@ -32,11 +33,6 @@ _CODES: dict[Style, int] = {"red": 31, "green": 32, "dim": 2}
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 _next_line: ContextVar[str | None] = ContextVar("next_line", default=None)
-
-
-def command_name() -> str:
-    """The program as it was typed, for hints that name a command."""
-    return "conductor" if Path(sys.argv[0]).stem == "conductor" else "python -m conductor"
 
 
 # -- texts -----------------------------------------------------------------------------------------
@@ -49,19 +45,32 @@ def stream_text(text: str, stream: TextIO | None = None) -> str:
     return visible(text, pictures=(stream or sys.stdout).isatty())
 
 
+def lane_text(lanes: str) -> str:
+    """Lanes of a graph, in ASCII where stdout has no lines to draw them with."""
+    try:
+        "●○│".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return lanes.translate(_ASCII_LANES)
+    return lanes
+
+
+_ASCII_LANES = str.maketrans("●○│─├┤┼╰╯┴", "*o|-+++'''")
+
+
 def print_shown(
     *lines: str, stream: TextIO | None = None, style: Style | None = None, end: str = "\n"
 ) -> None:
     """Print lines on `stream` (None: stdout) at once, in a style where the stream shows colours."""
     text = stream_text("\n".join(lines), stream)
-    if style is not None and _coloured(stream or sys.stdout):
+    if style is not None and is_coloured(stream):
         text = f"\x1b[{_CODES[style]}m{text}\x1b[0m"
     print(text, end=end, file=stream or sys.stdout, flush=True)
 
 
-def _coloured(stream: TextIO) -> bool:
-    """Whether a stream shows colours, by the variables that most programs know."""
-    return not os.environ.get("NO_COLOR") and (bool(os.environ.get("FORCE_COLOR")) or stream.isatty())
+def is_coloured(stream: TextIO | None = None) -> bool:
+    """Whether `stream` (None: stdout) shows colours, by the variables that most programs know."""
+    forced = bool(os.environ.get("FORCE_COLOR"))
+    return not os.environ.get("NO_COLOR") and (forced or (stream or sys.stdout).isatty())
 
 
 def print_remark(text: str) -> None:
@@ -161,17 +170,17 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequ
     Rich's own tables are not used: they cut what is piped, too, and a list that is piped into another program
     may have a hundred thousand rows.
     """
-    shown = [[*map(stream_text, texts)] for texts in zip(headings, *rows, strict=True)]
-    widths = [max(map(cell_len, column)) for column in shown]
+    cells_of = [[*map(stream_text, texts)] for texts in zip(headings, *rows, strict=True)]
+    widths = [max(map(cell_len, column)) for column in cells_of]
     if sys.stdout.isatty():
         over = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
         for at in sorted(set(range(len(widths))) - set(right), key=lambda at: -widths[at]):
             cut = min(over, widths[at] - _NARROWEST)
             if cut > 0:
                 over, widths[at] = over - cut, widths[at] - cut
-                shown[at] = [_cut(cell, widths[at]) for cell in shown[at]]
+                cells_of[at] = [_cut(cell, widths[at]) for cell in cells_of[at]]
     columns = []
-    for at, (column, width) in enumerate(zip(shown, widths, strict=True)):
+    for at, (column, width) in enumerate(zip(cells_of, widths, strict=True)):
         gaps = [" " * (width - cell_len(cell)) for cell in column]
         columns.append(
             [gap + cell if at in right else cell + gap for cell, gap in zip(column, gaps, strict=True)]

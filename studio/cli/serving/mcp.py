@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
+from conductor.extras import install_command
 from conductor.own_settings import setting
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import configured_access
@@ -70,7 +71,7 @@ def _check_installed() -> None:
     except ImportError as error:
         raise ServeError(
             f"The MCP server needs the package {error.name!r}, which is not installed; install it with: "
-            "pip install 'conductor-studio[mcp]'"
+            f"{install_command('mcp')}"
         ) from error
 
 

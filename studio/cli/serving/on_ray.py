@@ -14,6 +14,7 @@ from typer import BadParameter
 
 from conductor.errors import ServeError
 from conductor.own_settings import setting
+from conductor.typed_command import command_name
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, PATH, configured_access, url_at
 from studio.api.serving.stop_signals import ignore_stop_signals, until_stop_signal
@@ -114,7 +115,7 @@ def serve_on_ray(ray_options: OnRay, options: Configured, *, host: str, port: in
             options.show(
                 {"url": url, "token_file": None},
                 f"The API is at {url}. Ctrl+C takes it down.",
-                "Every request needs a token; `python -m conductor tokens create NAME` makes one.",
+                f"Every request needs a token; `{command_name()} tokens create NAME` makes one.",
             )
             deployment.watch()
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import runpy
 import socket
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from conductor.errors import PoolError, ServeError
 from conductor.own_settings import set_here, setting
+from conductor.typed_command import command_name
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_access, reaches_beyond, url_at
@@ -114,11 +116,17 @@ def _serve_app(host: str | None, port: int | None, *, as_json: bool) -> int:
         sys.argv += ["--logger.hideWelcomeMessage", "true"]
         near = _APP_HOST if host is None or host in EVERY_ADDRESS else host
         threading.Thread(target=_announce, args=(near, port), name="announcement", daemon=True).start()
+    # A second signal cancels the server's end, which it would report with a trace.
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancelling)
     # The server ends in order, then raises the signal again.
     with until_stop_signal():
         # As `python -m streamlit` does; it ends with a `SystemExit`.
         runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
     return 0
+
+
+def _is_no_cancelling(record: logging.LogRecord) -> bool:
+    return not record.getMessage().rstrip().endswith("CancelledError")
 
 
 def _announce(host: str, port: int) -> None:
@@ -227,7 +235,7 @@ def print_address(url: str, token: Path | None, options: Configured, *, what: st
     else:
         access = (
             f"Every request needs a token. That of this machine is in {token}; "
-            "`python -m conductor tokens create NAME` makes others."
+            f"`{command_name()} tokens create NAME` makes others."
         )
     shape = {"url": url, "token_file": None if token is None else str(token)}
     options.show(shape, f"{what} is at {url}. Ctrl+C ends it.", access)

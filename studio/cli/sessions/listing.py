@@ -82,7 +82,7 @@ class Filter(Stored):
     tokens: Annotated[Any, _only("As 100..5000, 100.. or ..5000.", "A..B", _range)] = None
     deleted: Annotated[bool, flag("--deleted", "List the deleted sessions in place of the others.")] = False
     evaluated: Annotated[bool, flag("--evaluated", "List the sessions of evaluations instead.")] = False
-    limit: Annotated[int, count("List N sessions.")] = 50
+    limit: Annotated[int, count("List N sessions.", names=("--limit", "-n"))] = 50
     offset: Annotated[int, count("Leave out the first N.", least=0)] = 0
 
     def store_filter(self, words: Sequence[str]) -> SessionFilter:

@@ -47,7 +47,7 @@ app.command()(transfer.fork)
 def delete(
     ctx: typer.Context,
     ids: SessionIds,
-    yes: Annotated[bool, flag("--yes", "Do not ask.")] = False,
+    yes: Annotated[bool, flag("--yes -y", "Do not ask.")] = False,
     *,
     options: Stored,
 ) -> int:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+import typer
 
 from conductor.text.formatting import quantity
 from conductor.values.output import NO_ANSWER
@@ -10,11 +13,13 @@ from conductor.values.total import Total
 from conductor.workflow.history import HistoryRow, history
 from storage import Plan, Revision, RunRecord, Session, SessionStore, SessionSummary
 from storage.records import SessionFilter
-from studio.cli.opening import SessionId, session_of, stored
-from studio.cli.options import Stored
+from studio.cli.opening import SessionId, run_of, session_of, stored
+from studio.cli.options import Stored, count, flag, option
+from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import UNKNOWN, amount, moment, one_line, table, tokens_cell
+from studio.cli.output.terminal import UNKNOWN, amount, lane_text, moment, one_line, table, tokens_cell
 from studio.cli.sessions.note_commands import note_lines
+from studio.cli.sessions.show_step import show_step, status_words
 
 _WORDS: Mapping[str, str] = {"cancelled": "stopped", "unanswered": NO_ANSWER}
 """States whose name is not the word that people read."""
@@ -25,10 +30,25 @@ def state_word(state: str) -> str:
     return _WORDS.get(state, state)
 
 
-def show(id: SessionId, options: Stored) -> int:
-    """Show a session's revisions, runs and answer."""
+def show(
+    ctx: typer.Context,
+    id: SessionId,
+    step: Annotated[
+        int | None, count("What this step read, from whom, and gave.", "STEP", names=("--step", "-s"))
+    ] = None,
+    run: Annotated[str | None, option("With --step: in this run; default: the newest.", "RUN")] = None,
+    saw: Annotated[bool, flag("--saw", "With --step: all that its worker was sent.")] = False,
+    *,
+    options: Stored,
+) -> int:
+    """Show a session's revisions, runs and answer, or one of its steps."""
+    if step is None and (saw or run is not None):
+        ctx.fail("--saw and --run go with --step")
     with stored(options) as store:
         session = store.sessions.find(session_of(store, id))
+        if step is not None:
+            run_id = None if run is None else run_of(store, run)
+            return show_step(store, session.id, step - 1, run_id, options, saw=saw)
         summary = _summary_of(store, session)
         if options.json:
             return options.show(_shape(store, session, summary))
@@ -106,10 +126,11 @@ def _described(store: SessionStore, session: Session, summary: SessionSummary) -
     revisions = store.revisions.of_session(session.id)
     if (no_plan := _no_plan(store.plans.latest(session.id), revisions)) is not None:
         yield f"\nWhy there is no plan\n{no_plan}"
+    runs = store.runs.of_session(session.id)
     if revisions:
         yield f"\n{quantity(len(revisions), 'revision')}, newest first"
         yield _tree(revisions, head=session.head, redo=store.revisions.redo_targets(session.id))
-    runs = store.runs.of_session(session.id)
+        yield f"\nWorkflow\n{_graph(store, session, runs)}"
     if runs:
         yield f"\n{quantity(len(runs), 'run')}, newest first"
         numbers = {revision.id: revision.number for revision in revisions}
@@ -146,7 +167,7 @@ def _tree(revisions: Sequence[Revision], *, head: str | None, redo: Mapping[str,
         ("", "made", "by", "shape", "steps", "note"),
         [
             (
-                f"{_lanes(row, at_head=row.id == head)} {revision.number}",
+                f"{lane_text(_lanes(row, at_head=row.id == head))} {revision.number}",
                 moment(revision.created_at),
                 revision.origin,
                 revision.workflow.topology,
@@ -171,6 +192,15 @@ def _lanes(row: HistoryRow, *, at_head: bool) -> str:
     reach = max(row.joins, default=row.lane)
     # A line that comes from the side goes in front of those it crosses.
     return "".join(lane + ("─" if row.lane <= at < reach else " ") for at, lane in enumerate(lanes)).rstrip()
+
+
+def _graph(store: SessionStore, session: Session, runs: Sequence[RunRecord]) -> str:
+    """The current workflow, with where each step is in the newest run of it."""
+    head = store.revisions.head(session.id)
+    assert head is not None, "there is a revision"
+    run = next((each for each in runs if each.revision == head.id), None)
+    steps = () if run is None else store.runs.state(run.id).steps
+    return "\n".join(plan_lines(head.workflow, [status_words(step) for step in steps]))
 
 
 def _runs(runs: Sequence[RunRecord], numbers: Mapping[str, int], used: Mapping[str, Total]) -> str:

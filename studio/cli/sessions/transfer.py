@@ -17,8 +17,8 @@ from conductor.files.named_file import STDIN, open_seekable
 from conductor.text.formatting import quantity, size
 from storage import Revision, Session, SessionStore
 from storage.database.unreadable_rows import readable
-from studio.cli.opening import SESSION, SessionId, changed_line, opened, session_of, stored
-from studio.cli.options import Configured, Stored, count, flag, option
+from studio.cli.opening import SESSION, SessionId, changed_line, name_session, opened, session_of, stored
+from studio.cli.options import Configured, Force, Stored, count, flag, option
 from studio.cli.output.terminal import moment, one_line, print_remark, print_shown, written_to
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def export(
     ids: Annotated[list[str] | None, SESSION] = None,
     every: Annotated[bool, flag("--all", "Export all sessions that are not deleted.")] = False,
     output: Annotated[str, option("Write here; - is stdout.", "FILE", str, names=["--output", "-o"])] = STDIN,
+    force: Force = False,
     *,
     options: Stored,
 ) -> int:
@@ -51,7 +52,7 @@ def export(
         targets = store.sessions.ids() if every else tuple(named)
         whole = (readable if every else map)(partial(_whole, store), targets)
         chosen = list(whole)
-        with written_to(None if output == STDIN else Path(output)) as out:
+        with written_to(None if output == STDIN else Path(output), force=force) as out:
             length = sum(out.buffer.write(line) for line in write_sessions(store, chosen))
     if options.json:
         options.show({"sessions": chosen, "file": output, "bytes": length})
@@ -98,6 +99,8 @@ def import_file(
         shape = {**preview.model_dump(mode="json"), "unknown_workers": preview.unknown_workers}
         shape |= {"dry_run": dry_run, "imported": [session.id for session in sessions]}
         options.show(shape, *(changed_line("imported", session) for session in sessions))
+    if sessions and not options.json:
+        name_session(sessions[0], options)
     return 0
 
 
@@ -150,7 +153,10 @@ def fork(
         if title is not None:
             copy = store.sessions.rename(copy.id, title)
     shape = {"session": copy.id, "title": copy.title, "forked_from": copy.forked_from}
-    return options.show(shape, changed_line("forked", copy))
+    options.show(shape, changed_line("forked", copy))
+    if not options.json:
+        name_session(copy, options)
+    return 0
 
 
 def _revision(store: SessionStore, session: str, number: int | None) -> Revision:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from conductor.errors import PlanError, WorkflowError
+from conductor.typed_command import command_name
 from conductor.values.total import Total
 from studio.cli.options import Configured, flag, option
 from studio.cli.output.plan_diff import print_diff, what_changes
 from studio.cli.output.shapes import Shape, usage_shape
-from studio.cli.output.terminal import command_name, name_next, print_shown
+from studio.cli.output.terminal import name_next, print_shown
 from studio.sessions.notes import author
 from studio.workbench import Proposal, Workbench
 

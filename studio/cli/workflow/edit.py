@@ -36,7 +36,7 @@ def edit(
     ctx: typer.Context,
     id: SessionId,
     step: Annotated[int | None, Argument(metavar="[STEP]", min=1, help="This step alone, from 1.")] = None,
-    yes: Annotated[bool, flag("--yes", "Do not ask.")] = False,
+    yes: Annotated[bool, flag("--yes -y", "Do not ask.")] = False,
     *,
     options: Configured,
 ) -> int:

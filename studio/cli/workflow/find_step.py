@@ -34,7 +34,7 @@ from storage import SessionStore
 from studio.cli.opening import SessionId, confirm_keys, opened, session_of
 from studio.cli.options import App, Configured, count, flag, option
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import print_remark, print_shown
+from studio.cli.output.terminal import name_next, print_remark, print_shown
 from studio.evaluation.asked_item import asked_item
 from studio.sessions.notes import author
 from studio.workbench import Workbench
@@ -95,6 +95,8 @@ def find_step(
         if forecast:
             return options.show(_forecast_shape(len(trials), expected), f"At most {line}.")
         print_remark(f"at most {line}.")
+        short = session_id[:8]
+        name_next(f"session {short}", f"sessions show {short}{options.again} --step N")
         verdicts, ended, used, id = _searched(bench, session_id, search, base, trials)
         if options.json:
             shapes = [_shape(verdict) for verdict in verdicts]

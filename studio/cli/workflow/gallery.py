@@ -7,9 +7,9 @@ from typing import Annotated
 from typer import Argument
 
 from conductor.runs.scope import EDITED
-from studio.cli.opening import confirm_keys, opened
-from studio.cli.options import App, Configured, Shared, text_or_stdin
-from studio.cli.output.terminal import name_next, print_remark
+from studio.cli.opening import confirm_keys, name_session, opened
+from studio.cli.options import App, Shared, Storable, text_or_stdin
+from studio.cli.output.terminal import print_remark
 from studio.cli.workflow.run import Output, listening, run_session
 from studio.gallery import GALLERY, entry_of, needs_models
 
@@ -37,7 +37,7 @@ def run(
         Argument(parser=text_or_stdin, metavar="QUERY", help="What it must hold is in the list; - is stdin."),
     ],
     *,
-    options: Configured,
+    options: Storable,
 ) -> int:
     """Run a workflow of the gallery as a new session; its roles go to the workers of the pool in turn."""
     entry = entry_of(name)
@@ -47,5 +47,5 @@ def run(
         if needs_models(workbench.pool):
             print_remark("the pool has no language model, so the steps will decline; add one.")
         session = workbench.editing.open_gallery(entry, query)
-        name_next(f"session {session.id[:8]}", f"run --session {session.id[:8]}{options.again}", what="again")
+        name_session(session, options, what="again")
         return run_session(workbench, session, EDITED, options, listen=listen, output=output)

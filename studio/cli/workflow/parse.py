@@ -11,9 +11,9 @@ from conductor.errors import FormatError
 from conductor.files.named_file import STDIN, read_bounded
 from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parsing.parse import parse as read_completion
-from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Candidate, Dialect, PlanReport
 from studio.cli.options import App, Shared, count, names, option
+from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.shapes import report_shape
 from studio.cli.output.terminal import print_fault, print_shown
 
@@ -41,7 +41,7 @@ def parse(
     if report.return_previous:
         print_shown("The Conductor returns the previous answer as it is.")
     if report.workflow is not None:
-        print_shown(described(report.workflow))
+        print_shown(*plan_lines(report.workflow))
     for repair in report.repairs:
         print_shown(f"repaired, {repair.kind}: {repair.detail}")
     for at, candidate in enumerate(report.candidates, start=1):
@@ -49,15 +49,6 @@ def parse(
             print_shown(f"plan {at} of {len(report.candidates)} does not count: {_passed_over(candidate)}")
     print_problems(report)
     return 0 if report.ok else 1
-
-
-def described(workflow: Workflow) -> str:
-    """A workflow as lines that a person reads."""
-    lines = [f"{workflow.topology}, {len(workflow)} step{'s' if len(workflow) > 1 else ''}"]
-    for number, step in enumerate(workflow.steps, start=1):
-        seen = ", ".join(str(read + 1) for read in step.access)
-        lines.append(f"  {number}. {step.worker}: {step.instruction}" + (f" (sees {seen})" if seen else ""))
-    return "\n".join(lines)
 
 
 def print_problems(report: PlanReport) -> None:
@@ -72,7 +63,7 @@ def _passed_over(candidate: Candidate) -> str:
         return " ".join(problem.message for problem in candidate.problems)
     if candidate.workflow is None:
         return "three empty lists, valid, but not the last"
-    shape, _, _ = described(candidate.workflow).partition("\n")
+    shape = next(plan_lines(candidate.workflow))
     return f"{shape}, valid, but not the last"
 
 

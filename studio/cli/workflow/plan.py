@@ -22,11 +22,12 @@ from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
 from storage import Plan, Session
 from studio.cli.opening import confirm_keys, opened, session_of, session_option
-from studio.cli.options import App, Choice, Configured, Files, Limited, Query, count, piped_text
+from studio.cli.options import App, Choice, Configured, Files, Limited, Query, Storable, count, piped_text
+from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
-from studio.cli.output.terminal import name_next, print_remark, print_shown
+from studio.cli.output.terminal import is_quiet, name_next, print_remark, print_shown
 from studio.cli.workflow.change import Change, changes
-from studio.cli.workflow.parse import described, print_problems
+from studio.cli.workflow.parse import print_problems
 from studio.sessions.activity import FEWEST, MOST
 from studio.workbench import Outlook, Workbench
 from studio.workbench.attaching import attached
@@ -50,7 +51,7 @@ def plan(
     *,
     change: Change,
     choice: Choice,
-    options: Configured,
+    options: Storable,
 ) -> int:
     """Write a workflow for a query."""
     if query is None and session is None:
@@ -107,7 +108,7 @@ def _plan(workbench: Workbench, session: Session, options: Configured) -> int:
     else:
         if report.workflow is not None:
             print_shown(f"{report.reasoning}\n")
-            print_shown(described(report.workflow))
+            print_shown(*plan_lines(report.workflow))
         print_label(label)
         if outlook is not None:
             print_remark(outlook.sentence)
@@ -127,7 +128,7 @@ def report_of(plan: Plan) -> PlanReport:
 
 def print_label(label: str | None) -> None:
     """Print on stderr what is to be known of the whole pool, such as that no model is called."""
-    if label:
+    if label and not is_quiet():
         print_shown(f"({label})", stream=sys.stderr)
 
 
@@ -236,7 +237,7 @@ def _summary(plan: Plan, same_as: int | None) -> str:
     if same_as is not None:
         return f"the same plan as alternative {same_as}."
     if plan.report.workflow is not None:
-        return described(plan.report.workflow)
+        return "\n".join(plan_lines(plan.report.workflow))
     problems = " ".join(problem.message for problem in plan.report.problems)
     return f"not valid. {problems}" if problems else "keeps the answer."
 

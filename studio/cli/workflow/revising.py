@@ -74,9 +74,9 @@ def _same(of_new: Mapping[int, StepPair], row: tuple[int | None, int | None]) ->
 
 def pinned_text(workbench: Workbench, session: str, workflow: Workflow, step: int, text: str) -> Output:
     """The text as the output of a step (from 0) of the workflow, written by a person."""
-    known = workbench.running.last_outputs(session, workflow).get(step)
-    if known is not None and known.text == text:
-        return known
+    last = workbench.running.last_outputs(session, workflow).get(step)
+    if last is not None and last.text == text:
+        return last
     empty = workbench.running.unwritten(session, step, workflow=workflow)
     return empty.model_copy(
         update={"text": text, "hand": HandEdit(at=time.time(), by=author() or "a person")}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,14 +17,28 @@ import typer
 from conductor.files.named_file import STDIN, read_bounded
 from conductor.runs.events import Event
 from conductor.runs.scope import EDITED, FORCE, RunScope, RunScopeKind
-from conductor.runs.state import RunState, RunStatus
+from conductor.runs.state import RunState
 from conductor.workflow.file import MAX_BYTES, read_plan
+from conductor.workflow.selection import edited_as
 from storage import Session
-from studio.cli.opening import confirm_keys, opened, session_option
-from studio.cli.options import App, Choice, Configured, Files, Query, count, flag, option, piped_text
+from studio.cli.opening import confirm_keys, name_session, opened, session_of, session_option
+from studio.cli.options import (
+    App,
+    Choice,
+    Configured,
+    Files,
+    Query,
+    Storable,
+    count,
+    flag,
+    option,
+    piped_text,
+)
+from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.progress import EventLines, ProgressPrinter
+from studio.cli.output.run_end import END_WORDS, exit_code
 from studio.cli.output.shapes import run_shape
-from studio.cli.output.terminal import name_next, print_json, print_remark, print_shown
+from studio.cli.output.terminal import is_quiet, name_next, print_fault, print_json, print_remark, print_shown
 from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
 from studio.cli.workflow.plan import (
@@ -35,19 +50,6 @@ from studio.cli.workflow.plan import (
 )
 from studio.cli.workflow.revising import head_of, revise
 from studio.workbench import Workbench
-
-_ENDS: dict[RunStatus, str] = {
-    "running": "the run has not ended",
-    "finished": "the run finished",
-    "failed": "the run failed",
-    "cancelled": "the run was stopped",
-    "interrupted": "the run was interrupted",
-    "over_budget": "the run was stopped at its budget",
-    "paused": "the run waits",
-}
-_EXIT_CODES: dict[RunStatus, int] = {"finished": 0, "cancelled": 130, "paused": 4}
-UNANSWERED = 3
-"""The exit code of a run that finished where the worker declined to answer, or wrote nothing."""
 
 Listening = Callable[[Event], None] | None
 """What prints events as they happen, where anything does."""
@@ -96,9 +98,15 @@ def run(
         list[str] | None,
         _rule("Go on without its output, or with this text in its place.", "STEP[=TEXT]"),
     ] = None,
+    dry_run: Annotated[
+        bool, flag("--dry-run", "Print what would be called, and call and store nothing.")
+    ] = False,
     events: Annotated[bool, flag("--events", "Print events as JSON lines as they happen.")] = False,
+    no_stream: Annotated[
+        bool, flag("--no-stream", "Print the answer at its end, also on a terminal.")
+    ] = False,
     choice: Choice,
-    options: Configured,
+    options: Storable,
 ) -> int:
     """Answer a query, or run a workflow file or a session.
 
@@ -116,11 +124,15 @@ def run(
     if proceed and (session is None or scope != EDITED):
         ctx.fail("--continue goes on with the run of a --session as far as that was to go; give nothing else")
     output: Output = "events" if events else "json" if options.json else "text"
+    if dry_run:
+        return _forecast(
+            scope, choice, options, session=session, file=workflow, query=query, attached=file or ()
+        )
     confirm_keys(options.pool, ask=True)
-    with listening(output) as listen, opened(options) as workbench:
+    with listening(output, stream=not no_stream) as listen, opened(options) as workbench:
         if session is not None:
             target = session_again(workbench, session, choice)
-            _name_session(target, options)
+            name_session(target, options, what="again")
             if workflow is not None:
                 plan = read_plan(read_bounded(workflow, most=MAX_BYTES, kind="a workflow file"))
                 revise(
@@ -134,7 +146,7 @@ def run(
             target, planned = _imported(workbench, workflow, query, choice), True
         else:
             target, planned = new_session(workbench, query or "", choice, file or ()), False
-        _name_session(target, options)
+        name_session(target, options, what="again")
         if not planned:
             report = report_of(workbench.planning.plan(target.id, listen=listen))
             print_problems(report)
@@ -153,9 +165,38 @@ def run(
         return run_session(workbench, target, scope, options, listen=listen, output=output)
 
 
-def _name_session(session: Session, options: Configured) -> None:
-    """Until the run has ended, whatever stops it, the last line names how to go on with it."""
-    name_next(f"session {session.id[:8]}", f"run --session {session.id[:8]}{options.again}", what="again")
+def _forecast(
+    scope: RunScope,
+    choice: Choice,
+    options: Storable,
+    *,
+    session: str | None,
+    file: Path | None,
+    query: str | None,
+    attached: Sequence[Path],
+) -> int:
+    """Print what the run would call; a new session is made in no store."""
+    content = None if file is None else read_bounded(file, most=MAX_BYTES, kind="a workflow file")
+    plan = None if content is None else read_plan(content)
+    options = options if session is not None else replace(options, no_store=True)
+    with opened(options) as workbench:
+        if session is not None:
+            id = session_of(workbench.store, session)
+        elif content is not None:
+            id = workbench.editing.import_plan(content, query=query).id
+        else:
+            id = new_session(workbench, query or "", choice, attached).id
+        head = workbench.store.revisions.head(id)
+        workflow = plan.workflow if plan is not None else None if head is None else head.workflow
+        if workflow is None:
+            planner = workbench.settings(id).planner or workbench.conductor.card.name
+            sentence = f"{planner} plans first; `plan` shows its steps before any is called."
+            return options.show({"session": session and id, "planner": planner, "estimate": None}, sentence)
+        if head is not None:
+            workflow = edited_as(head.workflow, workflow)
+        outlook = workbench.running.outlook(id, scope, workflow=workflow)
+    shape = {"session": session and id, "planner": None, "estimate": asdict(outlook.estimate)}
+    return options.show(shape, *plan_lines(workflow), outlook.sentence)
 
 
 def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:
@@ -168,8 +209,11 @@ def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, ever
 
 
 @contextmanager
-def listening(output: Output) -> Iterator[Listening]:
-    """What prints the events of a run. Raises the `OSError` for which some of them are missing."""
+def listening(output: Output, *, stream: bool = True) -> Iterator[Listening]:
+    """What prints the events of a run, and with `stream` its answer as it comes.
+
+    Raises the `OSError` for which some of them are missing.
+    """
     if output == "events":
         lines = EventLines()
         yield lines
@@ -178,7 +222,7 @@ def listening(output: Output) -> Iterator[Listening]:
     elif output == "json" and not sys.stderr.isatty():
         yield None
     else:
-        with closing(ProgressPrinter()) as progress:
+        with closing(ProgressPrinter(stream=stream and output == "text")) as progress:
             yield progress
 
 
@@ -202,6 +246,9 @@ def run_session(
 ) -> int:
     """Run a session's workflow as far as `scope`; print what comes of it. Returns the exit code."""
     if output == "text":
+        if sys.stderr.isatty() and not is_quiet():
+            workflow = head_of(workbench, session.id).workflow
+            print_shown(*plan_lines(workflow), stream=sys.stderr, style="dim")
         print_remark(workbench.running.outlook(session.id, scope).sentence)
     state = _run(workbench, session, scope, listen, output)
     if state.status == "paused":
@@ -212,9 +259,7 @@ def run_session(
         name_next(f"session {session.id[:8]}", f"edit {session.id[:8]}{options.again}", what="change it")
     if output == "json":
         name_next(None)
-    if state.status == "finished" and not state.answered:
-        return UNANSWERED
-    return _EXIT_CODES.get(state.status, 1)
+    return exit_code(state)
 
 
 def _run(
@@ -242,7 +287,8 @@ def _run(
         )
         print_json(shape)
     elif output == "text":
-        _print_outcome(workbench, session, state, last=runs[-1])
+        printed = listen.answer if isinstance(listen, ProgressPrinter) else None
+        _print_outcome(workbench, session, state, last=runs[-1], printed=printed)
         if not state.whole:
             _print_part(state, scope)
     return state
@@ -273,14 +319,18 @@ def _changed_pins(workbench: Workbench, session: Session, state: RunState) -> Co
     )
 
 
-def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, last: RunState) -> None:
-    """Print the answer, and on stderr what a person should know of it."""
+def _print_outcome(
+    workbench: Workbench, session: Session, state: RunState, *, last: RunState, printed: str | None
+) -> None:
+    """Print the answer, unless it stands there as it came, and on stderr what a person should know of it."""
     if state.answer is not None:
-        print_shown(state.answer)
+        if state.answer != printed:
+            print_shown(state.answer)
         if state.status == "finished" and not state.answered:
             print_remark("the run finished without an answer; what its worker wrote instead stands above.")
     elif state.whole:
-        print_remark(f"{_ENDS[state.status]}; there is no answer.")
+        say = print_remark if state.status == "paused" else print_fault
+        say(f"{END_WORDS[state.status]}; there is no answer.")
     if state.warning:
         print_remark(state.warning)
     for step in state.open_gates:
@@ -288,7 +338,7 @@ def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, l
     if state.status == "paused":
         _print_gates(workbench, state, session)
     if last is not state:
-        print_remark(f"in round {last.round} {_ENDS[last.status]}; this is an earlier answer.")
+        print_remark(f"in round {last.round} {END_WORDS[last.status]}; this is an earlier answer.")
     for step in sorted(_changed_pins(workbench, session, state)):
         print_remark(f"step {step + 1} is pinned, and its inputs changed; unpin it to have it answer them.")
     used = workbench.store.sessions.total(session.id)
@@ -325,4 +375,4 @@ def _print_part(state: RunState, scope: RunScope) -> None:
         print_shown(output.text)
         print_remark(f"this is what step {goal + 1} gave; the answer was not asked for.")
     elif output is None:
-        print_remark(f"{_ENDS[state.status]}; step {goal + 1} gave nothing.")
+        print_remark(f"{END_WORDS[state.status]}; step {goal + 1} gave nothing.")

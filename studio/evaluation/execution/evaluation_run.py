@@ -361,9 +361,8 @@ class EvaluationRun:
         earlier: CellResult | None,
         planning_outage: str | None,
     ) -> CellResult:
-        plans = [
-            plan for plan in self._bench.store.plans.of_session(session) if plan.planner_kind != "offline"
-        ]
+        all_plans = self._bench.store.plans.of_session(session)
+        plans = [plan for plan in all_plans if plan.planner_kind != "offline"]
         if planning_outage is None:
             score, judging = self._scoring.of(item, runs)
         else:
@@ -375,6 +374,7 @@ class EvaluationRun:
         return cell_result(
             score,
             planning=sum((plan.usage for plan in written), NOTHING_USED),
+            planning_seconds=[plan.seconds for plan in all_plans],
             plans=len(written),
             runs=runs,
             judging=(*before, *(charge.usage for charge in judging if charge.counts)),

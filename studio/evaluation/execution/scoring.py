@@ -10,6 +10,7 @@ from threading import Lock
 
 from conductor.engine.meter import Meter
 from conductor.evaluation.items import Item
+from conductor.evaluation.run_score import answering, score_without_answer
 from conductor.evaluation.score import Score
 from conductor.evaluation.scorers import score
 from conductor.evaluation.scorers.judge import judged
@@ -42,10 +43,10 @@ class Scoring:
 
         Equal answers to a question are judged once. Raises `DataError` and `WorkerError` as `scorers.score`.
         """
-        without_answer = _without_answer(runs)
+        without_answer = score_without_answer(runs)
         if without_answer is not None:
             return without_answer, ()
-        answer = _answered(runs)[-1].answer or ""
+        answer = answering(runs)[-1].answer or ""
         if self._judge is None or item.scored_by != "judge":
             return self._background.wait(score(answer, item, allow_code=self._allow_code)), ()
         earlier = self._judged.get((item.id, answer))
@@ -75,27 +76,3 @@ class Scoring:
             reason = self._unknown[-1].reason
         name = self._judge.card.name
         return f"The judge {name} gave no verdict on {UNJUDGED} answers one after another: {reason}"
-
-
-def _answered(runs: Sequence[RunState]) -> list[RunState]:
-    return [run for run in runs if run.status == "finished" and run.answer is not None]
-
-
-def _without_answer(runs: Sequence[RunState]) -> Score | None:
-    """The score of a session without an answer; None if there is one to compare.
-
-    What an earlier round answered is no answer where an outage ended a later one.
-    """
-    if not runs:
-        return Score(verdict="no plan")
-    failed = next((step.message for step in runs[-1].steps if step.message), "")
-    if (outage := runs[-1].outage) is not None:
-        return Score(verdict="unanswered", reason=failed, outage=outage)
-    answered = _answered(runs)
-    if not answered:
-        return Score(verdict="failed", reason=failed)
-    last = answered[-1]
-    output = None if last.answer_step is None else last.steps[last.answer_step].output
-    if output is None or not output.refused:
-        return None
-    return Score(verdict="refused", answer=output.text[:2_000])

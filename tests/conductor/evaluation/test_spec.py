@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -23,8 +24,11 @@ EQUAL = Workflow.of([ATTEMPT, ATTEMPT, Step(instruction="choose", worker="beta",
 POOL = Pool(workers=tuple(SimulatedWorker(name, tokens=4) for name in ("alpha", "beta")))
 
 
-def _result(*runs: RunState) -> CellResult:
-    return cell_result(Score(verdict="right"), planning=NOTHING_USED, plans=0, paid=0, runs=runs)
+def _result(*runs: RunState, planning: Sequence[float | None] = ()) -> CellResult:
+    return cell_result(
+        Score(verdict="right"),
+        planning=NOTHING_USED, planning_seconds=planning, plans=0, paid=0, runs=runs,
+    )  # fmt: skip
 
 
 def test_equal_steps_are_called_each_and_count_each() -> None:
@@ -48,6 +52,26 @@ def test_what_a_later_round_repeats_counts_once() -> None:
     result = _result(first, replace(second, round=2))
     assert result.calls == 4
     assert result.work.total == (first.used + second.used).tokens
+
+
+def _lasting(run: RunState, *seconds: float) -> RunState:
+    """The run with outputs that took so long."""
+    steps = [
+        replace(step, output=step.output and step.output.model_copy(update={"seconds": each}))
+        for step, each in zip(run.steps, seconds, strict=True)
+    ]
+    return replace(run, steps=tuple(steps))
+
+
+def test_time_is_the_longest_way_with_planning_whoever_paid_for_it() -> None:
+    first = _lasting(asyncio.run(played(EQUAL, POOL)), 3.0, 2.0, 1.0)
+    reusing = asyncio.run(played(EQUAL, POOL, outputs=outputs_of(first)))
+    assert _result(first).seconds == _result(reusing).seconds == 4.0
+    assert _result(first, planning=[0.5, 0.25]).seconds == 4.75
+    assert _result(first, planning=[0.5, None]).seconds is None
+    again = replace(_lasting(asyncio.run(played(EQUAL, POOL, run="s")), 3.0, 2.0, 8.0), round=2)
+    repeating = replace(again, steps=(*first.steps[:2], again.steps[2]))
+    assert _result(first, repeating).seconds == 12.0
 
 
 def test_what_a_person_wrote_is_no_call() -> None:

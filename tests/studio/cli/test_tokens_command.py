@@ -24,6 +24,7 @@ def test_a_token_is_shown_once_alone_on_its_stream(line: Line, folder: Path) -> 
     assert read is not None
     id, secret = read
     assert "keep it now" in result.err
+    assert result.err.endswith("; next: python -m conductor tokens list\n")
     for again in (line("tokens", "list"), line("tokens", "list", "--json"), line("tokens", "revoke", "lab")):
         assert id in again.out
         assert secret not in again.out + again.err

@@ -53,6 +53,6 @@ def test_a_store_in_a_file_is_refused() -> None:
 def test_an_absent_cluster_is_named_with_what_starts_one_or_the_extra_that_is_missing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    expected = rf"127\.0\.0\.1:{port}.*ray start --head|conductor-studio\[ray\]"
+    expected = rf"127\.0\.0\.1:{port}.*ray start --head|pip install 'ray\[serve\]"
     with pytest.raises(ClusterError, match=expected), connected(f"127.0.0.1:{port}"):
         pytest.fail("nobody is there")

@@ -62,5 +62,5 @@ def test_an_export_names_the_extra_that_is_missing(store: SessionStore, send: ob
         pytest.skip("the library is installed here")
     record = store.evaluations.add(EvaluationSpec(data="w", digest="", planners=("worker:one",)), ITEMS)
     assert callable(send)
-    with pytest.raises(DataError, match=rf"conductor-studio\[{library}\]"):
+    with pytest.raises(DataError, match=rf"the extra `{library}` \(`pip install '"):
         send(store, record)

@@ -245,7 +245,7 @@ def test_a_set_is_found_however_its_name_is_written(name: str) -> None:
 
 @pytest.mark.skipif("CONDUCTOR_TEST_INSPECT" in os.environ, reason="there the library is installed")
 def test_without_the_library_loading_names_the_extra_and_the_file() -> None:
-    with pytest.raises(DataError, match=r"conductor-studio\[datasets\], or download gpqa_diamond\.csv from"):
+    with pytest.raises(DataError, match=r"pip install 'datasets>.*', or download gpqa_diamond\.csv from"):
         load_named(NAMED_SETS["gpqa"])
 
 

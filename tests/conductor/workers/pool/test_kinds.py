@@ -53,7 +53,7 @@ def test_a_fault_says_what_to_write_and_never_what_stands_there() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "key", "reason"),
     [
-        ("[[worker]]\nname = 'a'\nkind = 'simulated'\nspeed = 3\n", 4, "speed", "unknown key."),
+        ("[[worker]]\nname = 'a'\nkind = 'simulated'\nvoice = 3\n", 4, "voice", "unknown key."),
         ("[[worker]]\nname = 'a'\nkind = \n", 3, None, None),
         ("[[worker\n", 1, None, None),
         ("seed = 1\n", 1, "seed", "unknown key 'seed'; use [[worker]] tables and one [conductor] table."),

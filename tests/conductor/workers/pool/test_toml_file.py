@@ -151,7 +151,10 @@ BETA = ALPHA.replace("alpha", "beta")
 
 
 KEY_FAULTS = [
-    ("modle", '"a"', "unknown key. A parameter of the endpoint's own goes"),
+    ("modle", '"a"', "unknown key. Did you mean model? A parameter of the endpoint's own goes"),
+    ("price_in", "1", "unknown key. Did you mean price_prompt?"),
+    ("temprature", "1", "unknown key. Did you mean temperature?"),
+    ("zzz", "1", "unknown key. A parameter of the endpoint's own goes"),
     ("api_key", '"sk-marked"', "unknown key. Keys do not belong into"),
     ("token", '"sk-marked"', "unknown key. Keys do not belong into"),
     ("api_key_env", '"sk-marked"', "write the name of an environment"),

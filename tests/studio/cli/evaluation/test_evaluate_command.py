@@ -335,7 +335,7 @@ def test_evaluations_are_found_by_their_tags(line: Line, data: str) -> None:
 def test_an_export_names_the_library_that_it_needs(line: Line, data: str) -> None:
     run = line("evaluate", "run", data, "--limit", "1", "--json", "-p", "worker:facts")
     refused = line("evaluate", "export", json.loads(run.out)["evaluation"], "--to", "inspect")
-    assert (refused.code, "conductor-studio[inspect]" in refused.err) == (1, True)
+    assert (refused.code, "pip install 'inspect-ai>" in refused.err) == (1, True)
 
 
 @pytest.mark.slow

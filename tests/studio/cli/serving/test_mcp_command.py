@@ -20,4 +20,4 @@ def test_without_the_extra_the_command_names_it(line: Line, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "mcp", None)
     result = line("mcp")
     assert result.code == 1
-    assert "pip install 'conductor-studio[mcp]'" in result.err
+    assert "pip install 'mcp>" in result.err

@@ -76,7 +76,7 @@ def test_dialect_and_limit_are_arguments(line: Line, folder: Path, arguments: li
 
 def test_a_person_reads_the_steps_the_repairs_and_the_reasons(line: Line, folder: Path) -> None:
     good = line("parse", spoken(folder, GOOD), "--workers", "a,b")
-    assert "chain, 2 steps\n  1. a: plan\n  2. b: do (sees 1)\n" in good.out
+    assert "chain, 2 steps\n  ○ 1. a: plan\n  ● 2. b: do (sees 1)\n" in good.out
     assert "repaired, colon-label: " in good.out
     bad = line("parse", spoken(folder, "nothing"), "--workers", "a,b")
     assert (bad.code, bad.out) == (1, "")

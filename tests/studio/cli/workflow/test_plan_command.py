@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_written_is_named(line: Line) -> None:
 def test_alternatives_stand_beside_each_other_and_equal_ones_are_marked(line: Line) -> None:
     result = line("plan", "What is 17 * 23?", "--alternatives", "3")
     assert result.code == 0
-    assert result.out.startswith("Alternative 1: single, 1 step\n  1. calculator: ")
+    assert result.out.startswith("Alternative 1: single, 1 step\n  ○ 1. calculator: ")
     assert result.out.count("the same plan as alternative 1.") == 2
     assert result.err.startswith("(simulated, no model is called)\n")
 

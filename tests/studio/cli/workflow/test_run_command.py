@@ -247,7 +247,7 @@ def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None
         err = running.communicate(timeout=60)[1]
     state = fold(EVENT.validate_json(text) for text in lines)
     assert running.returncode == 130
-    assert err == "stopping\n"
+    assert re.fullmatch(r"stopping\nconductor: session \w{8}; again: .*\n", err)
     assert state.status == "cancelled"
     assert [(step.status, step.text) for step in state.steps] == [("finished", "kept"), ("cancelled", "")]
     with SessionStore.open("sqlite:///data/conductor.db") as store:
@@ -284,7 +284,7 @@ def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str)
         running.stdout.close()
         err = running.stderr.read()
         assert running.wait(timeout=60) == 0
-    assert err == ""
+    assert re.fullmatch(r"conductor: session \w{8}; change it: .*\n", err)
 
 
 @pytest.mark.thorough
@@ -303,10 +303,45 @@ def test_a_terminal_shows_who_works_until_all_is_done(folder: Path, simulated: s
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.decode()).replace("\r", "")
     assert re.search(r"[⠀-⣿] step 1: alpha 0:00:0", text)
     assert "[1/2] alpha works\n" in text
-    assert re.search(r"\[2/2\] beta is done, [0-9.]+ s\nfrom beta\n", text)
-    assert text.endswith("(simulated, no model is called)\n")
+    # The answer stands there once, as it came.
+    assert "chain, 2 steps\n  ○ 1. alpha: task 1\n" in text
+    assert re.search(r"from beta\n\[2/2\] beta is done, [0-9.]+ s\nconductor: this session", text)
+    assert text.count("from beta") == 1
+    assert re.search(r"\(simulated, no model is called\)\nconductor: session .*\n$", text)
     # The cursor is hidden while they are shown, and back at the end.
     assert screen.rindex(b"\x1b[?25h") > screen.rindex(b"\x1b[?25l")
+
+
+def test_a_dry_run_calls_and_stores_nothing(line: Line, folder: Path, simulated: str) -> None:
+    file = written(PAIR, folder)
+    session = json.loads(line("run", "--workflow", file, "--pool", simulated, "--json").out)["session"]
+    changed = folder / "changed.json"
+    changed.write_text(Path(file).read_text().replace("task 2", "another task"))
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        for arguments, sentence in {
+            ("--workflow", file): "All 2 steps will run",
+            ("--session", session): "Nothing to run: every step's output is known.",
+            ("--session", session, "--workflow", str(changed)): "1 of 2 steps will run, 1 reused",
+            ("--session", session, "--all"): "All 2 steps will run",
+            ("What is 2 + 2?", "--planner", "worker:alpha"): "worker:alpha plans first",
+        }.items():
+            result = line("run", *arguments, "--dry-run", "--pool", simulated)
+            assert (result.code, sentence in result.out, result.err) == (0, True, ""), arguments
+        assert store.sessions.count() == 1
+        assert len(store.revisions.of_session(session)) == 1
+        assert len(store.runs.of_session(session)) == 1
+    shape = json.loads(line("run", "--workflow", file, "--dry-run", "--pool", simulated, "--json").out)
+    assert shape["estimate"]["calls"] == 2
+
+
+def test_quiet_leaves_what_failed_alone(line: Line, folder: Path, simulated: str) -> None:
+    written_pair = written(PAIR, folder)
+    good = line("run", "--workflow", written_pair, "--pool", simulated, "-q")
+    assert (good.code, good.out, good.err) == (0, "from beta\n", "")
+    written_bad = written(workflow_of(()).with_instruction(0, "bad"), folder)
+    bad = line("run", "--workflow", written_bad, "--pool", simulated, "-q")
+    assert bad.code == 1
+    assert re.fullmatch(r"\[1/1\] failed: .*\nconductor: the run failed; there is no answer.\n", bad.err)
 
 
 @pytest.fixture
