@@ -231,7 +231,7 @@ def _no_token(*, is_sent: bool) -> ApiError:
 def _too_fast(token: Token, admission: Admission) -> ApiError:
     limit = admission.headers[f"x-ratelimit-limit-{admission.kind}"]
     return ApiError(
-        f"The token {token.name!r} may have {int(limit):,} {admission.kind} a minute; ask again in "
+        f"The token {token.name!r} may have {int(limit):,} {admission.kind} per minute; ask again in "
         f"{math.ceil(admission.wait)} s.",
         status=429,
         type=admission.kind,

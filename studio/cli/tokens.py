@@ -39,8 +39,8 @@ def create(
     tokens: Annotated[int | None, count("Its requests may use so many tokens.")] = None,
     cost: Annotated[float | None, option("Its requests may cost so much.", "USD", above_zero)] = None,
     each: Annotated[Period, option("What --tokens and --cost are for; days and months of UTC.")] = "total",
-    per_minute: Annotated[int | None, count("So many requests a minute.")] = None,
-    tokens_per_minute: Annotated[int | None, count("So many tokens a minute.")] = None,
+    per_minute: Annotated[int | None, count("Requests per minute at most.")] = None,
+    tokens_per_minute: Annotated[int | None, count("Tokens per minute at most.")] = None,
     keeps_unstored: Annotated[
         bool, flag("--keeps-unstored", "Its requests with `store: false` are stored, too.")
     ] = False,

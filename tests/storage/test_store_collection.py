@@ -267,7 +267,7 @@ def test_nothing_is_cleaned_up_while_anything_runs(store: SessionStore, url: str
     deleted, running = store.sessions.create("deleted").id, store.sessions.create("running").id
     store.sessions.delete(deleted)
     begin(store, running, "n1")
-    with pytest.raises(StorageError, match=f"The session '{running}' runs, and the store is not cleaned"):
+    with pytest.raises(StorageError, match=f"The session '{running}' is running, so the store cannot be"):
         store.housekeeping.clean_up(older_than=0)
     assert store.sessions.find(deleted).deleted_at is not None
 

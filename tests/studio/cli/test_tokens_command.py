@@ -51,7 +51,7 @@ def test_limits_are_stored_and_shown(line: Line) -> None:
         "small_requests": "beta",
     }
     assert json.loads(line("tokens", "list", "--json").out)["tokens"] == [token]
-    limits = "5,000 tokens a day, $1.5 a day, 60 requests a minute, 900 tokens a minute, only alpha, beta"
+    limits = "5,000 tokens a day, $1.5 a day, 60 requests per minute, 900 tokens per minute, only alpha, beta"
     assert limits in line("tokens", "list").out
 
 

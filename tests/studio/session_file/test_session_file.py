@@ -349,7 +349,7 @@ def test_a_file_that_is_not_whole_is_noticed_and_not_imported(
         "all but the first line": lines[:1],
         "a middle line": [*lines[:-6], *lines[-5:]],
     }[cut]
-    with pytest.raises(FormatError, match=f"not whole|Line {len(lines) - 5} "):
+    with pytest.raises(FormatError, match=f"not complete|Line {len(lines) - 5} "):
         import_sessions(elsewhere, BytesIO(b"".join(left)))
     assert elsewhere.sessions.count() == 0
 

@@ -130,7 +130,7 @@ def test_a_session_may_run_again_the_moment_its_run_is_done(
 def test_another_round_can_be_asked_for(opened: Opened) -> None:
     bench = opened(ONE, TWO)
     session = bench.ask("why?")
-    with pytest.raises(WorkflowError, match="run the workflow first"):
+    with pytest.raises(WorkflowError, match="Run the workflow first"):
         bench.planning.begin_round(session.id)
     bench.planning.plan(session.id)
     bench.running.start(session.id)

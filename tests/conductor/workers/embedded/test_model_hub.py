@@ -68,7 +68,7 @@ def test_a_download_that_breaks_off_is_ended(
 
 def test_what_an_earlier_call_left_is_gone_on_from(faking: Callable[..., FakeHub], tmp_path: Path) -> None:
     broken = faking(breaks=0)
-    with pytest.raises(PoolError, match=r"did not come whole at 5 attempts .* it goes on from there"):
+    with pytest.raises(PoolError, match=r"was not complete after 5 attempts .* it continues from there"):
         fetched(tmp_path)
     assert len(broken.ranges) == model_hub.ATTEMPTS
     (part,) = tmp_path.iterdir()

@@ -62,7 +62,7 @@ def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
     assert text not in page_text(page) + "".join(code.value for code in page.code)
     assert page.session_state["token-dialog"] is None
     assert "**My laptop**" in page_text(page)
-    assert "5,000 tokens a day · 60 requests a minute · only alpha" in page_text(page)
+    assert "5,000 tokens a day · 60 requests per minute · only alpha" in page_text(page)
 
 
 def test_what_cannot_be_made_says_why_and_keeps_what_was_typed(page, store):

@@ -171,7 +171,7 @@ def test_an_experiment_needs_a_run_of_the_workflow_as_it_is(
     else:
         session = bench.ask("And now?").id
         bench.store.revisions.add(session, workflow_of((), worker="a"), origin="import")
-    with pytest.raises(WorkflowError, match="run it first"):
+    with pytest.raises(WorkflowError, match="Run it first"):
         bench.experiments.begin(session, Swap(step=0, workers=("a",)))
 
 
