@@ -113,16 +113,16 @@ def _menu(
     }
     if primary and _has_further_round(view):
         named[_ROUND] = "Another round · the Conductor reviews the answer"
-    shown = named or {**_SCOPES}  # a menu without entries is refused, also where it cannot be opened
+    entries = named or {**_SCOPES}  # a menu without entries is refused, also where it cannot be opened
     st.menu_button(
         label,
-        list(shown),
+        list(entries),
         key=key,
         icon=None if primary else ":material/play_arrow:",
         type="primary" if primary else "secondary",
         help="Rerun all steps, or only a part" if primary else "Run only a part",
         disabled=view.locked or not named,
-        format_func=distinct_labels(shown),
+        format_func=distinct_labels(entries),
         on_click=chosen,
     )
 
