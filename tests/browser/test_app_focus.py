@@ -107,7 +107,7 @@ def test_deleting_in_the_graph_leaves_the_focus_in_the_graph(desk):
 
 def test_an_example_chosen_by_keyboard_leads_to_run_and_new_to_the_query(visit, built_in_app):
     desk = WorkbenchPage(visit(built_in_app))
-    press(desk.page.locator('[class*="st-key-gallery-"]').get_by_role("button").first)
+    press(desk.keyed("example-0").get_by_role("button"))
     expect(in_box(desk, "run")).to_be_focused()
     press(desk.button("New"))
     expect(desk.query).to_be_focused()
@@ -158,6 +158,9 @@ def test_the_sheet_of_the_keys_opens_by_key_and_in_the_sidebar_and_hands_the_foc
     expect(run).to_be_focused()
     for place in ("Workbench", "Compare", "Sessions", "Evaluation", "Pool"):
         desk.page.get_by_role("link", name=place, exact=True).first.click()
+        title = desk.page.get_by_role("heading", name=place, level=1, exact=True)
+        # The link's own page, and not the one before it.
+        expect(desk.query if place == "Workbench" else title).to_be_visible()
         desk.settled()
         desk.button("Keyboard ?").click()
         expect(sheet).to_be_visible()

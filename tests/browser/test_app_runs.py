@@ -133,7 +133,7 @@ def test_a_press_that_is_sent_with_a_tick_is_drawn_at_once(visit, paced_app, sen
     expect(desk.graph.cards.nth(1)).to_contain_text("running")
     for panel, text in (
         ("History", "Fork from here"),
-        ("Plans", "Plan as"),
+        ("Plans", "Ask for alternatives"),
         ("History", "Fork from here"),
     ):
         tab = desk.page.get_by_role("radio", name=panel, exact=True)
