@@ -136,7 +136,7 @@ def _named_in(path: Path) -> tuple[Path, ...]:
         content = read_whole(path)
     except PoolError:
         return ()
-    return () if content is None else named_files(content, path.parent)
+    return () if content is None else named_files(content, path.parent.absolute())
 
 
 def _version(path: Path) -> _Version:

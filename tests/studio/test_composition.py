@@ -108,7 +108,7 @@ def test_while_the_file_is_wrong_the_pool_before_it_stays_and_the_fault_is_told(
     pool_file.write_text(one("alpha") + "speed = 3\n", encoding="utf-8")
     assert configured().pool.names == ("alpha",)
     fault = configured.fault
-    assert (fault.line, fault.key, fault.reason) == (6, "speed", "unknown key.")
+    assert (fault.line, fault.key, fault.reason) == (6, "speed", "unknown key. Did you mean seed?")
     assert configured.usable
     pool_file.write_text(one("beta"), encoding="utf-8")
     assert (configured.fault, configured().pool.names) == (None, ("beta",))

@@ -13,6 +13,7 @@ from conductor.workflow.file import write_plan
 from storage import SessionStore
 from studio.cli.output import terminal
 from tests.studio.cli.command_line import Line
+from tests.support.processes.child_process import child
 from tests.support.runs.waiting import until
 from tests.support.runs.workflow_cases import workflow_of
 
@@ -131,11 +132,11 @@ def test_the_run_of_another_process_is_watched_to_its_end(
     root = str(Path(terminal.__file__).parents[3])
     command = [sys.executable, "-m", "conductor", "run", "--session", session, "--all", "--pool", "slow.toml"]
     monkeypatch.setenv("PYTHONPATH", root)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as other:
+    with child(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as other:
         with SessionStore.open("sqlite:///data/conductor.db") as store:
             until(lambda: (run := store.runs.latest(session)) and run.status == "running")
         result = line("watch", "last")
-        assert other.communicate(timeout=60)[0] == b"from beta\n"
+        assert other.communicate(timeout=60)[0] == "from beta\n"
     assert (result.code, result.out) == (0, "from beta\n")
     assert "[3/3] beta is done" in result.err
     assert result.err.endswith(f"next: python -m conductor sessions show {session[:8]}\n")
