@@ -270,8 +270,8 @@ def _with_model(table: _Entry, folder: Path) -> _Entry:
 
 @lru_cache(maxsize=4)
 def named_files(text: str, folder: Path) -> tuple[Path, ...]:
-    """The files that a pool file in the absolute `folder` names, there or not: tokenizers, GGUF files, a local
-    Conductor's own, those with the texts of the research; empty if it is no pool file.
+    """The files that a pool file in the absolute `folder` names, there or not: tokenizers, GGUF files, a
+    local Conductor's own, those with the texts of the research; empty if it is no pool file.
     """
     try:
         document = toml_value(text)
