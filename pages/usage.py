@@ -68,7 +68,8 @@ def _view(bench: Workbench, *, has_pool: bool) -> None:
     first = today - timedelta(days=days - 1) if days else None
     since = 0.0 if first is None else unix_seconds(datetime.combine(first, datetime.min.time()))
     used = bench.store.ledger.used("day", "worker", since=since)
-    st.html(sums_html(UsageTable.read(bench.store, "worker", since=since).total))
+    unpaid = bench.store.sessions.used_since(since, "embedded")
+    st.html(sums_html(UsageTable.read(bench.store, "worker", since=since).total, unpaid))
     _chart(used, bench, has_pool=has_pool, amount=amount, first=first, last=today)
     _table(bench, since)
 

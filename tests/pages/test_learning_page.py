@@ -59,6 +59,21 @@ def test_an_app_without_trainings_offers_one_and_names_what_is_missing(app, lear
     assert not learn.exists()
 
 
+def test_the_training_of_the_conductor_that_ships_is_shown_first(app, learn):
+    page = app("learning")
+    assert not page.exception
+    charts = page.get("arrow_vega_lite_chart") or page.get("vega_lite_chart")
+    titles = [json.loads(chart.proto.spec)["title"] for chart in charts]
+    assert [title if isinstance(title, str) else title["text"] for title in titles] == [
+        "Right answers",
+        "Plans: a collapse shows here first",
+        "Steps and routing",
+        "Learning signal",
+        "Right answers to held-out questions, with 95% intervals",
+    ]
+    assert "its training repeated with the same seed and settings" in texts(page)
+
+
 def test_train_begins_with_what_was_set_and_opens_the_run(app, learn, monkeypatch):
     monkeypatch.setattr(training_setup, "trainer", lambda: Path("/bin/false"))
     monkeypatch.setattr(trainings, "trainer", lambda: Path("/bin/echo"))

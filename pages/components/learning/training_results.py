@@ -13,6 +13,8 @@ from conductor.drawing.network import draw
 from conductor.learning.demonstration.acceptance import SPLITS, Results
 from conductor.learning.demonstration.contenders import CONDUCTOR
 from conductor.learning.demonstration.plan_pairs import ExamPlan, read_pairs
+from conductor.learning.demonstration.run_folder import read_metrics
+from conductor.learning.demonstration.settings import DemoSettings
 from conductor.orchard import orchard_pool
 from conductor.planner.local.card import read_card
 from conductor.text.formatting import duration, p_value, percent
@@ -23,7 +25,7 @@ from pages.components.tab.state import plain
 from pages.components.view_models.training_curves import DARK, LIGHT, accuracies, curves
 from pages.components.view_models.workflow.card_content import card_contents
 from pages.components.widgets.labels import distinct_labels
-from studio.learning.training_run import TrainingRun
+from studio.learning.training_run import TrainingRun, folded
 
 
 def curve_charts(run: TrainingRun) -> None:
@@ -36,12 +38,18 @@ def curve_charts(run: TrainingRun) -> None:
 
 
 def shipped_region() -> None:
-    """What the Conductor that ships is right about, beside the baselines; nothing without its results."""
-    card = read_card(SHIPPED["orchard"])
+    """How the Conductor that ships was trained, and what it is right about, beside the baselines; nothing
+    without its results.
+    """
+    folder = SHIPPED["orchard"]
+    card = read_card(folder)
     if not card.results:
         return
     results = Results.model_validate(card.results)
     st.subheader("The Conductor that ships with the app", anchor=False)
+    settings = DemoSettings.model_validate(card.settings)
+    curve_charts(folded(folder, settings, read_metrics(folder)))
+    st.caption("Curves: its training repeated with the same seed and settings.")
     colours = DARK if st.context.theme.type == "dark" else LIGHT
     st.vega_lite_chart(dict(accuracies(results, colours)), width="stretch", key="chart-shipped")
     st.caption(plain(_changes(results), limit=800))

@@ -7,7 +7,7 @@ from html import escape
 from urllib.parse import urlencode
 
 from conductor.text.formatting import dollars
-from conductor.values.total import Total
+from conductor.values.total import NOTHING, Total
 from pages.components.view_models.usage_chart import Series
 from studio.sessions.usage_table import UsageRow, UsageTable
 
@@ -15,13 +15,17 @@ MOST_ROWS = 100
 """Rows that the page shows; the command lists all."""
 
 
-def sums_html(total: Total) -> str:
-    """The total, in large type: tokens, dollars and requests."""
+def sums_html(total: Total, unpaid: Total = NOTHING) -> str:
+    """The total, in large type: tokens, dollars and requests; beside them the tokens of models on this
+    machine, where there are some.
+    """
     amounts = {
         "tokens": _bounded(total, tokens=True),
         "US dollars": _bounded(total, tokens=False),
         "requests": f"{total.calls:,}",
     }
+    if unpaid.calls:
+        amounts["tokens on this machine"] = _bounded(unpaid, tokens=True)
     items = "".join(f"<div><dt>{name}</dt><dd>{amount}</dd></div>" for name, amount in amounts.items())
     return f'<dl class="usage-sums">{items}</dl>'
 

@@ -162,7 +162,7 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
         st.caption(f":material/front_hand: {when}Step {gate + 1} was reused, without a wait at its gate.")
     match state.status:
         case "finished":
-            st.caption(when + " · ".join(_sums(state)))
+            st.caption((when or "This run: ") + " · ".join(_sums(state)))
         case "cancelled":
             st.info(f"{when}Stopped. {rest}", icon=":material/stop_circle:")
         case "paused":
@@ -177,7 +177,7 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
 def _sums(state: RunState) -> list[str]:
     """How many steps did what, and what the run took, as far as it is known: calls, tokens, cost, time."""
     counts = state.counts
-    parts = [f"This run: {quantity(counts.pop('ran'), 'step')} ran"]
+    parts = [f"{quantity(counts.pop('ran'), 'step')} ran"]
     parts += [f"{count} {what}" for what, count in counts.items() if count]
     parts += [quantity(state.calls, "call"), *used_of(state).known_words]
     return parts if state.seconds is None else [*parts, duration(state.seconds)]

@@ -56,3 +56,9 @@ def test_the_sums_name_their_bounds():
         "tokens at least 1,200 US dollars at least $0.2500 requests 2".split()
     )
     assert re.sub("<[^>]*>", " ", sums_html(NOTHING)).split() == "tokens - US dollars - requests 0".split()
+
+
+def test_tokens_of_models_on_this_machine_stand_beside_the_sums():
+    assert re.sub("<[^>]*>", " ", sums_html(NOTHING, EXACT)).split() == (
+        "tokens - US dollars - requests 0 tokens on this machine 1,200".split()
+    )
