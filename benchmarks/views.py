@@ -126,12 +126,11 @@ def _panes(steps: int) -> tuple[View, ...]:
     )
 
 
-_GRAPH = '[role="listbox"]'
+_GRAPH = '.graph [role="listbox"]'
 
 PANELS = (
     _panel("Timeline", "section.timeline .rows", "2"),
-    _panel("Access", '[role="grid"]', "2"),
-    _panel("Check", ".st-key-check", ""),
+    _panel("Check", '[role="grid"]', "2"),
     _panel("Trials", '[class*="st-key-keep-swap"]', "Keep"),
     _panel("Plans", '[class*="st-key-choice-"]', ""),
     _panel("History", '[role="listbox"][aria-label^="History"]', "Changed the last step"),
@@ -223,7 +222,7 @@ def _timed(page: Page, view: View) -> float:
 def _open(context: BrowserContext, app: AppProcess, session: str) -> Page:
     page = context.new_page()
     page.goto(f"{app.address}/?session={session}")
-    page.get_by_role("option").first.wait_for(timeout=30_000)
+    page.locator(f"{_GRAPH} [role=option]").first.wait_for(timeout=30_000)
     page.wait_for_timeout(2000)
     return page
 
@@ -232,7 +231,7 @@ def _first(context: BrowserContext, app: AppProcess, session: str) -> tuple[floa
     """Seconds until anything, and until the graph, is drawn in a new tab, which has files in its cache."""
     page = context.new_page()
     page.goto(f"{app.address}/?session={session}", wait_until="commit")
-    page.get_by_role("option").first.wait_for(timeout=30_000)
+    page.locator(f"{_GRAPH} [role=option]").first.wait_for(timeout=30_000)
     graph = page.evaluate("performance.now()") / 1000
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0") / 1000
     page.close()
@@ -242,7 +241,7 @@ def _first(context: BrowserContext, app: AppProcess, session: str) -> tuple[floa
 def _watching(browser: Browser, app: AppProcess, session: str, seconds: float) -> tuple[float, float]:
     """The shares of a core for a run of this session, and for each tab that watches it."""
     starter = _open(browser.new_context(), app, session)
-    starter.locator(".st-key-run button").click()
+    starter.locator(".st-key-run button").first.click()
     starter.locator(".st-key-stop button").wait_for()
     starter.close()
     alone = app.share_of_a_core(seconds)

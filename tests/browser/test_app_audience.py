@@ -65,14 +65,16 @@ def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afa
     # From moment to moment, and by itself; whatever has the focus.
     expect(desk.answer).to_be_visible()
     keys.press("ArrowLeft")
-    expect(desk.graph.cards.nth(3)).to_contain_text("running")
+    expect(desk.graph.cards.nth(4)).to_contain_text("running")
     expect(desk.answer).not_to_be_visible()
-    expect(page.get_by_text("4. Write the report").first).to_be_visible()
+    expect(page.get_by_text("5. Which way should the town").first).to_be_visible()
     late = moment(page)
     keys.press("Home")
-    expect(desk.graph.cards.nth(3)).to_contain_text("not run yet")
-    assert re.match(r"0\.0 of 15\.\d s", moment(page))
-    keys.press("ArrowRight")
+    expect(desk.graph.cards.nth(4)).to_contain_text("not run yet")
+    assert re.match(r"0\.0 of \d+\.\d s", moment(page))
+    # The first moments are the beginnings of three steps, all within a tenth of a second.
+    for _ in range(4):
+        keys.press("ArrowRight")
     expect(page.locator(".timeline .moment")).not_to_have_text(re.compile(r"^0\.0 of"))
     keys.press("End")
     expect(desk.answer).to_be_visible()
@@ -87,7 +89,7 @@ def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afa
     # A card shows its step; the way out is the same key, and hands the focus back.
     desk.settled()
     desk.graph.click(1)
-    expect(desk.inspector.get_by_role("heading", name="2. Collect the positions")).to_be_visible()
+    expect(desk.inspector.get_by_role("heading", name=re.compile("^2. List the positions"))).to_be_visible()
     keys.press("Escape")
     expect(desk.answer).to_be_visible()
     expect(question).to_be_visible()

@@ -71,4 +71,4 @@ def test_an_unknown_session_in_the_url_is_named_and_the_page_stays_usable(visit,
     desk = WorkbenchPage(visit(built_in_app, "/?session=nowhere"))
     expect(desk.page.get_by_role("alert").filter(has_text="nowhere")).not_to_have_count(0)
     expect(desk.page.get_by_role("alert").filter(has_text="nowhere")).to_have_count(1)
-    expect(desk.keyed("examples").get_by_role("button").first).to_be_visible()
+    expect(desk.keyed("example-0").get_by_role("button")).to_be_visible()
