@@ -282,7 +282,7 @@ def page_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callab
         "evaluation-new",
         lambda: (
             camera.open("/evaluation?new=yes"),
-            page.get_by_role("radio", name="Demo").click(),
+            page.get_by_role("radio", name="Demo", exact=True).click(),
             camera.settle(),
         ),
     )
