@@ -137,7 +137,8 @@ def test_a_wide_gap_is_passed_over_once(start: str) -> None:
 
 def test_a_gap_of_many_comments_takes_no_room() -> None:
     """Where all of them are one match, it remembers a place to go back to for each."""
-    text = f"model_id = [{'/**/' * 4_000}"
+    # So long that what other threads of the process take meanwhile is little beside it.
+    text = f"model_id = [{'/**/' * 40_000}"
     # What is made once, by whichever text is the first, is no room of this one.
     parse(text, workers=("a",))
     tracemalloc.start()
