@@ -35,6 +35,8 @@ from pages.components.pool.fields import entry_of
 from studio.access.errors import ApiError
 from studio.api.requests.chat_request import ChatRequest
 
+pytestmark = pytest.mark.usefixtures("no_collection")
+
 ROOT = Path(__file__).parent.parent
 
 LISTS: list[tuple[str, str]] = [

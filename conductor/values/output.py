@@ -14,8 +14,8 @@ from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import FinishReason, Usage, Value
 
 WorkerKind = Literal["model", "embedded", "offline", "simulated"]
-"""Who answers: a served language model, a small one in a process of this program, a worker that computes, or
-a simulated worker.
+"""Who answers: a served language model, a small one in this program or a process of its own, a worker that
+computes, or a simulated worker.
 """
 
 EMBEDDED_LABEL = "tiny, on this machine, often wrong"
@@ -23,6 +23,9 @@ EMBEDDED_LABEL = "tiny, on this machine, often wrong"
 OFFLINE_LABEL = "offline, no model is called"
 SIMULATED_LABEL = "simulated, no model is called"
 """The label of all output of a pool in which no served model answers."""
+
+SMALL_CONDUCTOR = "the Conductor is a small model on this machine"
+"""The end of such a label where a plan takes tokens that are not paid for."""
 
 KIND_LABELS: Mapping[WorkerKind, str] = MappingProxyType(
     {"embedded": EMBEDDED_LABEL, "offline": OFFLINE_LABEL, "simulated": SIMULATED_LABEL}

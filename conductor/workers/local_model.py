@@ -37,7 +37,7 @@ class LocalModel:
         self.llama: Llama = read_llama(folder)
         self.card = WorkerCard(
             name=name,
-            kind="model",
+            kind="embedded",
             strengths="a small model in this program, trained in a small world",
             model=folder.name,
             context=self.llama.config.max_position_embeddings,

@@ -26,6 +26,7 @@ from sqlalchemy import (
     case,
     column,
     exists,
+    false,
     func,
     literal,
     literal_column,
@@ -41,7 +42,7 @@ from conductor.text.calendar_time import local_time
 from conductor.values.budget import Used
 from conductor.values.charge import Charge
 from conductor.values.messages import NOTHING_USED, Usage
-from conductor.values.output import EMBEDDED_LABEL, OFFLINE_LABEL, SIMULATED_LABEL
+from conductor.values.output import EMBEDDED_LABEL, OFFLINE_LABEL, SIMULATED_LABEL, SMALL_CONDUCTOR
 from conductor.values.total import MOST_TOKENS, NOTHING, UNDER_WAY, BoundedSum, Total
 from storage.api_token import Spent
 from storage.database.compiled_statement import Statement
@@ -292,8 +293,10 @@ def since(connection: Connection, moment: float, reality: Reality = "real") -> T
 def _pool_is(reality: Reality) -> ColumnElement[bool]:
     """Whether the run's pool calls models of this reality; one of several kinds is real."""
     label = func.coalesce(RUNS.c.pool_label, "")
-    unpaid = {"embedded": EMBEDDED_LABEL, "simulated": SIMULATED_LABEL}
-    return label.not_in(unpaid.values()) if reality == "real" else label == unpaid.get(reality)
+    embedded = (label == EMBEDDED_LABEL) | label.endswith(SMALL_CONDUCTOR)
+    simulated = label == SIMULATED_LABEL
+    unpaid = {"embedded": embedded, "simulated": simulated, "real": ~(embedded | simulated)}
+    return unpaid.get(reality, false())
 
 
 class Use(NamedTuple):

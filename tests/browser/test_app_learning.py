@@ -46,4 +46,4 @@ def test_a_finished_training_is_read_used_and_plans(app, visit, subtests):
         (session,) = store.sessions.listed()
         plan = store.plans.latest(session.id)
     assert plan is not None
-    assert (plan.planner, plan.planner_kind) == ("mine", "model")
+    assert (plan.planner, plan.planner_kind) == ("mine", "embedded")

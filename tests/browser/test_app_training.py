@@ -58,4 +58,4 @@ def test_a_conductor_is_trained_used_and_plans(app, visit):
         (session,) = store.sessions.listed()
         plan = store.plans.latest(session.id)
     assert plan is not None
-    assert (plan.planner, plan.planner_kind) == ("demo", "model")
+    assert (plan.planner, plan.planner_kind) == ("demo", "embedded")

@@ -194,8 +194,8 @@ def test_the_orchard_is_chosen_with_one_click_and_a_worker_is_added_beside_it(ap
     page = press(app("pool"), "found-use-orchard")
     assert (tmp_path / "pool.toml").read_text(encoding="utf-8") == ORCHARD
     assert services.workbench().pool.names[:2] == ("facts", "letters")
-    assert services.workbench().conductor.card.kind == "model"
-    assert "6 workers · simulated workers; only the Conductor is a model" in page_text(page)
+    assert services.workbench().conductor.card.kind == "embedded"
+    assert "6 workers · simulated workers; the Conductor is a small model on this machine" in page_text(page)
     assert "Conductor, a small model in this program, trained in a small world" in page_text(page)
     press(page, "pool-add")
     fill(page, name="gamma", model="m", base_url="http://127.0.0.1:9/v1")
@@ -213,7 +213,7 @@ def test_a_built_in_set_chosen_by_its_name_is_shown_without_buttons(app, tmp_pat
     monkeypatch.setenv("CONDUCTOR_POOL", "orchard")
     page = app("pool")
     assert not page.exception
-    assert "The built-in set orchard · 6 workers · simulated workers; only the" in page_text(page)
+    assert "The built-in set orchard · 6 workers · simulated workers; the Conductor is" in page_text(page)
     assert "**letters**" in texts(page)
     assert not page.error
     assert not [button for button in page.button if button.key.startswith("pool-")]
@@ -339,8 +339,8 @@ def test_a_file_that_goes_wrong_leaves_the_pool_as_it_was_and_says_so(app, file)
     assert not page.exception
     assert len(page.warning) == 1
     assert (
-        "line 16: worker 2, speed: unknown key. Until that is fixed, the previous pool stays in use."
-        in page_text(page)
+        "line 16: worker 2, speed: unknown key. Did you mean seed? "
+        "Until that is fixed, the previous pool stays in use." in page_text(page)
     )
     assert services.workbench().pool.names == ("alpha", "beta")
 
@@ -572,7 +572,7 @@ def test_a_conductor_in_this_program_is_added_tested_and_changed(app, file, tmp_
     page.segmented_control[0].set_value("local").run()
     fill(page, name="tiny", model="elsewhere")
     press(page, "pool-save")
-    assert "elsewhere is no folder" in page_text(page)
+    assert "elsewhere is not a folder" in page_text(page)
     fill(page, model="small")
     press(page, "pool-save")
     assert file.read_text(encoding="utf-8").endswith(POOL.removeprefix("# Ours.\n"))

@@ -11,6 +11,7 @@ import pytest
 from conductor.planner.parsing.parse import parse
 from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import Usage
+from conductor.values.total import Total
 from conductor.workflow.file import read_plan
 from conductor.workflow.model import Step, Workflow
 from pages.components.tab import services
@@ -83,8 +84,10 @@ def test_the_orchard_has_its_own_examples_which_its_conductor_plans(app, monkeyp
     for example in examples:
         head, plan = _planned(app().button(key=example.key).click().run())
         assert len(head.workflow) > 1
-        assert (head.note, plan.planner, plan.planner_kind) == ("Planned", "orchard", "model")
+        assert (head.note, plan.planner, plan.planner_kind) == ("Planned", "orchard", "embedded")
         assert plan.report.handed_over is None
+    today = services.workbench().used_today
+    assert (today.total(), today.unpaid().tokens > 0) == (Total(), True)
 
 
 def test_a_question_far_from_the_orchard_is_visibly_handed_over_to_the_rules(app, monkeypatch):

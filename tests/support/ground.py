@@ -5,6 +5,7 @@ A plugin of pytest's own, so that the process that only hands out the tests to o
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,16 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("empty") / "conductor.db"
     SessionStore.open(f"sqlite:///{file}").close()
     return file
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """A text that goes down to the limit of recursion is read without a collection there: what other tests
+    left cannot be finalized so deep.
+    """
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,14 +16,14 @@ from conductor.files.named_file import read_whole
 from conductor.files.project_folder import POOL, pool_place
 from conductor.own_settings import setting
 from conductor.runs.state import RunState
-from conductor.values.output import KIND_LABELS, WorkerKind
+from conductor.values.output import KIND_LABELS, SMALL_CONDUCTOR, WorkerKind
 from conductor.workers.computed import computed_workers
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.orchard.orchard_worker import orchard_workers
 from conductor.workers.pool.built_in import built_in_file, built_in_workers
 from conductor.workers.pool.fallback import chain, limited
 from conductor.workers.pool.kinds import ConductorEntry
-from conductor.workers.pool.schema import EmbeddingsTable
+from conductor.workers.pool.schema import EmbeddedConductorTable, EmbeddingsTable, LocalConductorTable
 from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
@@ -137,7 +137,8 @@ class Pool:
         if isinstance(self.conductor, PlannerTable):
             return f"{kind} workers; the Conductor is of an installed package"
         if self.conductor is not None and kind != "embedded":
-            return f"{kind} workers; only the Conductor is a model"
+            small = isinstance(self.conductor, LocalConductorTable | EmbeddedConductorTable)
+            return f"{kind} workers; {SMALL_CONDUCTOR if small else 'only the Conductor is a model'}"
         return KIND_LABELS[kind]
 
 

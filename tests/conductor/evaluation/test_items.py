@@ -13,6 +13,8 @@ from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.rows import MAX_LINE
 from conductor.text.equality.choice import LETTERS
 
+pytestmark = pytest.mark.usefixtures("no_collection")
+
 GOOD = {"id": "a", "input": "1 + 1?", "target": "2"}
 
 

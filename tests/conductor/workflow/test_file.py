@@ -12,6 +12,8 @@ from conductor.workflow.file import MAX_BYTES, read_plan, write_plan
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
 from tests.support.runs.workflow_cases import workflow_of
 
+pytestmark = pytest.mark.usefixtures("no_collection")
+
 STEP = {"instruction": "do", "worker": "w"}
 LONG = "x" * 5000
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from conductor.runs.events import RunOutcome, StepCancelled, StepFinished
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
-from conductor.values.output import OFFLINE_LABEL, WorkerKind
+from conductor.values.output import (
+    EMBEDDED_LABEL,
+    OFFLINE_LABEL,
+    SIMULATED_LABEL,
+    SMALL_CONDUCTOR,
+    WorkerKind,
+)
 from conductor.values.total import Total
-from storage import SessionFilter, SessionStore
+from storage import Reality, SessionFilter, SessionStore
 from tests.support.stores.store_scenario import (
     VALID,
     begin,
@@ -137,6 +145,28 @@ def test_a_run_under_way_is_a_lower_bound(store: SessionStore, session: str) -> 
     assert listed(store) == (None, False)
     keep(store, answered("r", 40))
     assert listed(store) == (40, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("label", "realities"),
+    [
+        (None, ["real"]),
+        ("simulated workers; only the Conductor is a model", ["real"]),
+        ("my workers, tiny, on this machine, often wrong", ["real"]),
+        (f"simulated workers; {SMALL_CONDUCTOR}", ["embedded"]),
+        (EMBEDDED_LABEL, ["embedded"]),
+        (SIMULATED_LABEL, ["simulated"]),
+        (OFFLINE_LABEL, []),
+    ],
+)
+def test_a_run_under_way_makes_only_the_sum_of_its_pool_a_lower_bound(
+    store: SessionStore, session: str, label: str | None, realities: list[Reality]
+) -> None:
+    head = store.revisions.add(session, chain("do"), origin="human")
+    store.runs.start(run="r", session=session, revision=head.id, pool_label=label)
+    bounds = [each for each in get_args(Reality) if store.sessions.used_since(0.0, each) != Total()]
+    assert bounds == realities
 
 
 @pytest.mark.slow

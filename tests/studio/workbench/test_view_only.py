@@ -22,6 +22,7 @@ from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.gallery import GALLERY
+from studio.gallery.recorded import RECORDED
 from studio.workbench import Contender, ViewOnlyWorkbench, Workbench
 
 STEPS = Workflow.of(
@@ -81,7 +82,7 @@ class Stage:
             "session": self.session, "revision": self.head.id, "plan": plan and plan.id, "edited": self.head,
             "run": self.run.id, "workflow": STEPS, "query": "Why?", "question": "Why?", "text": FILE,
             "count": 2, "candidate": 0, "note": "", "origin": "human",
-            "entry": GALLERY[0], "scopes": [EDITED], "step": 0,
+            "entry": GALLERY[0], "recorded": RECORDED[0], "scopes": [EDITED], "step": 0,
             "experiment": self.tried, "base": self.run.id, "sessions": [self.session], "ids": [self.session],
             "texts": ["new"], "tag": "new", "title": "New", "prefix": "a", "search": "one", "moment": 0.0,
             "limit": 8, "containing": "a", "digests": [], "seconds": 1.0,

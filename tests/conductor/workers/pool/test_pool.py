@@ -108,6 +108,13 @@ def test_the_name_of_a_set_is_a_pool_unless_there_is_such_a_file(
         (parse_pool(GOOD), SIMULATED_LABEL),
         (Pool(workers=(SimulatedWorker(name="alpha"),)), SIMULATED_LABEL),
         (parse_pool(f"{GOOD}\n{PLANNER}"), "simulated workers; only the Conductor is a model"),
+        *(
+            (
+                parse_pool(f"{GOOD}\n[conductor]\nkind = '{kind}'\n{model}"),
+                "simulated workers; the Conductor is a small model on this machine",
+            )
+            for kind, model in (("local", "model = 'orchard'"), ("embedded", ""))
+        ),
     ],
 )
 def test_a_pool_without_models_says_so(pool: Pool, label: str) -> None:

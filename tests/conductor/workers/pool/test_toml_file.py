@@ -21,6 +21,8 @@ from conductor.workers.pool.toml_file import named_files
 from conductor.workers.protocol import Price
 from tests.support.runs.local_conductor import write_untrained
 
+pytestmark = pytest.mark.usefixtures("no_collection")
+
 CONDUCTOR = """\
 [conductor]
 base_url = "http://localhost:8000/v1"
@@ -421,7 +423,7 @@ def test_a_local_conductor_is_read_from_a_folder_beside_the_file(tmp_path: Path)
     pool = parse_pool(LOCAL + ALPHA, folder=tmp_path)
     assert pool.conductor == LocalConductorTable(kind="local", model=str(folder))
     conductor, _ = targets(pool)
-    assert (conductor.card.kind, conductor.card.model, conductor.endpoint) == ("model", "small", None)
+    assert (conductor.card.kind, conductor.card.model, conductor.endpoint) == ("embedded", "small", None)
     files = named_files(LOCAL + ALPHA, tmp_path)
     assert {file.name for file in files} >= {"model.safetensors", "conductor-card.json"}
     assert all(file.is_file() for file in files)
