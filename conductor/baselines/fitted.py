@@ -6,7 +6,7 @@ Knows files and workers' cards; the methods that are fitted know what their para
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -14,14 +14,18 @@ from typing import Any, Literal, TypeVar
 from pydantic import ValidationError
 
 from conductor.baselines.encoder import Encoder
+from conductor.baselines.learnt_file import (
+    first_fault,
+    identity_hash,
+    places_offered,
+    question_hash,
+    read_learnt,
+    write_learnt,
+)
 from conductor.baselines.options import Mode
-from conductor.errors import DataError, FormatError, PlanError
-from conductor.files.named_file import read_bounded, replace_file
-from conductor.text.bounded_value import json_value
+from conductor.errors import DataError, FormatError
 from conductor.values.messages import Value
 from conductor.workers.protocol import WorkerCard
-
-MAX_BYTES = 64_000_000
 
 P = TypeVar("P", bound=Value)
 
@@ -80,35 +84,15 @@ class Fitted(Value):
             return parameters.model_validate(self.parameters)
         except ValidationError as error:
             raise FormatError(
-                f"The fitted parameters of {self.baseline} are damaged: {_first(error)}."
+                f"The fitted parameters of {self.baseline} are damaged: {first_fault(error)}."
             ) from error
 
     def offered(self, cards: Iterable[WorkerCard]) -> tuple[int, ...]:
         """Positions in `workers` of those that are offered. Raises `PlanError` if no worker is offered,
         or if one of that name is not the worker that it was fitted on.
         """
-        now = {card.name: identity_hash(card) for card in cards}
-        for name, identity in self.workers:
-            if now.get(name, identity) != identity:
-                raise PlanError(
-                    f"{self.baseline} was fitted on another pool: its worker {name!r} is not the one of now. "
-                    "Fit it again on results of this pool."
-                )
-        places = tuple(at for at, (name, _) in enumerate(self.workers) if name in now)
-        if not places:
-            raise PlanError(
-                f"{self.baseline} was fitted on another pool: none of {', '.join(dict(self.workers))} is "
-                "offered. Fit it again on results of this pool."
-            )
-        return places
-
-
-def question_hash(question: str) -> str:
-    return sha256(" ".join(question.split()).encode()).hexdigest()[:16]
-
-
-def identity_hash(card: WorkerCard) -> str:
-    return sha256(card.identity.encode()).hexdigest()[:16]
+        again = "Fit it again on results of this pool."
+        return places_offered(self.workers, cards, learner=self.baseline, again=again)
 
 
 # -- the rows --------------------------------------------------------------------------------------
@@ -192,52 +176,14 @@ def hashes_of(questions: Collection[str]) -> tuple[str, ...]:
 
 def write_fitted(fitted: Fitted, path: Path) -> None:
     """Write the file, in the place of one that is there. Raises `FormatError` where it cannot be written."""
-    try:
-        replace_file(path, (fitted.model_dump_json(indent=1) + "\n").encode())
-    except OSError as error:
-        raise FormatError(f"{path} cannot be written: {error.strerror}.") from error
+    write_learnt(fitted, path)
 
 
 def read_fitted(path: Path, *, baseline: str) -> Fitted:
     """The parameters of `baseline` in this file. Raises `FormatError`, naming the file and what is wrong."""
-    try:
-        stamp = path.stat()
-    except OSError as error:
-        raise FormatError(
-            f"{path} cannot be read: {error.strerror}; write it with `evaluate fit`."
-        ) from error
-    fitted = _read(path, stamp.st_mtime_ns, stamp.st_size)
+    fitted = read_learnt(path, Fitted, what="fitted parameters", command="evaluate fit")
     if fitted.baseline != baseline:
         raise FormatError(
             f"{path} was fitted for {fitted.baseline}, not for {baseline}; choose another file."
         )
     return fitted
-
-
-@lru_cache(maxsize=8)
-def _read(path: Path, _changed: int, _size: int) -> Fitted:
-    """The file as it was at that time: an evaluation reads it for every question."""
-    content = read_bounded(path, most=MAX_BYTES, kind="a file of fitted parameters")
-    advice = "name one that `evaluate fit` wrote"
-    try:
-        document = json_value(content)
-    except ValueError as error:
-        raise FormatError(f"{path} holds no fitted parameters: it is not JSON; {advice}.") from error
-    own, version = (Fitted.model_fields[name].default for name in ("format", "version"))
-    if not isinstance(document, dict) or document.get("format") != own:
-        raise FormatError(f"{path} holds no fitted parameters: its format is not {own!r}; {advice}.")
-    if document.get("version") != version:
-        raise FormatError(
-            f"{path} has version {str(document.get('version'))[:20]}, and this program reads version "
-            f"{version}; fit it again."
-        )
-    try:
-        return Fitted.model_validate(document)
-    except ValidationError as error:
-        raise FormatError(f"{path} is damaged: {_first(error)}; {advice}.") from error
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else first["msg"]

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conductor.baselines.baseline_texts import texts_of
 from conductor.baselines.encoder import CountedEmbeddings
 from conductor.baselines.methods import BASELINES, Entry, Method
-from conductor.baselines.options import Options, options_of
+from conductor.baselines.options import FILE, Options, options_of
+from conductor.baselines.planner_file.file_planner import PREFIX as PLANNER
+from conductor.baselines.planner_file.file_planner import FilePlanner
+from conductor.baselines.planner_file.planner_file import read_planner
 from conductor.errors import ConductorError, PlanError
-from conductor.planner.conductor import Planned, PlanRequest
+from conductor.planner.conductor import Conductor, Planned, PlanRequest
 from conductor.planner.format import write_steps
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.text.formatting import quantity
@@ -184,19 +188,41 @@ class Baseline:
         return CountedEmbeddings(client)
 
 
-def planner_named(name: str, pool: Pool | None = None) -> Baseline | OfflineConductor:
-    """The planner of that name, for that pool. Raises `PlanError` for an unknown name and for a wrong
-    option.
+def planner_named(
+    name: str, pool: Pool | None = None, *, base: Conductor | None = None
+) -> Baseline | FilePlanner | OfflineConductor:
+    """The planner of that name, for that pool; `base` is the pool's own Conductor, None: the rules.
+
+    Raises `PlanError` for an unknown name and for a wrong option, `FormatError` for a planner's file that
+    cannot be read.
     """
+    if name.startswith(PLANNER):
+        file = _planner_file(name.removeprefix(PLANNER), {} if pool is None else pool.planners)
+        own = base.base if isinstance(base, FilePlanner) else base
+        return FilePlanner(name, read_planner(file), own or OfflineConductor(), pool)
     kind, _, rest = name.removeprefix(PREFIX).partition(":")
     if kind == "rules" and not rest:
         return OfflineConductor()
     entry = BASELINES.find(kind)
     if entry is None:
-        listed = ", ".join([f"{WORKER}NAME", *(_usage(each) for each in BASELINES if each != "worker")])
-        raise PlanError(f"There is no planner {name[:200]!r}; choose {listed} or {PREFIX}rules.")
+        methods = [_usage(each) for each in BASELINES if each != "worker"]
+        listed = ", ".join([f"{WORKER}NAME", *methods, f"{PREFIX}rules or {PLANNER}NAME"])
+        raise PlanError(f"There is no planner {name[:200]!r}; choose {listed}.")
     options = options_of(name, rest, takes=entry.takes, temperature=entry.temperature)
     return Baseline(name, kind, options, pool)
+
+
+def _planner_file(name: str, named: Mapping[str, Path]) -> Path:
+    """The file of a planner: its path, or the one that the pool file names so. Raises `PlanError`."""
+    if name.endswith(FILE):
+        return Path(name)
+    if name not in named:
+        known = f"; it names {', '.join(named)}" if named else ""
+        raise PlanError(
+            f"The pool file names no planner {name[:200]!r}{known}: write {name[:60] or 'NAME'} = "
+            f'"FILE{FILE}" under [planners] there, or name a file that ends in {FILE}.'
+        )
+    return named[name]
 
 
 def label_of(name: str) -> str:

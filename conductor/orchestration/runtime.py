@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import TypeVar
 
 from conductor.baselines.named import planner_named
+from conductor.baselines.planner_file.file_planner import PREFIX
 from conductor.engine.meter import Meter
-from conductor.errors import PoolError
+from conductor.errors import FormatError, PoolError
 from conductor.orchestration.recursion import with_conductor
 from conductor.planner.conductor import Conductor
 from conductor.planner.model_planner import ModelConductor
@@ -51,7 +52,9 @@ class Runtime:
 
     def planner_for(self, settings: Settings) -> Conductor:
         """Who plans with these settings. Raises `PlanError` where they name a planner that does not exist."""
-        return self.conductor if settings.planner is None else planner_named(settings.planner, self.workers)
+        if settings.planner is None:
+            return self.conductor
+        return planner_named(settings.planner, self.workers, base=self.conductor)
 
     def pool_for(self, meter: Meter) -> Pool:
         """The pool of a run whose spending `meter` counts."""
@@ -107,10 +110,17 @@ Runtimes = Callable[[], Runtime]
 def runtime_of(pool: Pool) -> Runtime:
     """The pool with the Conductor that plans for it: the model that its file names, else the rules.
 
-    Raises `PoolError` where the card of a local one cannot be read.
+    A planner that learnt is on top of either, if the file chooses one. Raises `PoolError` where the card of a
+    local Conductor or the file of a planner cannot be read.
     """
     entry = pool.conductor
-    return Runtime(workers=pool, conductor=_conductor(entry), nests=entry is not None and entry.as_worker)
+    conductor = _conductor(entry)
+    if pool.planner is not None:
+        try:
+            conductor = planner_named(f"{PREFIX}{pool.planner}", pool, base=conductor)
+        except FormatError as error:
+            raise PoolError(f"[planners] of the pool file: {error}") from error
+    return Runtime(workers=pool, conductor=conductor, nests=entry is not None and entry.as_worker)
 
 
 def _conductor(entry: ConductorEntry | None) -> Conductor:

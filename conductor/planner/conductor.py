@@ -6,6 +6,7 @@ Knows neither how a completion is read (parse) nor who writes it.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
+from dataclasses import dataclass
 from typing import Protocol
 
 from conductor.values.conversation import NO_CONVERSATION, Conversation
@@ -20,6 +21,14 @@ MAX_PLANNED_STEPS = 5
 """The published Conductor's limit on the steps of a plan."""
 
 
+@dataclass(frozen=True)
+class SolvedExample:
+    """A question, and a workflow whose answer to it was right."""
+
+    question: str
+    workflow: Workflow
+
+
 class PlanRequest(Value):
     """What a Conductor is sent: the query, the numbered pool (from 0) and the limit on steps.
 
@@ -28,7 +37,8 @@ class PlanRequest(Value):
     `economical` requires the cheapest of `workers` that can do a step. `conversation` holds the messages
     before the query, and the last step's worker may call the `tools`. With a `change` the Conductor writes no
     plan from nothing, but a changed one. `strict`: its lists are read without repairs, see `parse`.
-    `varied`: other plans are requested for the same question, so they should differ.
+    `varied`: other plans are requested for the same question, so they should differ. `examples` take the
+    place of a prompt's own ones; a Conductor without a prompt passes them over.
     """
 
     query: str
@@ -44,6 +54,7 @@ class PlanRequest(Value):
     change: ChangeRequest | None = None
     strict: bool = False
     varied: bool = False
+    examples: tuple[SolvedExample, ...] = ()
 
 
 class OutgoingPrompt(Value):

@@ -6,12 +6,16 @@ Pure; the workers and workflows that exist come from the pool and the store.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from conductor.baselines.named import PREFIX, Baseline, planner_named
+from conductor.baselines.options import FILE
+from conductor.baselines.planner_file.file_planner import PREFIX as PLANNER
+from conductor.baselines.planner_file.file_planner import FilePlanner
 from conductor.errors import FormatError, PlanError
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.presets import Mode
@@ -28,7 +32,7 @@ OWNER = "conductor-studio"
 
 @dataclass(frozen=True)
 class Model:
-    """A Conductor writes a workflow, as its `mode` determines, or the baseline `planner` in its place; a
+    """A Conductor writes a workflow, as its `mode` determines, or the `planner` in its place; a
     worker of the pool, by its name as `id`, answers alone; a workflow is that of a revision or a session, by
     its id.
     """
@@ -59,8 +63,11 @@ def model_of(name: str) -> Model:
     """The model of that name. Raises `ApiError` where there can be none."""
     if name in NAMES:
         return Model("conductor", name, NAMES[name])
+    if name.startswith(PLANNER):
+        # Which there are depends on the pool.
+        return Model("conductor", name, planner=name)
     if name.startswith(PREFIX):
-        _ = _baseline(name)
+        _ = _planner(name)
         return Model("conductor", name, planner=name)
     if name.startswith(WORKFLOW) and name != WORKFLOW:
         return Model("workflow", name.removeprefix(WORKFLOW))
@@ -70,10 +77,10 @@ def model_of(name: str) -> Model:
 
 
 def check_planner(model: Model, pool: Pool) -> None:
-    """Raise `ApiError` where the model is a baseline that cannot plan for this pool."""
+    """Raise `ApiError` where the model is a planner that cannot plan for this pool."""
     if model.planner is not None:
-        planner = _baseline(model.planner, pool)
-        if isinstance(planner, Baseline):
+        planner = _planner(model.planner, pool)
+        if isinstance(planner, Baseline | FilePlanner):
             try:
                 planner.check()
             except PlanError as error:
@@ -83,18 +90,27 @@ def check_planner(model: Model, pool: Pool) -> None:
                 raise _no_model(f"What {model.planner[:200]!r} has learnt cannot be read here.") from error
 
 
-def _baseline(name: str, pool: Pool | None = None) -> Baseline | OfflineConductor:
-    """The planner of that name. A client names no file of this machine: only parameters of the pool file."""
+def _planner(name: str, pool: Pool | None = None) -> Baseline | FilePlanner | OfflineConductor:
+    """The planner of that name. A client names no file of this machine: only those of the pool file."""
+    if name.startswith(PLANNER) and name.endswith(FILE):
+        raise _names_file(name, "[planners]")
     try:
         planner = planner_named(name, pool)
     except PlanError as error:
         raise _no_model(str(error)) from error
+    except FormatError as error:
+        # Its message names the file, which is none of a client's business.
+        raise _no_model(f"What {name[:200]!r} has learnt cannot be read here.") from error
     if isinstance(planner, Baseline) and planner.options.names_file:
-        raise _no_model(
-            f"The model {name[:200]!r} names a file; name one that the pool file has under [fitted], without "
-            "an ending."
-        )
+        raise _names_file(name, "[fitted]")
     return planner
+
+
+def _names_file(name: str, table: str) -> ApiError:
+    return _no_model(
+        f"The model {name[:200]!r} names a file; name one that the pool file has under {table}, without an "
+        "ending."
+    )
 
 
 def _no_model(message: str) -> ApiError:
@@ -104,8 +120,8 @@ def _no_model(message: str) -> ApiError:
 def unknown_model(name: str) -> ApiError:
     message = (
         f"The model {name[:200]!r} does not exist. There are {', '.join(NAMES)}, {PREFIX}NAME for a "
-        f"baseline, {WORKER}NAME for a worker of the pool and {WORKFLOW}ID for a saved workflow; "
-        "GET /v1/models lists them."
+        f"baseline, {PLANNER}NAME for a planner of the pool file, {WORKER}NAME for a worker of the pool and "
+        f"{WORKFLOW}ID for a saved workflow; GET /v1/models lists them."
     )
     return ApiError(message, status=404, param="model", code="model_not_found")
 
@@ -114,8 +130,18 @@ def conductor_entry(name: str) -> dict[str, Any]:
     return _entry(name, about={"kind": "conductor", "mode": NAMES[name]})
 
 
-def baseline_entry(name: str, pool: Pool | None = None) -> dict[str, Any]:
-    return _entry(name, about={"kind": "baseline", "strengths": planner_named(name, pool).card.strengths})
+def planner_entry(name: str, pool: Pool | None = None) -> dict[str, Any]:
+    kind = "planner" if name.startswith(PLANNER) else "baseline"
+    return _entry(name, about={"kind": kind, "strengths": _planner(name, pool).card.strengths})
+
+
+def planner_entries(pool: Pool) -> list[dict[str, Any]]:
+    """The planners of the pool file whose files can be read."""
+    entries = []
+    for name in pool.planners:
+        with suppress(ApiError):
+            entries.append(planner_entry(f"{PLANNER}{name}", pool))
+    return entries
 
 
 def worker_entry(card: WorkerCard) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from hashlib import sha256
 
 from conductor.baselines.baseline_texts import digest_of
 from conductor.baselines.collaboration import mode_of
-from conductor.baselines.fitted import Fitted, GroupResult, WorkerResult, question_hash
+from conductor.baselines.fitted import Fitted, GroupResult, WorkerResult
+from conductor.baselines.learnt_file import question_hash
 from conductor.baselines.named import PREFIX, WORKER, Baseline, planner_named
+from conductor.baselines.planner_file.file_planner import FilePlanner
 from conductor.errors import DataError, PlanError
 from conductor.evaluation.items import Item
 from conductor.evaluation.spec import CONDUCTOR, FittedOn
@@ -125,6 +127,11 @@ def fitted_planners(planners: Sequence[str], items: Sequence[Item], pool: Pool) 
     fits = []
     for name in planners:
         planner = None if name == CONDUCTOR else planner_named(name, pool)
+        if isinstance(planner, FilePlanner):
+            planner.check()
+            seen = tuple(at for at, item in enumerate(items) if planner.file.saw(item.question))
+            asked = len(planner.file.questions)
+            fits.append(FittedOn(planner=name, digest=planner.file.digest, questions=asked, seen=seen))
         if not isinstance(planner, Baseline):
             continue
         planner.check()

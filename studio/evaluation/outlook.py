@@ -12,6 +12,7 @@ from itertools import islice
 from statistics import fmean
 
 from conductor.baselines.named import Baseline
+from conductor.baselines.planner_file.file_planner import FilePlanner
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.errors import ConductorError
 from conductor.evaluation.forecast import Forecast, forecast
@@ -37,7 +38,7 @@ _EVALUATIONS, _SESSIONS = 3, 60
 """Newest evaluations, and sessions of each, by which it is judged what a call takes."""
 
 
-_Planner = OfflineConductor | Baseline
+_Planner = OfflineConductor | Baseline | FilePlanner
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,9 @@ def _planner(bench: Workbench, name: str) -> _Planner | Workflow | None:
         return plan_of_session(bench.store, name).edited
     settings = Settings(planner=None if name == CONDUCTOR else name)
     planner = bench.runner.runtime.planner_for(settings)
+    if isinstance(planner, FilePlanner):
+        planner.check()
+        return planner if planner.card.kind == "offline" else None
     if isinstance(planner, Baseline):
         planner.check()
         # One that learnt reads the question by an encoder, which may be a model's.

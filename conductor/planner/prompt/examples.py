@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from textwrap import shorten
 from typing import assert_never
 
+from conductor.planner.conductor import SolvedExample
 from conductor.planner.format import Entry, write_steps
 from conductor.workflow.plan_report import Dialect, Form
 
 _MOST_ATTEMPTS = 3
+_LONGEST_QUESTION = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,24 @@ def examples(pool: int, *, max_steps: int) -> tuple[Example, ...]:
         return (_fact(pool), _checked(pool))
     attempts = min(_MOST_ATTEMPTS, max_steps - 1, max(2, pool - 1))
     return (_fact(pool), _comparison(pool, attempts=attempts), _hard(pool))
+
+
+def solved_examples(
+    solved: Sequence[SolvedExample], workers: Sequence[str], *, max_steps: int
+) -> tuple[Example, ...]:
+    """Those of the solved questions whose plans fit into `max_steps` and take only these workers."""
+    return tuple(
+        Example(
+            question=shorten(each.question, _LONGEST_QUESTION, placeholder=" …"),
+            why="Of a plan of this shape the answer was right.",
+            steps=tuple(
+                ExampleStep(workers.index(step.worker), step.instruction, step.access, general=True)
+                for step in each.workflow.steps
+            ),
+        )
+        for each in solved
+        if len(each.workflow) <= max_steps and {step.worker for step in each.workflow.steps} <= {*workers}
+    )
 
 
 NO_PLAN = Example(question="", why="State here in one sentence why the answer can stay.", steps=())

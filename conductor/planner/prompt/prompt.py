@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from conductor.planner.conductor import PlanRequest
-from conductor.planner.prompt.examples import Writing, examples, written
+from conductor.planner.prompt.examples import Writing, examples, solved_examples, written
 from conductor.planner.prompt.research_prompt import research_messages
 from conductor.planner.prompt.sentences import (
     CHANGE_ASKED,
@@ -203,14 +203,19 @@ def _code(request: PlanRequest) -> str:
 
 def _layout_messages(request: PlanRequest, writing: Writing) -> tuple[Message, ...]:
     """Our layout: all that does not change with the question comes first."""
-    texts = examples(len(request.workers), max_steps=request.max_steps)
+    names = [card.name for card in request.workers]
+    texts = solved_examples(request.examples, names, max_steps=request.max_steps) or examples(
+        len(names), max_steps=request.max_steps
+    )
     system = _SYSTEM.format(
         most=request.max_steps,
         pool="\n".join(_pool_lines(request)),
         thrift=f" {THRIFT}" if request.economical else "",
         access=access_words(request, writing, noun="worker"),
         form=form_words(writing, noun="worker", thinks_freely=False),
-        examples="\n\n".join(f"Question: {each.question}\n{written(each, writing)}" for each in texts),
+        examples="\n\n".join(
+            f"Question: {one_line(each.question)}\n{written(each, writing)}" for each in texts
+        ),
     )
     return (
         Message(role="system", parts=(Part("frame", system),)),

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.format import Entry, write_steps
-from conductor.planner.prompt.examples import Writing, research_examples, written
+from conductor.planner.prompt.examples import Writing, research_examples, solved_examples, written
 from conductor.planner.prompt.sentences import (
     CHANGE_ASKED,
     CHANGE_HOW,
@@ -66,7 +66,10 @@ def research_messages(request: PlanRequest, writing: Writing, wording: Wording) 
 
 
 def _request_parts(request: PlanRequest, writing: Writing, wording: Wording) -> Iterator[Part]:
-    texts = research_examples(len(request.workers), max_steps=request.max_steps)
+    names = [card.name for card in request.workers]
+    texts = solved_examples(request.examples, names, max_steps=request.max_steps) or research_examples(
+        len(names), max_steps=request.max_steps
+    )
     yield from filled(
         wording.plan,
         max_number_or_routing_steps=str(request.max_steps),
@@ -74,7 +77,8 @@ def _request_parts(request: PlanRequest, writing: Writing, wording: Wording) -> 
         # What a later round adds stands in its own message: this one stays as it was.
         access=access_words(request.model_copy(update={"round": 1}), writing, noun="model"),
         examples="\n\n".join(
-            f"EXAMPLE {at}:\n\nQuestion: {each.question}\nAssistant Response: {written(each, writing)}"
+            f"EXAMPLE {at}:\n\nQuestion: {one_line(each.question)}\n"
+            f"Assistant Response: {written(each, writing)}"
             for at, each in enumerate(texts, start=1)
         ),
         user_question=list(_question(request)),

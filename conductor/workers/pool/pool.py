@@ -43,7 +43,8 @@ class Pool:
     A step may also name one of `computed_workers`, which have no number: `names` and `workers` leave them
     out, `cards`, `identities` and `pool[name]` know them. `conductor` plans for them, `embeddings` turns
     texts into vectors; None if the file names none. `fitted` holds the files of fitted baselines by name,
-    `colours` those that the file chooses for workers.
+    `planners` those of planners that learnt, of which `planner` plans, if it is named; `colours` are those
+    that the file chooses for workers.
     """
 
     workers: tuple[Worker, ...]
@@ -51,6 +52,8 @@ class Pool:
     embeddings: EmbeddingsTable | None = None
     fitted: Mapping[str, Path] = field(default_factory=dict)
     colours: Mapping[str, Colour] = field(default_factory=dict)
+    planners: Mapping[str, Path] = field(default_factory=dict)
+    planner: str | None = None
 
     def __post_init__(self) -> None:
         if not self.workers:

@@ -8,12 +8,13 @@ which keys a table may have is in `schema`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import tomlkit
+from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 
 from conductor.errors import PoolError
@@ -107,6 +108,26 @@ class PoolDocument:
             above = [*lines[:at], line, *gap]
         return self._edited("".join([*above, *lines[at:]]), {**tables, "workers": name})
 
+    def with_planner(self, name: str, file: str) -> PoolDocument:
+        """With the planner of that file under that name, which plans from then on. Raises `PoolError`."""
+        tables, document = self._tables(), self._parsed()
+        planners = {**tables.get("planners", {}), name: file}
+        document["planner"] = name
+        if "planners" not in document:
+            document["planners"] = tomlkit.table()
+        table = document["planners"]
+        assert isinstance(table, MutableMapping), "a pool file with another one is refused"
+        table[name] = file
+        return self._edited(document.as_string(), {**tables, "planner": name, "planners": planners})
+
+    def without_planner(self) -> PoolDocument:
+        """The document whose Conductor plans by itself; files of planners stay named. Raises `PoolError`."""
+        tables, document = self._tables(), self._parsed()
+        if "planner" in document:
+            del document["planner"]
+        expected = {key: value for key, value in tables.items() if key != "planner"}
+        return self._edited(document.as_string(), expected)
+
     def changed(self, place: Place, entry: Entry) -> PoolDocument:
         """Another table at `place`; keys whose value is unchanged stay as they are written.
 
@@ -152,6 +173,12 @@ class PoolDocument:
             # The reader's error names the line.
             self.pool()
             raise
+
+    def _parsed(self) -> tomlkit.TOMLDocument:
+        try:
+            return tomlkit.parse(self.text.replace("\r\n", "\n"))
+        except TOMLKitError:
+            raise self._unusual() from None
 
     def _entry_at(self, place: Place) -> tuple[dict[str, Any], Any, Entry]:
         """All tables, the list or table that holds the one at `place`, and that one."""

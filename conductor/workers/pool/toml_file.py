@@ -41,10 +41,10 @@ T = TypeVar("T")
 Place = int | Literal["conductor"]
 """A worker's position, from 0, or the Conductor's table."""
 
-AnyPlace = Place | Literal["embeddings", "fitted"]
+AnyPlace = Place | Literal["embeddings", "fitted", "planners"]
 """Also the tables that only the file itself has."""
 
-_SINGLE = ("conductor", "embeddings", "fitted")
+_SINGLE = ("conductor", "embeddings", "fitted", "planners")
 _FITTED = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -56,6 +56,8 @@ class PoolTables(NamedTuple):
     embeddings: EmbeddingsTable | None
     fitted: Mapping[str, Path]
     colours: Mapping[str, Colour]
+    planners: Mapping[str, Path]
+    planner: str | None
 
 
 def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTables:
@@ -66,7 +68,7 @@ def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTable
     document = _document(text, source)
     places = _Places(text, source)
     for key in document:
-        if key not in ("workers", "worker", *_SINGLE):
+        if key not in ("workers", "worker", "planner", *_SINGLE):
             raise places.error(
                 None, key, f"unknown key {key!r}; use [[worker]] tables and one [conductor] table."
             )
@@ -84,7 +86,12 @@ def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTable
             _ = _built(conductor, "conductor", places)
     if (entry := document.get("embeddings")) is not None:
         embeddings = _table(entry, "embeddings", EmbeddingsTable.model_validate, places).of(pool)
-    fitted = _fitted(document.get("fitted", {}), folder, places)
+    fitted, planners = (
+        _files(table, document.get(table, {}), folder, places) for table in ("fitted", "planners")
+    )
+    planner = document.get("planner")
+    if planner is not None and (not isinstance(planner, str) or planner not in planners):
+        raise places.error(None, "planner", f"[planners] names no {planner!r}; write its file there.")
     entries = document.get("worker", [])
     if not isinstance(entries, list):
         raise PoolError(f"{source}: write [[worker]] with two brackets, one table a worker.")
@@ -97,7 +104,8 @@ def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTable
     tables = [_with_model(table, folder) for table in tables]
     tables = [table.model_copy(update=_copy(table, at, folder, places)) for at, table in enumerate(tables)]
     colours = {table.name: table.colour for table in tables if table.colour is not None}
-    return PoolTables((*ready, *_with_fallbacks(tables, places)), conductor, embeddings, fitted, colours)
+    workers = (*ready, *_with_fallbacks(tables, places))
+    return PoolTables(workers, conductor, embeddings, fitted, colours, planners, planner)
 
 
 def _built_in(document: Mapping[str, Any], places: _Places) -> tuple[Worker, ...]:
@@ -111,11 +119,11 @@ def _built_in(document: Mapping[str, Any], places: _Places) -> tuple[Worker, ...
     return BUILT_IN[name]()
 
 
-def _fitted(entry: Mapping[str, Any], folder: Path, places: _Places) -> Mapping[str, Path]:
-    """The files of fitted baselines by name."""
+def _files(table: AnyPlace, entry: Mapping[str, Any], folder: Path, places: _Places) -> Mapping[str, Path]:
+    """The files of fitted baselines, or of planners, by name."""
     for name, path in entry.items():
         if not isinstance(path, str) or not _FITTED.fullmatch(name):
-            raise places.fault("fitted", name, 'write NAME = "FILE", a name of letters, digits, - and _.')
+            raise places.fault(table, name, 'write NAME = "FILE", a name of letters, digits, - and _.')
     return {name: _whole_path(path, folder) for name, path in entry.items()}
 
 
@@ -142,7 +150,9 @@ class _Places:
     def _line(self, place: AnyPlace | None, key: str) -> int:
         table = None if place is None else table_at(self._lines, place)
         start, end = (0, len(self._lines)) if table is None else (table.header, table.following)
-        owner = "" if place is None else r"""(?:\[\s*(?:worker|conductor|embeddings|fitted)\s*\.\s*)?"""
+        owner = (
+            "" if place is None else r"""(?:\[\s*(?:worker|conductor|embeddings|fitted|planners)\s*\.\s*)?"""
+        )
         spelled = re.compile(rf"""\s*{owner}\[*\s*["']?{re.escape(key)}["']?\s*[\]=.]""")
         for at in range(start, end):
             if spelled.match(self._lines[at]) and ends_before(self._lines, start, at):

@@ -18,10 +18,11 @@ from studio.api.models import (
     NAMES,
     ModelEntry,
     ModelList,
-    baseline_entry,
     check_planner,
     conductor_entry,
     model_of,
+    planner_entries,
+    planner_entry,
     unknown_model,
     worker_entry,
     workflow_entry,
@@ -41,7 +42,8 @@ async def list_models(http: Request, principal: Authenticated) -> Response:
     backend = service_of(http).backend
     pool = await backend.pool()
     entries = [conductor_entry(name) for name in NAMES]
-    entries += [baseline_entry(name) for name in plain_baselines()]
+    entries += [planner_entry(name) for name in plain_baselines()]
+    entries += planner_entries(pool)
     entries += [worker_entry(each.card) for each in pool.workers if principal.may_use(each.card)]
     entries += [
         workflow_entry(one)
@@ -63,7 +65,7 @@ async def _model_entry(name: str, principal: Principal, backend: Backend) -> Sha
     model, pool = model_of(name), await backend.pool()
     if model.kind == "conductor":
         check_planner(model, pool)
-        return conductor_entry(name) if model.planner is None else baseline_entry(name, pool)
+        return conductor_entry(name) if model.planner is None else planner_entry(name, pool)
     cards = pool.cards
     if model.kind == "worker":
         card = cards.get(model.id)

@@ -65,7 +65,7 @@ def carried_out(
         print_remark("asked in batches; each may take a day, and to stop waiting loses none of them")
     name_next(f"evaluation {record.id}", resume, what="go on")
     stop = Flag()
-    with _shown_progress(record.id, quiet=is_quiet()) as listen:
+    with progress_line(f"evaluation {record.id}", quiet=is_quiet()) as listen:
         try:
             progress = Evaluations(bench).run(record.id, listen=listen, stop=stop, budget=budget, crew=crew)
         except KeyboardInterrupt:
@@ -108,16 +108,16 @@ def print_findings(findings: Sequence[Finding]) -> None:
 
 
 @contextmanager
-def _shown_progress(id: str, *, quiet: bool) -> Iterator[Listen | None]:
+def progress_line(what: str, *, quiet: bool) -> Iterator[Listen | None]:
     """A listener that shows the progress: on a terminal in one line that is written over, else every `_EVERY`
-    seconds in a line, the first at once, which begins with the evaluation's id.
+    seconds in a line, the first at once, which begins with `what` it is of.
     """
     if quiet:
         yield None
         return
     if not sys.stderr.isatty():
-        print_remark(f"evaluation {id} begins")
-        with _timed_lines(id) as listen:
+        print_remark(f"{what} begins")
+        with _timed_lines(what) as listen:
             yield listen
         return
     from rich import progress as rich  # noqa: PLC0415 - for a terminal only
@@ -137,7 +137,7 @@ def _shown_progress(id: str, *, quiet: bool) -> Iterator[Listen | None]:
 
 
 @contextmanager
-def _timed_lines(id: str) -> Iterator[Listen]:
+def _timed_lines(what: str) -> Iterator[Listen]:
     latest: deque[Progress] = deque(maxlen=1)
     over = Flag()
 
@@ -145,9 +145,9 @@ def _timed_lines(id: str) -> Iterator[Listen]:
         while not over.wait(_EVERY):
             if latest:
                 last = latest[-1]
-                line = f"evaluation {id}: {last.done:,} of {last.cells:,} answers, {_words(last)}"
+                line = f"{what}: {last.done:,} of {last.cells:,} answers, {_words(last)}"
             else:
-                line = f"evaluation {id}: no answer yet"
+                line = f"{what}: no answer yet"
             print_remark(line)
 
     thread = Thread(target=print_lines, name="progress", daemon=True)

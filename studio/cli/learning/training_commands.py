@@ -27,6 +27,7 @@ from conductor.learning.reward import Variant
 from conductor.text.formatting import p_value, percent
 from studio.cli.learning.corrections import corrections
 from studio.cli.learning.grpo import StopsOnCollapse, grpo
+from studio.cli.learning.mine import mine, show, use_planner
 from studio.cli.options import App, Shared, above_zero, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, print_remark, table
 
@@ -38,7 +39,7 @@ DEFAULT = DemoSettings()
 
 @app.callback()
 def learn() -> None:
-    """Train a Conductor by reinforcement."""
+    """Learn a planner for your pool, or train a Conductor by reinforcement."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,9 @@ def _difference(ahead: float, between: tuple[float, float]) -> str:
     return f"{ahead:+.3f} ({between[0]:+.3f} to {between[1]:+.3f})"
 
 
+app.command()(mine)
+app.command()(show)
+app.command("use")(use_planner)
 app.command()(grpo)
 app.command()(corrections)
 

@@ -1,0 +1,1 @@
+"""Planners that learnt on a pool's own questions: their file, the plan that is nearest, the Conductor."""

@@ -1,0 +1,276 @@
+"""`learn mine|show|use`: a planner learns from plans that are tried on a pool's own questions.
+
+Knows options and prints; `studio.evaluation.planner_learning` learns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument
+
+from conductor.baselines.planner_file.file_planner import PREFIX
+from conductor.baselines.planner_file.planner_file import (
+    NEIGHBOURS,
+    PlannerCard,
+    PlannerFile,
+    PlanUse,
+    differences,
+    read_planner,
+)
+from conductor.errors import DataError, PoolError
+from conductor.evaluation.shipped.sets import SHIPPED
+from conductor.text.formatting import dollars, percent, quantity, tokens
+from conductor.workers.pool.built_in import BUILT_IN, built_in_file
+from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
+from conductor.workers.pool.toml_editor import PoolDocument
+from studio.cli.evaluation.outcome import progress_line
+from studio.cli.evaluation.questions import Source, on_its_pool
+from studio.cli.opening import confirm_keys, opened
+from studio.cli.options import Configured, Limited, Pooled, Shared, count, flag, option
+from studio.cli.output.terminal import UNKNOWN, is_quiet, name_next, print_remark, table
+from studio.cli.workflow.plan import settings_of
+from studio.evaluation.outlook import EvaluationOutlook
+from studio.evaluation.planner_learning.learning_folder import PLANNER, LearningFolder, LearningSettings
+from studio.evaluation.planner_learning.planner_learning import (
+    PlannerLearning,
+    usual_planners,
+    usual_use,
+)
+
+LEARN = Path("data") / "learn"
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+_File = Annotated[Path, Argument(parser=Path, metavar="FILE", help="A planner.json, or its folder.")]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Which plans are tried, and how a planner uses those that were right."""
+
+    planner: Annotated[
+        list[str] | None,
+        option(
+            "Try the plans of this planner. Once for each. Default: the Conductor, each worker alone, a vote "
+            "and Mixture-of-Agents.",
+            "NAME",
+            names=("--planner", "-p"),
+        ),
+    ] = None
+    draws: Annotated[int, count("Random plans a question, besides.", least=0, most=1000)] = 8
+    plans: Annotated[int, count("Plans that were right and are tried on all.", least=0, most=1000)] = 24
+    held_out: Annotated[float, option("The share of questions that examine it.", "SHARE")] = 0.5
+    use: Annotated[
+        PlanUse | None,
+        option("Solved questions in the Conductor's prompt, or the nearest question's plan as it is."),
+    ] = None
+    neighbours: Annotated[int, count("Nearest questions that count.", most=1000)] = NEIGHBOURS
+    embeddings: Annotated[bool, flag("--embeddings", "Compare questions by the pool's [embeddings].")] = False
+
+
+def mine(
+    data: Annotated[
+        str, Argument(metavar="DATA", help="Questions with known answers, as `evaluate run` takes them.")
+    ],
+    name: Annotated[str, option("The planner's name.", "NAME")] = "mine",
+    out: Annotated[Path | None, option("Its folder. Default: data/learn/NAME.", "DIR", Path)] = None,
+    *,
+    dry_run: Annotated[bool, flag("--dry-run", "Print what it may take, and call nothing.")] = False,
+    drawing: Drawing,
+    source: Source,
+    choice: Limited,
+    options: Configured,
+) -> int:
+    """Learn a planner for this pool from questions of your own, without a GPU.
+
+    Plans of the Conductor and of others are tried on one part of the questions; those that were right teach
+    the planner, and the other part examines it. The same command goes on with a learning that was
+    interrupted.
+    """
+    if not _NAME.fullmatch(name):
+        raise DataError(f"{name[:60]!r} is no name of a planner: 1 to 40 letters, digits, - and _.")
+    if not 0 < drawing.held_out < 1:
+        raise DataError("--held-out is a share between 0 and 1, such as 0.5.")
+    options = on_its_pool(data, options)
+    questions = source.questions(data, database=options.database)
+    confirm_keys(options.pool, ask=True)
+    with opened(options) as bench:
+        # As `evaluate run` compares a shipped set.
+        usual = usual_planners(bench.pool, SHIPPED[data].planners if data in SHIPPED else None)
+        settings = LearningSettings(
+            data=questions.name,
+            digest=questions.digest,
+            use=drawing.use or usual_use(bench),
+            planners=tuple(drawing.planner or usual),
+            draws=drawing.draws,
+            plans=drawing.plans,
+            held_out=drawing.held_out,
+            neighbours=drawing.neighbours,
+            embeddings=drawing.embeddings,
+            seed=source.seed,
+        )
+        spec = source.spec(settings_of(choice, pool=bench.pool))
+        folder = LearningFolder(out or LEARN / name, settings)
+        learning = PlannerLearning(bench, folder, questions, spec, name=name)
+        if dry_run:
+            return _show_outlook(learning.outlook(), drawing.plans, options)
+        with folder.held(), progress_line(f"learn {name}", quiet=is_quiet()) as listen:
+            learnt = learning.learn(listen=listen, note=print_remark)
+    _show(learnt, folder.planner_path, options)
+    if not options.json:
+        name_next(f"planner {name}", f"learn use {folder.planner_path}{options.again}", what="plan by it")
+    return 0
+
+
+def show(
+    file: _File,
+    other: Annotated[
+        Path | None, Argument(parser=Path, metavar="OTHER", help="A second one: print the differences.")
+    ] = None,
+    *,
+    options: Shared,
+) -> int:
+    """Print what a planner learnt and how it did, or in what two differ."""
+    learnt = read_planner(_file(file))
+    if other is None:
+        return _show(learnt, _file(file), options)
+    lines = differences(learnt, read_planner(_file(other)))
+    return options.show({"differences": lines}, *(lines or ("They plan alike.",)))
+
+
+def use_planner(
+    file: Annotated[
+        Path | None, Argument(parser=Path, metavar="FILE", help="A planner.json, or its folder.")
+    ] = None,
+    undo: Annotated[bool, flag("--undo", "Let the Conductor plan by itself again.")] = False,
+    *,
+    options: Pooled,
+) -> int:
+    """Name a planner in the pool file, so that it plans; --undo takes that back."""
+    if (file is None) != undo:
+        raise DataError("Name a planner's FILE, or --undo.")
+    path = configured_path(options.pool)
+    built_in = None if path is None or built_in_file(path) is None else str(path)
+    document = PoolDocument.opened(DEFAULT_PATH if path is None or built_in is not None else path)
+    if undo:
+        if built_in is not None or not document.text:
+            raise PoolError("No pool file is in use, so no planner is; name the file with --pool.")
+        document.without_planner().save()
+        return options.show({"pool": str(document.path)}, f"{document.path}: the Conductor plans by itself.")
+    assert file is not None
+    learnt = read_planner(_file(file))
+    if not document.text.strip():
+        document = document.with_built_in(built_in or next(iter(BUILT_IN)))
+    named = _beside(_file(file), document.path)
+    document = document.with_planner(learnt.name, named)
+    pool = document.pool()
+    learnt.check_pool([pool.cards[name] for name in pool.names])
+    document.save()
+    shape = {"pool": str(document.path), "planner": f"{PREFIX}{learnt.name}", "file": named}
+    return options.show(
+        shape,
+        f"{document.path}: {learnt.name} plans now; `learn use --undo` takes it back. Elsewhere it is "
+        f"{PREFIX}{learnt.name}.",
+    )
+
+
+def _file(path: Path) -> Path:
+    return path / PLANNER if path.is_dir() else path
+
+
+def _beside(file: Path, pool: Path) -> str:
+    """The file as the pool file names it: from where that is, else as a whole."""
+    file, folder = file.absolute(), pool.absolute().parent
+    return str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file)
+
+
+def _show(learnt: PlannerFile, path: Path, options: Shared) -> int:
+    card = learnt.card
+    lines = [
+        f"{path}: {learnt.name} learnt from {quantity(card.fit, 'question')} of {card.data}; "
+        f"{learnt.solved} of them were solved, by {quantity(len(learnt.plans), 'plan')}.",
+        "It takes the nearest question's plan as it is."
+        if learnt.use == "nearest"
+        else f"The nearest solved questions stand in the prompt of {learnt.conductor}.",
+        f"Learning took {_took(card)}.",
+    ]
+    if card.exam:
+        lines += ["", f"On {quantity(card.held_out, 'held-out question')}:", *_exam_lines(learnt)]
+        lines += ["", *_worth(learnt)]
+    else:
+        lines.append("It was not examined on held-out questions.")
+    if card.stopped:
+        lines.append(card.stopped)
+    shape = {"file": str(path), **learnt.model_dump(mode="json", exclude={"encoder", "plans", "questions"})}
+    return options.show({**shape, "solved": learnt.solved}, *lines)
+
+
+def _took(card: PlannerCard) -> str:
+    cost = [] if card.cost is None else [dollars(card.cost)]
+    return ", ".join([quantity(card.calls, "call"), tokens(card.tokens), *cost])
+
+
+def _exam_lines(learnt: PlannerFile) -> Sequence[str]:
+    rows = [
+        (
+            learnt.name if at == 0 else row.planner,
+            percent(row.right / row.answers) if row.answers else UNKNOWN,
+            UNKNOWN if row.tokens is None else f"{row.tokens:,.0f}",
+            UNKNOWN if row.cost is None else dollars(row.cost),
+            ""
+            if row.difference is None or row.between is None
+            else f"{-row.difference:+.3f} ({-row.between[1]:+.3f} to {-row.between[0]:+.3f})",
+        )
+        for at, row in enumerate(learnt.card.exam)
+    ]
+    head = ("planner", "right", "tokens", "cost", f"{learnt.name} ahead by")
+    return [table(head, rows, right=(1, 2, 3))]
+
+
+def _worth(learnt: PlannerFile) -> Sequence[str]:
+    """What it saves beside the best of the others, and after how many questions that pays for learning."""
+    own, *others = learnt.card.exam
+    answered = [row for row in others if row.answers]
+    if not answered or not own.answers:
+        return []
+    best = max(answered, key=lambda row: (row.right / row.answers, -(row.tokens or 0)))
+    if own.tokens is None or best.tokens is None or learnt.card.tokens is None:
+        return []
+    saved = best.tokens - own.tokens
+    beside = f"beside {best.planner}, the best of the others"
+    if saved <= 0:
+        return [f"It takes {-saved * 1000:,.0f} tokens more for 1,000 questions {beside}."]
+    after = learnt.card.tokens / saved
+    return [
+        f"It saves {saved * 1000:,.0f} tokens for 1,000 questions {beside}: learning is paid for after "
+        f"{after:,.0f} questions."
+    ]
+
+
+def _show_outlook(outlooks: tuple[EvaluationOutlook, EvaluationOutlook], plans: int, options: Shared) -> int:
+    drawn, exam = outlooks
+    rows = [
+        (
+            what,
+            f"{each.calls:,}",
+            UNKNOWN if each.tokens is None else f"{each.tokens:,}",
+            UNKNOWN if each.cost is None else dollars(each.cost),
+            ", ".join(each.without),
+        )
+        for what, each in (("plans that are drawn", drawn), ("the examination", exam))
+    ]
+    shape = {
+        what: {"calls": each.calls, "tokens": each.tokens, "cost": each.cost, "without": each.without}
+        for what, each in (("drawn", drawn), ("exam", exam))
+    }
+    return options.show(
+        shape,
+        table(("", "calls", "tokens", "cost", "without"), rows, right=(1, 2, 3)),
+        f"Between them {plans} plans at most are tried on all questions of the fit part. A budget "
+        "(--budget-tokens, --budget-cost, --budget-calls) holds for all of it.",
+    )

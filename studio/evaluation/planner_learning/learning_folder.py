@@ -1,0 +1,113 @@
+"""The folder of a learning: what it was begun with, its evaluations, and the planner that came of it.
+
+Knows files. One process at a time learns in it: a lock is free when that ends in any way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from conductor.baselines.planner_file.planner_file import (
+    NEIGHBOURS,
+    Learner,
+    PlannerFile,
+    PlanUse,
+    read_planner,
+)
+from conductor.errors import DataError
+from conductor.files.file_lock import lock
+from conductor.files.named_file import replace_file
+from conductor.values.messages import Value
+
+STATE, PLANNER, LOCK = "learning.json", "planner.json", "learning.lock"
+
+
+class LearningSettings(Value):
+    """What decides what is learnt. `planners` draw the plans that are tried on each question of the fit part,
+    `draws` of them are random ones; so many `plans` of those that were right are tried on all of it. A share
+    `held_out` of the questions examines the planner.
+    """
+
+    data: str
+    digest: str
+    method: Learner = "examples"
+    use: PlanUse
+    planners: tuple[str, ...]
+    draws: int = Field(default=8, ge=0)
+    plans: int = Field(default=24, ge=0)
+    held_out: float = Field(default=0.5, gt=0, lt=1)
+    neighbours: int = Field(default=NEIGHBOURS, ge=1)
+    embeddings: bool = False
+    seed: int = 0
+
+
+class LearningState(Value):
+    """How far a learning is: its evaluations by their ids, None before they are begun, and whose the plans
+    are that were tried on all questions.
+    """
+
+    settings: LearningSettings
+    fit: str | None = None
+    origins: tuple[tuple[str, str], ...] | None = None
+    exam: str | None = None
+
+
+class LearningFolder:
+    """A folder with a state. Raises `DataError` where it holds another learning, or cannot be written."""
+
+    def __init__(self, path: Path, settings: LearningSettings) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{path} cannot be written: {error.strerror}. Name another folder.") from error
+        self.state = read_state(path) or LearningState(settings=settings)
+        if self.state.settings != settings:
+            raise DataError(
+                f"{path} holds a learning with other settings or questions, which {STATE} names; go on with "
+                "those, or name another folder with --out."
+            )
+
+    @property
+    def planner_path(self) -> Path:
+        return self.path / PLANNER
+
+    @property
+    def planner(self) -> PlannerFile | None:
+        """What came of it so far. Raises `FormatError`."""
+        return read_planner(self.planner_path) if self.planner_path.exists() else None
+
+    def note(self, **changes: object) -> None:
+        """Write the state with these changes."""
+        self.state = self.state.model_copy(update=changes)
+        try:
+            replace_file(self.path / STATE, (self.state.model_dump_json(indent=1) + "\n").encode())
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be written: {error.strerror}.") from error
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Stop other processes from learning here meanwhile. Raises `DataError` where one does."""
+        try:
+            file = (self.path / LOCK).open("ab")
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be written: {error.strerror}.") from error
+        with file:
+            if not lock(file):
+                raise DataError(
+                    f"Another process learns in {self.path}; wait for its end, or name another folder."
+                )
+            yield
+
+
+def read_state(path: Path) -> LearningState | None:
+    """The state in a folder; None if there is none. Raises `DataError`."""
+    file = path / STATE
+    try:
+        return LearningState.model_validate_json(file.read_bytes()) if file.exists() else None
+    except (OSError, ValidationError) as error:
+        raise DataError(f"{file} cannot be read; name another folder, or remove it.") from error
