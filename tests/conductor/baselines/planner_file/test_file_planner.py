@@ -1,0 +1,225 @@
+"""A planner by its file plans as its questions taught it, and hands over what is like none of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conductor.baselines.named import planner_named
+from conductor.baselines.planner_file.file_planner import FilePlanner
+from conductor.baselines.planner_file.planner_file import (
+    PlannerFile,
+    TriedPlan,
+    TriedQuestion,
+    differences,
+    read_planner,
+    write_planner,
+)
+from conductor.errors import FormatError, PlanError
+from conductor.planner.conductor import Conductor, PlanRequest, SolvedExample
+from conductor.planner.planner import plan
+from conductor.planner.prompt.prompt import plan_messages
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.runs.events import PlanningFailed, WorkflowPlanned
+from conductor.values.messages import Completion, Delta, Usage
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import WorkerCard
+from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import PlanReport
+from tests.support.cases.planner_cases import planner_of, single
+
+CITIES = [f"What is the capital of {country}?" for country in ("Peru", "Chile", "Japan", "Egypt")]
+SUMS = [f"Add {n} and {n + 1}." for n in range(4)]
+FILE = planner_of(
+    plans=[single("alpha"), single("beta")],
+    questions=[
+        *(TriedQuestion(question=question, right=(0,), wrong=(1,)) for question in CITIES),
+        *(TriedQuestion(question=question, right=(1,), wrong=(0,)) for question in SUMS),
+    ],
+)
+POOL = Pool(workers=(SimulatedWorker("alpha"), SimulatedWorker("beta")))
+
+
+class WritingConductor:
+    """Writes one plan, and remembers what it was asked."""
+
+    card = WorkerCard(name="writer", kind="model", strengths="plans", model="m")
+    dialect = "any"
+
+    def __init__(self) -> None:
+        self.requests: list[PlanRequest] = []
+
+    async def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Completion]:
+        self.requests.append(request)
+        text = 'model_id = [1]\nsubtasks = ["Answer it."]\naccess_list = [[]]'
+        yield Delta(text=text)
+        yield Completion(text=text, usage=Usage(prompt_tokens=5, completion_tokens=5))
+
+
+async def report_of(planner: Any, query: str, pool: Pool = POOL, **more: Any) -> PlanReport:
+    request = PlanRequest(query=query, workers=tuple(pool.cards[name] for name in pool.names), **more)
+    async for event in plan(request, conductor=planner, run="r"):
+        if isinstance(event, PlanningFailed):
+            raise PlanError(event.message)
+        if isinstance(event, WorkflowPlanned):
+            return event.report
+    raise AssertionError("planning has an end")
+
+
+def planner(file: PlannerFile = FILE, base: Conductor | None = None) -> FilePlanner:
+    return FilePlanner("planner:mine", file, base or OfflineConductor(), POOL)
+
+
+@pytest.mark.parametrize(
+    ("query", "worker"), [("What is the capital of Kenya?", "alpha"), ("Add 30 and 40.", "beta")]
+)
+async def test_the_nearest_questions_plan_is_taken_with_the_reason(query: str, worker: str) -> None:
+    report = await report_of(planner(), query)
+    assert report.workflow is not None
+    assert [step.worker for step in report.workflow.steps] == [worker]
+    assert "right on 4 of 4 of the 4 nearest questions" in report.reasoning
+    assert report.handed_over is None
+
+
+async def test_a_question_like_none_is_handed_over_to_the_conductor_with_the_reason() -> None:
+    report = await report_of(planner(), "Schreibe ein Gedicht")
+    assert report.handed_over is not None
+    assert report.handed_over.planner == OfflineConductor.card.name
+    assert "No question that was solved is like this one" in report.handed_over.reason
+
+
+async def test_where_the_conductors_own_plans_were_right_it_plans() -> None:
+    own = TriedPlan(workflow=None, origin="conductor", tokens=5)
+    questions = [TriedQuestion(question=each, right=(1,), wrong=(0,)) for each in CITIES]
+    base = WritingConductor()
+    file = planner_of(plans=[single("alpha"), own], questions=questions)
+    report = await report_of(planner(file, base), "What is the capital of Kenya?")
+    assert report.handed_over is not None
+    assert report.handed_over.reason == "Its plans were right on 4 of 4 of the 4 nearest questions."
+    assert len(base.requests) == 1
+
+
+async def test_the_nearest_solved_questions_stand_in_a_models_prompt() -> None:
+    base = WritingConductor()
+    file = FILE.model_copy(update={"use": "prompt"})
+    await report_of(planner(file, base), "What is the capital of Kenya?")
+    (request,) = base.requests
+    assert len(request.examples) == 3
+    assert {each.question for each in request.examples} <= {*CITIES}
+    assert {each.workflow.steps[0].worker for each in request.examples} == {"alpha"}
+    text = plan_messages(request, dialect="any", style="ours", room_to_think=True)[0].content
+    assert all(f"Question: {each.question}" in text for each in request.examples)
+    assert "Mongolia" not in text
+
+
+@pytest.mark.parametrize(
+    "more", [{"round": 2, "previous": Workflow.of([Step(instruction="a", worker="alpha")])}]
+)
+async def test_later_rounds_are_the_conductors(more: dict[str, Any]) -> None:
+    base = WritingConductor()
+    await report_of(planner(FILE, base), CITIES[0], **more)
+    assert base.requests[0].examples == ()
+
+
+@pytest.mark.parametrize(
+    ("workers", "reason"),
+    [
+        ((SimulatedWorker("alpha", seed=1), SimulatedWorker("beta")), "its worker 'alpha' is not the one"),
+        ((SimulatedWorker("gamma"),), "none of alpha, beta is offered"),
+    ],
+)
+async def test_another_pool_than_it_learnt_on_is_refused(
+    workers: tuple[SimulatedWorker, ...], reason: str
+) -> None:
+    pool = Pool(workers=workers)
+    with pytest.raises(PlanError, match=f"The planner mine was fitted on another pool: {reason}"):
+        await report_of(planner(), CITIES[0], pool)
+    with pytest.raises(PlanError, match="conductor learn mine"):
+        FilePlanner("planner:mine", FILE, OfflineConductor(), pool).check()
+
+
+async def test_a_worker_that_is_excluded_takes_its_plans_along() -> None:
+    only = POOL.only(["beta"])
+    report = await report_of(planner(), CITIES[0], only)
+    assert report.workflow is not None
+    assert report.workflow.steps[0].worker == "beta"
+
+
+def test_examples_whose_workers_or_steps_do_not_fit_are_left_out() -> None:
+    long = Workflow.of(Step(instruction="do", worker="alpha", access=tuple(range(at))) for at in range(3))
+    request = PlanRequest(
+        query="q",
+        workers=tuple(POOL.cards[name] for name in POOL.names),
+        max_steps=2,
+        examples=(
+            SolvedExample("Too long?", long),
+            SolvedExample("Gone?", Workflow.of([Step(instruction="do", worker="gamma")])),
+            SolvedExample(
+                "A line\nand <b>more</b>?", Workflow.of([Step(instruction="Look.", worker="beta")])
+            ),
+        ),
+    )
+    text = plan_messages(request, dialect="any", style="ours", room_to_think=False)[0].content
+    assert "Too long?" not in text
+    assert "Gone?" not in text
+    assert "Question: A line and <b>more</b>?\nmodel_id = [1]" in text
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+def test_a_file_is_read_back_and_found_by_its_name_or_path(tmp_path: Path) -> None:
+    path = tmp_path / "planner.json"
+    write_planner(FILE, path)
+    assert read_planner(path) == FILE
+    pool = Pool(workers=POOL.workers, planners={"mine": path})
+    for name, where in (("planner:mine", pool), (f"planner:{path}", POOL)):
+        named = planner_named(name, where)
+        assert isinstance(named, FilePlanner)
+        assert named.file == FILE
+    with pytest.raises(PlanError, match=r"names no planner 'yours'; it names mine: write yours = "):
+        planner_named("planner:yours", pool)
+    assert FILE.saw(CITIES[0])
+    assert not FILE.saw("What is new?")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"version": 2}, "has version 2"),
+        ({"format": "conductor-baseline"}, "its format is not 'conductor-planner'"),
+        ({"plans": []}, "plans: Tuple should have at least 1 item"),
+        ({"questions": [{"question": "q", "right": [7]}]}, "question 1 names a plan that is not there"),
+    ],
+)
+def test_a_damaged_file_is_named_with_what_is_wrong(
+    tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    path = tmp_path / "planner.json"
+    path.write_text(json.dumps(json.loads(FILE.model_dump_json()) | change), encoding="utf-8")
+    with pytest.raises(FormatError, match=reason):
+        read_planner(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, ()),
+        ({"use": "prompt"}, ("use: nearest, then prompt",)),
+        ({"questions": FILE.questions[:6]}, ("questions: 0 more, 2 fewer",)),
+        ({"plans": (*FILE.plans, single("beta", "Other."))}, ("plans: 1 more, 0 fewer",)),
+        (
+            {"questions": (TriedQuestion(question=CITIES[0]), *FILE.questions[1:])},
+            ("the same plans were right on other questions",),
+        ),
+    ],
+)
+def test_two_planners_differ_in_what_decides_their_plans(
+    change: dict[str, Any], expected: tuple[str, ...]
+) -> None:
+    assert differences(FILE, FILE.model_copy(update=change)) == expected

@@ -1,0 +1,80 @@
+"""`learn mine`, `show` and `use`: from questions to a planner that plans for the pool, and back."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.studio.cli.command_line import Line
+
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
+
+SMALL = ("--limit", "40", "--draws", "2", "--plans", "4")
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "pool.toml"
+    file.write_text('# Mine.\nworkers = "orchard"\n', encoding="utf-8")
+    return file
+
+
+def test_a_planner_is_learnt_shown_used_and_taken_back(line: Line, pool: Path) -> None:
+    learnt = line("learn", "mine", "demo", *SMALL, "--pool", str(pool))
+    assert learnt.code == 0, learnt.err
+    assert "mine learnt from 20 questions of demo" in learnt.out
+    assert "On 20 held-out questions:" in learnt.out
+    assert "perfect router" in learnt.out
+    assert "learn use data/learn/mine/planner.json" in learnt.err
+    shape = json.loads(line("learn", "show", "data/learn/mine", "--json").out)
+    assert (shape["name"], shape["card"]["fit"], shape["card"]["held_out"]) == ("mine", 20, 20)
+    used = line("learn", "use", "data/learn/mine", "--pool", str(pool))
+    assert "mine plans now" in used.out
+    text = pool.read_text(encoding="utf-8")
+    assert text.startswith("# Mine.\n")
+    assert tomllib.loads(text) == {
+        "workers": "orchard",
+        "planner": "mine",
+        "planners": {"mine": "data/learn/mine/planner.json"},
+    }
+    planned = json.loads(line("plan", "What is 12 plus 30?", "--json", "--pool", str(pool)).out)
+    assert "nearest questions" in planned["reasoning"]
+    again = line("learn", "use", "--undo", "--pool", str(pool))
+    assert "the Conductor plans by itself" in again.out
+    assert "planner" not in tomllib.loads(pool.read_text(encoding="utf-8"))
+    compared = line(
+        *("evaluate", "run", "demo", "--limit", "3", "--pool", str(pool)),
+        *("--planner", "planner:mine", "--planner", "worker:facts"),
+    )
+    assert compared.code == 0
+    assert "planner:mine" in compared.out
+    same = line("learn", "show", "data/learn/mine", "data/learn/mine")
+    assert same.out == "They plan alike.\n"
+
+
+def test_what_it_may_take_is_printed_before_anything_is_called(line: Line, pool: Path) -> None:
+    result = line("learn", "mine", "demo", *SMALL, "--pool", str(pool), "--dry-run")
+    assert result.code == 0
+    assert "plans that are drawn" in result.out
+    assert "4 plans at most" in result.out
+    assert "No evaluation yet" in line("evaluate", "list").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("mine", "demo", "--limit", "5"), "5 questions; 20 are needed"),
+        (("mine", "demo", "--name", "a b"), "is no name of a planner"),
+        (("mine", "demo", "--held-out", "1"), "--held-out is a share between 0 and 1"),
+        (("show", "nowhere.json"), "nowhere.json cannot be read"),
+        (("use",), "Name a planner's FILE, or --undo"),
+    ],
+)
+def test_bad_input_is_named(line: Line, pool: Path, arguments: tuple[str, ...], reason: str) -> None:
+    result = line("learn", *arguments)
+    assert result.code == 1
+    assert reason in result.err
