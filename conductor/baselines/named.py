@@ -217,9 +217,9 @@ def _planner_file(name: str, named: Mapping[str, Path]) -> Path:
     if name.endswith(FILE):
         return Path(name)
     if name not in named:
-        known = f"; it names {', '.join(named)}" if named else ""
+        choices = f"; it names {', '.join(named)}" if named else ""
         raise PlanError(
-            f"The pool file names no planner {name[:200]!r}{known}: write {name[:60] or 'NAME'} = "
+            f"The pool file names no planner {name[:200]!r}{choices}: write {name[:60] or 'NAME'} = "
             f'"FILE{FILE}" under [planners] there, or name a file that ends in {FILE}.'
         )
     return named[name]

@@ -130,8 +130,8 @@ def fitted_planners(planners: Sequence[str], items: Sequence[Item], pool: Pool) 
         if isinstance(planner, FilePlanner):
             planner.check()
             seen = tuple(at for at, item in enumerate(items) if planner.file.saw(item.question))
-            asked = len(planner.file.questions)
-            fits.append(FittedOn(planner=name, digest=planner.file.digest, questions=asked, seen=seen))
+            count = len(planner.file.questions)
+            fits.append(FittedOn(planner=name, digest=planner.file.digest, questions=count, seen=seen))
         if not isinstance(planner, Baseline):
             continue
         planner.check()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 PREFIX = "planner:"
 
-SHOWN = 3
+IN_PROMPT = 3
 """Examples in a prompt."""
 
 _QUOTED = 80
@@ -149,7 +149,7 @@ class FilePlanner:
             workflow = None if plan is None else self.file.plans[plan].workflow
             if workflow is not None:
                 examples.append(SolvedExample(self.file.questions[each.question].question, workflow))
-        return tuple(reversed(examples[:SHOWN]))
+        return tuple(reversed(examples[:IN_PROMPT]))
 
     def _client(self) -> CountedEmbeddings | None:
         if self.file.encoder.kind == "tf-idf":

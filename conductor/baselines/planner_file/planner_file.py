@@ -155,7 +155,7 @@ def read_planner(path: Path) -> PlannerFile:
 def differences(one: PlannerFile, other: PlannerFile) -> tuple[str, ...]:
     """In what two planners differ, a sentence each; nothing where they plan alike."""
     mine, theirs = ({plan.workflow for plan in each.plans} for each in (one, other))
-    asked, others = ({question.question for question in each.questions} for each in (one, other))
+    own, others = ({question.question for question in each.questions} for each in (one, other))
     words: Mapping[str, tuple[object, object]] = {
         "use": (one.use, other.use),
         "neighbours": (one.neighbours, other.neighbours),
@@ -163,7 +163,7 @@ def differences(one: PlannerFile, other: PlannerFile) -> tuple[str, ...]:
         "Conductor": (one.conductor, other.conductor),
     }
     lines = [f"{what}: {was}, then {now}" for what, (was, now) in words.items() if was != now]
-    for what, first, second in (("plans", mine, theirs), ("questions", asked, others)):
+    for what, first, second in (("plans", mine, theirs), ("questions", own, others)):
         if first != second:
             lines.append(f"{what}: {len(second - first):,} more, {len(first - second):,} fewer")
     if not lines and one.digest != other.digest:

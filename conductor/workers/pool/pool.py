@@ -43,8 +43,8 @@ class Pool:
     A step may also name one of `computed_workers`, which have no number: `names` and `workers` leave them
     out, `cards`, `identities` and `pool[name]` know them. `conductor` plans for them, `embeddings` turns
     texts into vectors; None if the file names none. `fitted` holds the files of fitted baselines by name,
-    `planners` those of planners that learnt, of which `planner` plans, if it is named; `colours` are those
-    that the file chooses for workers.
+    `planners` those of planners that learnt, and `planner` is the one that plans, if the file chooses one;
+    `colours` are those that the file chooses for workers.
     """
 
     workers: tuple[Worker, ...]

@@ -253,7 +253,7 @@ def _worth(learnt: PlannerFile) -> Sequence[str]:
 
 
 def _show_outlook(outlooks: tuple[EvaluationOutlook, EvaluationOutlook], plans: int, options: Shared) -> int:
-    drawn, exam = outlooks
+    draw, exam = outlooks
     rows = [
         (
             what,
@@ -262,11 +262,11 @@ def _show_outlook(outlooks: tuple[EvaluationOutlook, EvaluationOutlook], plans: 
             UNKNOWN if each.cost is None else dollars(each.cost),
             ", ".join(each.without),
         )
-        for what, each in (("plans that are drawn", drawn), ("the examination", exam))
+        for what, each in (("plans that are drawn", draw), ("the examination", exam))
     ]
     shape = {
         what: {"calls": each.calls, "tokens": each.tokens, "cost": each.cost, "without": each.without}
-        for what, each in (("drawn", drawn), ("exam", exam))
+        for what, each in (("drawn", draw), ("exam", exam))
     }
     return options.show(
         shape,

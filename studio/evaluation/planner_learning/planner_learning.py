@@ -151,15 +151,15 @@ class PlannerLearning:
         record, failure = self._fitted(listen, stop)
         if failure is None and self._folder.state.origins is None:
             promising = self._tried(record).promising(self._settings.plans)
-            given = [
+            fixed = [
                 FixedPlan.of(f"tried:{at}", plan.origin, plan.workflow)
                 for at, plan in enumerate(promising, start=1)
                 if plan.workflow is not None
             ]
-            if given:
-                record = self._evaluations.extend(record.id, [plan.name for plan in given], given_plans=given)
-            self._folder.note(origins=tuple((plan.name, plan.source) for plan in given))
-            note(f"{quantity(len(given), 'plan')} that were right somewhere are tried on all of them")
+            if fixed:
+                record = self._evaluations.extend(record.id, [plan.name for plan in fixed], given_plans=fixed)
+            self._folder.note(origins=tuple((plan.name, plan.source) for plan in fixed))
+            note(f"{quantity(len(fixed), 'plan')} that were right somewhere are tried on all of them")
             failure = self._run(record, listen, stop)
         planner = self._planner(record, failure)
         write_planner(planner, self._folder.planner_path)

@@ -57,13 +57,13 @@ class TriedPlans:
         everywhere = {plan for plan, times in enumerate(tried) if times == max(tried)}
         ranks: dict[int, tuple[bool, int, float]] = {}
         for question in self.questions:
-            drawn = [
+            candidates = [
                 plan
                 for plan in question.right
                 if plan not in everywhere and self.plans[plan].workflow is not None
             ]
-            if drawn:
-                best = min(drawn, key=self._length)
+            if candidates:
+                best = min(candidates, key=self._length)
                 ranks.setdefault(best, (not everywhere.isdisjoint(question.right), *self._length(best)))
         in_order = sorted(ranks, key=ranks.__getitem__)
         first = {self._shape(plan): plan for plan in reversed(in_order)}
@@ -109,9 +109,9 @@ def tried_plans(store: SessionStore, record: EvaluationRecord, origins: Mapping[
 
 def _workflow(store: SessionStore, spec: EvaluationSpec, cell: Cell) -> Workflow | None:
     """The plan of an answer as any question may have it; None if it cannot be read any more."""
-    given = spec.plans_of(cell.planner)
-    if isinstance(given, FixedPlan):
-        return given.edited
+    fixed = spec.plans_of(cell.planner)
+    if isinstance(fixed, FixedPlan):
+        return fixed.edited
     try:
         plan = store.plans.latest(cell.session)
     except ConductorError:
@@ -121,5 +121,5 @@ def _workflow(store: SessionStore, spec: EvaluationSpec, cell: Cell) -> Workflow
 
 
 def _mean(amounts: Sequence[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return fmean(known) if known and len(known) == len(amounts) else None
+    numbers = [amount for amount in amounts if amount is not None]
+    return fmean(numbers) if numbers and len(numbers) == len(amounts) else None
