@@ -8,13 +8,12 @@ which keys a table may have is in `schema`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 
 from conductor.errors import PoolError
@@ -26,9 +25,6 @@ from conductor.workers.pool.toml_file import Place, TomlTable, lines_of, table_a
 
 Entry = Mapping[str, Any]
 """A table as plain values."""
-
-
-_KEY_WORKERS = re.compile(r"\s*workers\s*=")
 
 
 @dataclass(frozen=True)
@@ -88,45 +84,54 @@ class PoolDocument:
 
     def with_conductor(self, entry: Entry) -> PoolDocument:
         """A Conductor in a file that has none, above its workers. Raises `PoolError`."""
-        lines = lines_of(self.text)
-        at = min((table.first for table in tables_in(lines)), default=len(lines))
-        above, below = "".join(lines[:at]), "".join(lines[at:])
+        above, below = map("".join, self._parted())
         gap = "\n" if below else ""
         expected = {**self._tables(), "conductor": dict(entry)}
         return self._edited(f"{above}{_rendered('conductor', entry)}{gap}{below}", expected)
 
     def with_built_in(self, name: str) -> PoolDocument:
         """With that built-in set of workers, in the place of another one. Raises `PoolError`."""
-        tables = self._tables()
-        lines = lines_of(self.text)
-        at = min((table.first for table in tables_in(lines)), default=len(lines))
-        line = f"workers = {_item(name).as_string()}\n"
-        if "workers" in tables:
-            above = [line if _KEY_WORKERS.match(each) else each for each in lines[:at]]
-        else:
-            gap = ["\n"] if lines[at:] else []
-            above = [*lines[:at], line, *gap]
-        return self._edited("".join([*above, *lines[at:]]), {**tables, "workers": name})
+        return self._with_key("workers", name)
 
     def with_planner(self, name: str, file: str) -> PoolDocument:
         """With the planner of that file under that name, which plans from then on. Raises `PoolError`."""
-        tables, document = self._tables(), self._parsed()
+        document = self._with_key("planner", name)
+        lines, tables = lines_of(document.text), document._tables()
+        table = table_at(lines, "planners")
+        if table is None:
+            gap = "" if document.text.endswith("\n\n") else "\n"
+            text = f"{document.text.rstrip()}\n{gap}{_rendered('planners', {name: file})}"
+        else:
+            part = tomlkit.parse("".join(lines[table.header : table.end]))
+            section = part["planners"]
+            assert isinstance(section, AbstractTable), "the part begins with the table's header"
+            section[name] = file
+            text = "".join([*lines[: table.header], part.as_string(), *lines[table.end :]])
         planners = {**tables.get("planners", {}), name: file}
-        document["planner"] = name
-        if "planners" not in document:
-            document["planners"] = tomlkit.table()
-        table = document["planners"]
-        assert isinstance(table, MutableMapping), "a pool file with another one is refused"
-        table[name] = file
-        return self._edited(document.as_string(), {**tables, "planner": name, "planners": planners})
+        return document._edited(text, {**tables, "planners": planners})
 
     def without_planner(self) -> PoolDocument:
         """The document whose Conductor plans by itself; files of planners stay named. Raises `PoolError`."""
-        tables, document = self._tables(), self._parsed()
-        if "planner" in document:
-            del document["planner"]
-        expected = {key: value for key, value in tables.items() if key != "planner"}
-        return self._edited(document.as_string(), expected)
+        expected = {key: value for key, value in self._tables().items() if key != "planner"}
+        above, below = self._parted()
+        own = [line for line in above if not re.match(r"\s*planner\s*=", line)]
+        return self._edited("".join([*own, *below]), expected)
+
+    def _with_key(self, key: str, value: str) -> PoolDocument:
+        """With a value at the top, above the tables, in the place of the one that stands there."""
+        tables, (above, below) = self._tables(), self._parted()
+        line = f"{key} = {_item(value).as_string()}\n"
+        if key in tables:
+            above = [line if re.match(rf"\s*{key}\s*=", each) else each for each in above]
+        else:
+            above = [*above, line, *(["\n"] if below else [])]
+        return self._edited("".join([*above, *below]), {**tables, key: value})
+
+    def _parted(self) -> tuple[list[str], list[str]]:
+        """The lines above the first table, and those from there on."""
+        lines = lines_of(self.text)
+        at = min((table.first for table in tables_in(lines)), default=len(lines))
+        return list(lines[:at]), list(lines[at:])
 
     def changed(self, place: Place, entry: Entry) -> PoolDocument:
         """Another table at `place`; keys whose value is unchanged stay as they are written.
@@ -173,12 +178,6 @@ class PoolDocument:
             # The reader's error names the line.
             self.pool()
             raise
-
-    def _parsed(self) -> tomlkit.TOMLDocument:
-        try:
-            return tomlkit.parse(self.text.replace("\r\n", "\n"))
-        except TOMLKitError:
-            raise self._unusual() from None
 
     def _entry_at(self, place: Place) -> tuple[dict[str, Any], Any, Entry]:
         """All tables, the list or table that holds the one at `place`, and that one."""
@@ -228,8 +227,8 @@ class PoolDocument:
         )
 
 
-def _rendered(name: Literal["worker", "conductor"], entry: Entry) -> str:
-    header = "[[worker]]" if name == "worker" else "[conductor]"
+def _rendered(name: Literal["worker", "conductor", "planners"], entry: Entry) -> str:
+    header = "[[worker]]" if name == "worker" else f"[{name}]"
     lines = [f"{tomlkit.key(key).as_string()} = {_item(value).as_string()}" for key, value in entry.items()]
     return "\n".join([header, *lines, ""])
 

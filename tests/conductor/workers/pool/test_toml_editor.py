@@ -363,3 +363,23 @@ def test_a_built_in_set_is_named_above_the_tables(tmp_path: Path, text: str, exp
 def test_a_built_in_set_that_stands_where_no_line_can_be_changed_is_refused(tmp_path: Path, text: str):
     with pytest.raises(PoolError):
         PoolDocument(tmp_path / "pool.toml", before=text, text=text).with_built_in("orchard")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [POOL, POOL.replace("\n", "\r\n"), 'workers = "orchard"\n', POOL + '\n[planners]\nold = "o.json"\n'],
+)
+def test_a_planner_is_named_and_taken_back_and_the_rest_stays(tmp_path: Path, text: str) -> None:
+    document = PoolDocument(tmp_path / "pool.toml", before=text, text=text)
+    using = document.with_planner("mine", "learn/planner.json")
+    tables = tomllib.loads(text)
+    planners = {**tables.get("planners", {}), "mine": "learn/planner.json"}
+    assert tomllib.loads(using.text) == {**tables, "planner": "mine", "planners": planners}
+    assert using.pool().planner == "mine"
+    lines = set(using.text.splitlines())
+    assert lines >= set(text.splitlines()), "what stood there stands there"
+    again = using.without_planner()
+    assert tomllib.loads(again.text) == {**tables, "planners": planners}
+    assert document.without_planner().text == text
+    assert set(again.text.splitlines()) >= set(text.splitlines())
+    assert using.with_planner("mine", "other.json").pool().planners["mine"].name == "other.json"

@@ -477,3 +477,28 @@ def test_a_fault_in_these_tables_has_its_line(table: str, message: str) -> None:
     with pytest.raises(PoolError) as caught:
         parse_pool(f"{ALPHA}\n{table}")
     assert message in str(caught.value)
+
+
+def test_a_pool_file_names_planners_and_the_one_that_plans(tmp_path: Path) -> None:
+    tables = '[planners]\nmine = "learn/mine/planner.json"\nold = "/var/old.json"\n'
+    pool = parse_pool(f'planner = "mine"\n{ALPHA}{tables}', folder=tmp_path)
+    assert pool.planner == "mine"
+    assert pool.planners == {
+        "mine": tmp_path / "learn" / "mine" / "planner.json", "old": Path("/var/old.json")
+    }  # fmt: skip
+    assert (parse_pool(ALPHA).planner, parse_pool(ALPHA + tables).planner) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("top", "tables", "message"),
+    [
+        ("planner = 3", "", "line 1: [planners] names no 3; write its file there."),
+        ('planner = "mine"', '[planners]\nold = "a.json"\n', "line 1: [planners] names no 'mine'"),
+        ("", "[planners]\nmine = 3\n", "[planners], mine: write NAME = "),
+        ("", "[[planners]]\nmine = 'a'\n", "write one [planners] table, with single brackets."),
+    ],
+)
+def test_a_planner_without_a_file_is_refused_with_its_line(top: str, tables: str, message: str) -> None:
+    with pytest.raises(PoolError) as caught:
+        parse_pool(f"{top}\n{ALPHA}{tables}")
+    assert message in str(caught.value)

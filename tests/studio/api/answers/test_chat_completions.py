@@ -16,6 +16,7 @@ from openai.types.chat import ChatCompletionMessageParam
 
 from conductor.baselines.fitted import WorkerResult, write_fitted
 from conductor.baselines.named import Baseline, planner_named
+from conductor.baselines.planner_file.planner_file import TriedQuestion, write_planner
 from conductor.errors import PoolError, StorageError, WorkerError
 from conductor.values.budget import Budget
 from conductor.values.messages import Delta, Usage
@@ -30,6 +31,7 @@ from studio.access.auth import Principal
 from studio.api.answers import streaming
 from tests.studio.api.performers import SECONDS, Paced
 from tests.studio.api.stage import APP, Stage, model
+from tests.support.cases.planner_cases import planner_of, single
 from tests.support.endpoints.fake_openai import Served
 from tests.support.runs.conductor_cases import BROKEN, KEEP, plan_text
 from tests.support.runs.worker_cases import Breaking, Declining, Raising, Silent
@@ -775,3 +777,31 @@ def test_the_question_to_a_worker_has_the_limit_of_a_conversation(
 def test_the_models_are_listed_at_the_address_with_a_slash_as_well(stage: Stage) -> None:
     stage.plays(simulated("alpha", "So."))
     assert httpx.get(f"{stage.base_url}/models/").json() == httpx.get(f"{stage.base_url}/models").json()
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_a_planner_that_learnt_is_a_model_of_the_pool_file(
+    stage: Stage, client: OpenAI, tmp_path: Path
+) -> None:
+    questions = [TriedQuestion(question=f"What is {n} + 1?", right=(1,), wrong=(0,)) for n in range(3)]
+    write_planner(
+        planner_of(plans=[single("alpha"), single("beta")], questions=questions), tmp_path / "planner.json"
+    )
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    stage.plays(
+        SimulatedWorker("alpha"),
+        SimulatedWorker("beta"),
+        planners={"mine": tmp_path / "planner.json", "broken": tmp_path / "broken.json"},
+    )
+    assert ask(client, model="planner:mine").choices[0].message.content
+    listed = [model.id for model in client.models.list()]
+    assert "planner:mine" in listed
+    assert "planner:broken" not in listed
+    for name, reason in (
+        (f"planner:{tmp_path}/planner.json", "names a file"),
+        ("planner:broken", "cannot be read here"),
+        ("planner:yours", "names no planner 'yours'"),
+    ):
+        with pytest.raises(openai.NotFoundError, match=reason):
+            ask(client, model=name)
