@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable
 from typing import Any, TypeVar
@@ -71,9 +71,14 @@ async def abatch(
 
     async def answer(at: int) -> RunState:
         state = await answered_request(requests[at], runtime, meter, on_event=_of_question(on_event, at))
-        return state.runs[-1] if state.runs else state.attempts[-1] if state.attempts else RunState()
+        return state.runs[-1] if state.runs else _without_plan(state)
 
     return tuple(await _side_by_side([partial(answer, at) for at in range(len(requests))], parallel))
+
+
+def _without_plan(state: RequestState) -> RunState:
+    last = state.attempts[-1] if state.attempts else RunState()
+    return replace(last, status="failed" if last.crossing is None else "over_budget")
 
 
 @dataclass(frozen=True)
