@@ -16,6 +16,7 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent import futures
 from contextlib import aclosing, contextmanager, suppress
+from contextvars import ContextVar
 from functools import wraps
 from inspect import isawaitable
 from pathlib import Path
@@ -239,15 +240,29 @@ def _live(on_event: OnEvent | None) -> Iterator[OnEvent | None]:
     """In the kernel of a notebook, work is drawn while it goes on, unless the caller reads its events."""
     python = sys.modules.get("IPython")
     shell = None if python is None else python.get_ipython()
-    if on_event is not None or getattr(shell, "kernel", None) is None:
-        yield on_event
-        return
-    from IPython.display import display  # noqa: PLC0415 - loaded already
+    with outermost() as is_outermost:
+        if not is_outermost or on_event is not None or getattr(shell, "kernel", None) is None:
+            yield on_event
+            return
+        from IPython.display import display  # noqa: PLC0415 - loaded already
 
-    from conductor.report.notebook import live_display  # noqa: PLC0415 - for notebooks alone
+        from conductor.report.notebook import live_display  # noqa: PLC0415 - for notebooks alone
 
-    with live_display(display) as draw:
-        yield draw
+        with live_display(display) as draw:
+            yield draw
+
+
+_INSIDE = ContextVar("inside", default=False)
+
+
+@contextmanager
+def outermost() -> Iterator[bool]:
+    """Whether this call of the library is made by no other one, as by a worker or a scorer."""
+    is_outermost, token = not _INSIDE.get(), _INSIDE.set(True)
+    try:
+        yield is_outermost
+    finally:
+        _INSIDE.reset(token)
 
 
 def pool_of(pool: AnyPool | None) -> Pool:

@@ -24,7 +24,7 @@ from conductor.evaluation.run_score import answering, score_without_answer
 from conductor.evaluation.score import Score
 from conductor.evaluation.scorers import score, scorer_named
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, cell_result
-from conductor.library import AnyPool, answered_request, pool_of, waited
+from conductor.library import AnyPool, answered_request, outermost, pool_of, waited
 from conductor.orchestration.runtime import Runtime, runtime_of
 from conductor.planner.planner import check_query
 from conductor.plugins import fault_of
@@ -73,7 +73,8 @@ async def abatch(
         state = await answered_request(requests[at], runtime, meter, on_event=_of_question(on_event, at))
         return state.runs[-1] if state.runs else _without_plan(state)
 
-    return tuple(await _side_by_side([partial(answer, at) for at in range(len(requests))], parallel))
+    with outermost():
+        return tuple(await _side_by_side([partial(answer, at) for at in range(len(requests))], parallel))
 
 
 def _without_plan(state: RequestState) -> RunState:
@@ -163,7 +164,8 @@ async def aevaluate(
             answers.append(await _scored(items[at], at, name, state, scorer, seconds=seconds))
         return answers
 
-    by_item = await _side_by_side([partial(answer, at) for at in range(len(items))], parallel)
+    with outermost():
+        by_item = await _side_by_side([partial(answer, at) for at in range(len(items))], parallel)
     both = [each for of_item in by_item for each in of_item]
     return Scores(tuple(each for each, _ in both), table_of(items, list(named), [cell for _, cell in both]))
 

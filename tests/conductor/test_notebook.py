@@ -4,8 +4,10 @@ model acts as HTML.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,6 +15,7 @@ import pytest
 
 from conductor import FunctionWorker, Pool, RunState, Step, Workflow, plan, plan_diff, run
 from conductor.workflow.drawable import Drawable
+from tests.support.processes.notebook import cells_of
 
 HOSTILE = '<script>alert("x")</script>]]> --> s1; `a` \x1b[31m\u202e'
 WORKFLOW = Workflow.of(
@@ -113,3 +116,36 @@ def test_no_picture_needs_more_than_some_hundred_pixels_to_be_read() -> None:
         width = float(picture.attrib["width"])
         letters = min(float(text.attrib["font-size"]) for text in picture.iter(f"{SVG}text"))
         assert letters * min(1, 800 / width) >= 9
+
+
+@pytest.mark.slow
+def test_calls_that_a_call_makes_are_not_drawn_and_neither_is_one_whose_events_are_read(
+    tmp_path: Path,
+) -> None:
+    cells = [
+        """
+from conductor import *
+inner = Workflow.of([Step(instruction="one", worker="one")])
+one = Pool(workers=(FunctionWorker(lambda request: "1", name="one"),))
+async def judge(response, item): return (await arun(inner, "?", pool=one)).answer == "1"
+both = FunctionWorker(lambda request: run(inner, "?", pool=one).answer, name="both")
+outer, pool = inner.with_worker(0, "both"), Pool(workers=(both,))
+""",
+        "run(outer, '?', pool=pool)",
+        "await arun(outer, '?', pool=pool)",
+        "run(outer, '?', pool=pool, on_event=print)",
+        "batch(['?'] * 3, workflow=outer, pool=pool)",
+        "evaluate([('?', '1')] * 3, {'outer': outer}, pool=pool, scorer=judge)",
+    ]
+    notebook = tmp_path / "calls.ipynb"
+    notebook.write_text(json.dumps({"cells": [{"cell_type": "code", "source": [cell]} for cell in cells]}))
+    displays = [cell.displays for cell in cells_of(notebook, tmp_path)]
+    assert [len(each) > 2 for each in displays] == [False, True, True, False, False, False]
+    assert [sum(display.startswith("finished") for display in each) for each in displays] == [
+        0,
+        1,
+        1,
+        0,
+        0,
+        0,
+    ]
