@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from conductor.workflow.diff import PlanDiff, plan_diff
     from conductor.workflow.file import PlanFile, read_plan, write_plan
     from conductor.workflow.model import Step, Workflow
-    from conductor.workflow.plan_report import PlanReport
+    from conductor.workflow.plan_report import PlanReport, ValidPlan
     from conductor.workflow.selection import take_rows
 
 __all__ = [
@@ -72,6 +72,7 @@ __all__ = [
     "Step",
     "StepState",
     "Usage",
+    "ValidPlan",
     "Worker",
     "WorkerCard",
     "WorkerError",
@@ -145,7 +146,7 @@ _HOMES = {
     "conductor.workflow.diff": ("PlanDiff", "plan_diff"),
     "conductor.workflow.file": ("PlanFile", "read_plan", "write_plan"),
     "conductor.workflow.model": ("Step", "Workflow"),
-    "conductor.workflow.plan_report": ("PlanReport",),
+    "conductor.workflow.plan_report": ("PlanReport", "ValidPlan"),
     "conductor.workflow.selection": ("take_rows",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

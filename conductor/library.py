@@ -11,10 +11,12 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import sys
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent import futures
-from contextlib import aclosing, suppress
+from contextlib import aclosing, contextmanager, suppress
+from contextvars import ContextVar
 from functools import wraps
 from inspect import isawaitable
 from pathlib import Path
@@ -37,7 +39,7 @@ from conductor.workers.pool.pool import Pool, configured_pool
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.model import Workflow
-from conductor.workflow.plan_report import PlanReport
+from conductor.workflow.plan_report import ValidPlan
 from conductor.workflow.selection import with_own_settings
 
 P = ParamSpec("P")
@@ -54,7 +56,7 @@ async def aplan(
     pool: AnyPool | None = None,
     settings: Settings | None = None,
     on_event: OnEvent | None = None,
-) -> PlanReport:
+) -> ValidPlan:
     """Ask the pool's Conductor for a workflow that answers `query`; the report's `workflow` is the plan.
 
     Without a `pool` the configured one is used (`pool.toml`, else the built-in workers). Raises `PlanError`
@@ -71,7 +73,7 @@ async def _plan(
     settings: Settings | None,
     on_event: OnEvent | None,
     change: ChangeRequest | None = None,
-) -> PlanReport:
+) -> ValidPlan:
     request = RunRequest(check_query(query), settings or Settings(), change=change)
     runtime = runtime_of(pool_of(pool))
     planning = plan_round(
@@ -81,10 +83,11 @@ async def _plan(
         meter=Meter(request.settings.budget),
         recorder=MemoryRecorder(),
     )
-    state = (await _folded(planning, on_event)).attempts[-1]
+    with _live(on_event) as follow:
+        state = (await _folded(planning, follow)).attempts[-1]
     if state.report is None or state.report.workflow is None:
         raise PlanError(_no_plan(state))
-    return state.report
+    return ValidPlan.model_validate(dict(state.report))
 
 
 async def achange(
@@ -107,7 +110,6 @@ async def achange(
     run_settings = run_settings.model_copy(update={"max_steps": max(run_settings.max_steps, len(workflow))})
     change = ChangeRequest(workflow=workflow, wish=check_wish(wish))
     report = await _plan(query, pool=pool, settings=run_settings, on_event=on_event, change=change)
-    assert report.workflow is not None, "a report without a workflow is no plan"
     return plan_diff(workflow, with_own_settings(workflow, report.workflow))
 
 
@@ -128,7 +130,8 @@ async def arun(
     and `QueryError`.
     """
     request = RunRequest(check_query(query), Settings(budget=budget), workflow=workflow)
-    state = await answered_request(request, runtime_of(pool_of(pool)), after=after, on_event=on_event)
+    with _live(on_event) as follow:
+        state = await answered_request(request, runtime_of(pool_of(pool)), after=after, on_event=follow)
     return state.runs[-1]
 
 
@@ -144,7 +147,8 @@ async def aask(
     Raises `PlanError` where the first round gave no plan, `PoolError` and `QueryError`.
     """
     request = RunRequest(check_query(query), settings or Settings())
-    state = await answered_request(request, runtime_of(pool_of(pool)), on_event=on_event)
+    with _live(on_event) as follow:
+        state = await answered_request(request, runtime_of(pool_of(pool)), on_event=follow)
     if not state.runs:
         raise PlanError(_no_plan(state.attempts[-1]))
     return state.runs[-1]
@@ -229,6 +233,36 @@ async def _folded(events: AsyncGenerator[Event, None], on_event: OnEvent | None)
             if on_event is not None and isawaitable(waiting := on_event(event)):
                 await waiting
     return state
+
+
+@contextmanager
+def _live(on_event: OnEvent | None) -> Iterator[OnEvent | None]:
+    """In the kernel of a notebook, work is drawn while it goes on, unless the caller reads its events."""
+    python = sys.modules.get("IPython")
+    shell = None if python is None else python.get_ipython()
+    with outermost() as is_outermost:
+        if not is_outermost or on_event is not None or getattr(shell, "kernel", None) is None:
+            yield on_event
+            return
+        from IPython.display import display  # noqa: PLC0415 - loaded already
+
+        from conductor.report.notebook import live_display  # noqa: PLC0415 - for notebooks alone
+
+        with live_display(display) as draw:
+            yield draw
+
+
+_INSIDE = ContextVar("inside", default=False)
+
+
+@contextmanager
+def outermost() -> Iterator[bool]:
+    """Whether this call of the library is made by no other one, as by a worker or a scorer."""
+    is_outermost, token = not _INSIDE.get(), _INSIDE.set(True)
+    try:
+        yield is_outermost
+    finally:
+        _INSIDE.reset(token)
 
 
 def pool_of(pool: AnyPool | None) -> Pool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from conductor.evaluation.run_score import answering, score_without_answer
 from conductor.evaluation.score import Score
 from conductor.evaluation.scorers import score, scorer_named
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, cell_result
-from conductor.library import AnyPool, answered_request, pool_of, waited
+from conductor.library import AnyPool, answered_request, outermost, pool_of, waited
 from conductor.orchestration.runtime import Runtime, runtime_of
 from conductor.planner.planner import check_query
 from conductor.plugins import fault_of
@@ -71,9 +71,15 @@ async def abatch(
 
     async def answer(at: int) -> RunState:
         state = await answered_request(requests[at], runtime, meter, on_event=_of_question(on_event, at))
-        return state.runs[-1] if state.runs else state.attempts[-1] if state.attempts else RunState()
+        return state.runs[-1] if state.runs else _without_plan(state)
 
-    return tuple(await _side_by_side([partial(answer, at) for at in range(len(requests))], parallel))
+    with outermost():
+        return tuple(await _side_by_side([partial(answer, at) for at in range(len(requests))], parallel))
+
+
+def _without_plan(state: RequestState) -> RunState:
+    last = state.attempts[-1] if state.attempts else RunState()
+    return replace(last, status="failed" if last.crossing is None else "over_budget")
 
 
 @dataclass(frozen=True)
@@ -158,7 +164,8 @@ async def aevaluate(
             answers.append(await _scored(items[at], at, name, state, scorer, seconds=seconds))
         return answers
 
-    by_item = await _side_by_side([partial(answer, at) for at in range(len(items))], parallel)
+    with outermost():
+        by_item = await _side_by_side([partial(answer, at) for at in range(len(items))], parallel)
     both = [each for of_item in by_item for each in of_item]
     return Scores(tuple(each for each, _ in both), table_of(items, list(named), [cell for _, cell in both]))
 

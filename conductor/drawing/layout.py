@@ -250,7 +250,7 @@ def layouts(
     read from left to right is drawn downwards in the end. Where it cannot be read in cards of one of
     `kinds`, there is a picture of flat ones.
     """
-    return _layouts(tuple(step.access for step in workflow.steps), direction, kinds)
+    return access_layouts(tuple(step.access for step in workflow.steps), direction, kinds)
 
 
 def pane_layouts(
@@ -284,10 +284,12 @@ def _pane_layouts(
 
 
 @lru_cache(maxsize=64)
-def _layouts(
+def access_layouts(
     access: tuple[tuple[int, ...], ...], direction: Direction, kinds: tuple[CardKind, ...]
 ) -> tuple[Layout, ...]:
-    """Cached, because a page redraws four times a second while texts change and the shape does not."""
+    """The same of as many steps as there are access lists, without a workflow of them.
+
+    Cached, because a page redraws four times a second while texts change and the shape does not."""
     generations = generations_of(access)
     chosen: list[Layout] = []
     least = _WIDEST

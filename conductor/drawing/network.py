@@ -17,6 +17,7 @@ from pyvis.network import Network
 from conductor.drawing.layout import Layout
 from conductor.drawing.marks import Mark
 from conductor.runs.step_state import StepStatus
+from conductor.workflow.diff import EdgeChange
 from conductor.workflow.model import Workflow
 
 CardStatus = StepStatus | Literal["stale", "thinking", "retrying"]
@@ -25,9 +26,6 @@ CardStatus = StepStatus | Literal["stale", "thinking", "retrying"]
 
 CardChange = Literal["", "added", "removed", "moved", "edited"]
 """What is marked on a card where two workflows are compared; a step that was moved and edited is edited."""
-
-EdgeChange = Literal["added", "removed"]
-"""What is marked on an access where two workflows are compared."""
 
 _READ = 2_000
 """Characters of an instruction that are looked at; no card shows more."""

@@ -61,6 +61,7 @@ from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import SeenResponse, Usage
 from conductor.values.output import Output, WorkerKind
 from conductor.values.total import NOTHING, UNDER_WAY, Total
+from conductor.workflow.drawable import Drawable
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
 
@@ -68,7 +69,7 @@ RunStatus = Literal["running"] | RunOutcome
 
 
 @dataclass(frozen=True)
-class RunState:
+class RunState(Drawable):
     """A run so far."""
 
     run: str = ""
@@ -139,23 +140,9 @@ class RunState:
     def __repr__(self) -> str:
         done = f"{sum(step.status == 'finished' for step in self.steps)} of {len(self.steps)} steps"
         answer = self.answer if self.answer is None or len(self.answer) <= 60 else f"{self.answer[:60]}…"
-        return f"<RunState {self.run[:8]}: {self.status}, {done} finished, answer={answer!r}>"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the answer, and each step with its state."""
-        from html import escape  # noqa: PLC0415 - for notebooks alone
-
-        planned = () if self.workflow is None else self.workflow.steps
-        rows = [
-            f"<tr><td>{at + 1}</td><td>{escape(step.worker)}</td><td>{escape(step.instruction[:200])}</td>"
-            f"<td>{escape(done.reuse or done.kept_because or done.status)}</td>"
-            f"<td>{'' if done.seconds is None else f'{done.seconds:.1f} s'}</td></tr>"
-            for at, (step, done) in enumerate(zip(planned, self.steps, strict=True))
-        ]
-        words = self.no_plan or self.status if self.answer is None else self.answer
-        used = " · ".join(self.used.known_words)
-        answer = f"<pre style='white-space: pre-wrap'>{escape(words)}</pre>"
-        return f"{answer}<table>{''.join(rows)}</table>{escape(used)}"
+        reused = sum(step.reused for step in self.steps)
+        done += f" finished, {reused} reused" if reused else " finished"
+        return f"<RunState {self.run[:8]}: {self.status}, {done}, answer={answer!r}>"
 
     def model_dump_json(self) -> str:
         """All of it as JSON text, which `model_validate_json` reads."""

@@ -5,11 +5,13 @@ Pure and symmetric: swapping the workflows swaps the result. Positions are 0-bas
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
 from conductor.text.alignment import longest_ascending
+from conductor.workflow.drawable import Drawable
 from conductor.workflow.matching import matching
 from conductor.workflow.model import Workflow
 
@@ -19,6 +21,9 @@ Change = Literal[
 ]  # fmt: skip
 """What may differ in a step that is in both workflows. A new number alone is no move: only a step is moved
 that had to change places with another one that stayed."""
+
+EdgeChange = Literal["added", "removed"]
+"""How an access differs that is in one workflow only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,8 @@ class StepPair:
         return StepPair(old=self.new, new=self.old, changes=self.changes, lost=self.gained, gained=self.lost)
 
 
-@dataclass(frozen=True)
-class PlanDiff:
+@dataclass(frozen=True, repr=False)
+class PlanDiff(Drawable):
     """How `new` differs from `old`. Every old step is in one pair or in `removed`, every new one in one
     pair or in `added`; pairs ascend by their new position.
     """
@@ -86,12 +91,35 @@ class PlanDiff:
             rows.insert(place, (at, None))
         return tuple(rows)
 
+    @cached_property
+    def edges(self) -> dict[tuple[int, int], EdgeChange | None]:
+        """The accesses of both workflows as rows (read, reader), and how each changes; without an old one of
+        a moved step that would run backwards.
+        """
+        old = set(_accesses(self.old, {at: row for row, (at, _) in enumerate(self.rows)}))
+        new = set(_accesses(self.new, {at: row for row, (_, at) in enumerate(self.rows)}))
+        return {
+            edge: None if edge in old & new else "added" if edge in new else "removed"
+            for edge in sorted(old | new)
+            if edge[0] < edge[1]
+        }
+
+    def __repr__(self) -> str:
+        changed = sum(not pair.same for pair in self.pairs)
+        counts = f"{len(self.added)} added, {len(self.removed)} removed, {changed} changed"
+        return f"<PlanDiff of {len(self.old)} and {len(self.new)} steps: {counts}>"
+
 
 def plan_diff(old: Workflow, new: Workflow) -> PlanDiff:
     """How `new` differs from `old`; two times 100 steps take well under a second."""
     # Of several equally good ways to see it one is found first: looked at from one fixed side, it is the
     # same one from either.
     return _diff(new, old).swapped if _order(new) < _order(old) else _diff(old, new)
+
+
+def _accesses(workflow: Workflow, row_of: dict[int | None, int]) -> Iterator[tuple[int, int]]:
+    for step, reads in enumerate(workflow.steps):
+        yield from ((row_of[read], row_of[step]) for read in reads.access)
 
 
 def _order(workflow: Workflow) -> list[str]:

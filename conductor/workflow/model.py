@@ -16,6 +16,7 @@ from pydantic import Field
 from conductor.errors import WorkflowError
 from conductor.values.messages import RequestStyle, Sampling, Value
 from conductor.values.output import Output
+from conductor.workflow.drawable import Drawable
 from conductor.workflow.on_failure import OnFailure
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Step(Value):
         return self.model_copy(update={"gate": False}) if self.gate else self
 
 
-class Workflow(Value):
+class Workflow(Value, Drawable):
     """One or more steps; the final step's response is the answer to the query.
 
     Raises `WorkflowError` (from `Workflow.of` and every edit) where a rule is broken: an empty
@@ -141,6 +142,8 @@ class Workflow(Value):
         )
         return f"<Workflow of {len(self.steps)}: {steps if len(steps) <= 200 else f'{steps[:199]}…'}>"
 
+    __str__ = __repr__
+
     def mermaid(self) -> str:
         """The graph as Mermaid, https://mermaid.js.org/syntax/flowchart.html: a box for each step."""
         lines = ["flowchart TD"]
@@ -154,10 +157,6 @@ class Workflow(Value):
             lines.append(f'  s{at + 1}["{escaped}"]')
         edges = [f"  s{read + 1} --> s{at + 1}" for at, step in enumerate(self.steps) for read in step.access]
         return "\n".join([*lines, *edges]) + "\n"
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        """What a notebook shows: JupyterLab draws the type `text/vnd.mermaid`."""
-        return {"text/vnd.mermaid": self.mermaid(), "text/plain": repr(self)}
 
     def ancestors(self, step: int) -> frozenset[int]:
         """Steps whose work reaches `step`, directly or through others."""

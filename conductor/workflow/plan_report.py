@@ -138,3 +138,22 @@ class PlanReport(Value):
     def repairs(self) -> tuple[Repair, ...]:
         """The repairs of the candidate that counts."""
         return self.candidate.repairs if self.candidate else ()
+
+
+class ValidPlan(PlanReport):
+    """A report that has a workflow."""
+
+    @property
+    def workflow(self) -> Workflow:
+        """The workflow that counts."""
+        workflow = super().workflow
+        assert workflow is not None, "what gave no workflow is a PlanError"
+        return workflow
+
+    def __repr__(self) -> str:
+        return f"<ValidPlan: {self.workflow!r}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return self.workflow._repr_html_()

@@ -22,6 +22,7 @@ from conductor import (
     WorkflowError,
     aevaluate,
     batch,
+    built_in_pool,
     evaluate,
 )
 from conductor.values.messages import Completion, Usage
@@ -80,6 +81,15 @@ def test_one_budget_holds_for_all(echo: Metered, pool: Pool, budget: Budget, ans
         assert 0 < 100 * echo.calls <= 1_000
     else:
         assert len(finished) == echo.calls == answers
+
+
+def test_what_the_budget_leaves_without_a_plan_is_over_too() -> None:
+    runs = batch([f"What is {at} + 1?" for at in range(9)], pool=built_in_pool(), budget=Budget(calls=5))
+    assert {(run.status, run.workflow is None) for run in runs} >= {
+        ("finished", False),
+        ("over_budget", True),
+    }
+    assert not any(run.live for run in runs)
 
 
 @pytest.mark.parametrize(

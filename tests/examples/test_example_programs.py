@@ -8,31 +8,54 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from conductor import Pool
 from conductor.workers.simulated import SimulatedWorker
 from tests.support.processes.api_server import serving_api
+from tests.support.processes.notebook import Cell, cells_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def test_every_cell_of_the_notebook_runs_and_holds_no_output(capsys: pytest.CaptureFixture[str]) -> None:
-    notebook = json.loads((EXAMPLES / "edit_and_rerun.ipynb").read_text(encoding="utf-8"))
+NOTEBOOK = EXAMPLES / "edit_and_rerun.ipynb"
+
+
+def test_the_notebook_holds_no_output() -> None:
+    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     assert (notebook["nbformat"], notebook["metadata"]["kernelspec"]["language"]) == (4, "python")
-    names: dict[str, Any] = {}
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            assert (cell["outputs"], cell["execution_count"]) == ([], None)
-            exec(compile("".join(cell["source"]), cell["id"], "exec"), names)
-    printed = capsys.readouterr().out
-    assert (
-        "One is in Europe, the other in Asia.\nEurope here, Asia over there.\n[True, True, False]\n"
-        in printed
-    )
-    assert "2 changed: instruction" in printed
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert {(*cell["outputs"], cell["execution_count"]) for cell in code} == {(None,)}
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> list[Cell]:
+    return cells_of(NOTEBOOK, tmp_path_factory.mktemp("notebook"))
+
+
+@pytest.mark.slow
+def test_every_cell_of_the_notebook_runs_and_draws_what_it_ends_in(cells: list[Cell]) -> None:
+    _, planned, first, second, difference = cells
+    assert "Rule: comparison." in planned.printed
+    assert (planned.displays[-1], planned.html.count("<title>")) == ("planned", 3)
+    assert "One is in Europe, the other in Asia." in first.html
+    assert "Europe here, Asia over there." in second.html
+    assert (second.html.count("↺ reused"), second.html.count("✓")) == (2, 1)
+    assert "step 3: instruction" in difference.html
+    for cell in (planned, first, second, difference):
+        assert cell.html.count("<svg xmlns") == 1
+        assert len(cell.text.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_notebook_draws_a_run_while_it_goes_on_and_leaves_a_line(cells: list[Cell]) -> None:
+    first = cells[2]
+    states = [[html.count(sign) for sign in "○●✓"] for html in first.displays if "<svg" in html]
+    assert states[0] == [3, 0, 0]
+    assert [1, 2, 0] in states, "two steps work side by side"
+    assert states[-1] == [0, 0, 3]
+    assert first.displays[-1].startswith("finished · ")
 
 
 @pytest.mark.slow

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from conductor.drawing.network import CardChange, CardContent, EdgeChange, title_of
+from conductor.drawing.network import CardChange, CardContent, title_of
 from conductor.planner.parsing.partial_plan import PartialPlan
 from conductor.text.word_diff import compare_texts
-from conductor.workflow.diff import PlanDiff, plan_diff
+from conductor.workflow.diff import EdgeChange, PlanDiff, plan_diff
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.selection import needed_rows, with_own_settings
 from pages.components.view_models.workflow.plan_text import card_change, row_name, row_text, sentences
@@ -52,21 +52,18 @@ class Ghost:
 
     @cached_property
     def _edges(self) -> dict[tuple[int, int], EdgeChange | None]:
-        """The accesses of both workflows as rows (read, reader), and how each changes; an old one of a moved
-        step that would run backwards cannot be drawn, and its part states it in words.
+        """The accesses of both workflows as rows, and how each changes, as far as it is known; one that
+        cannot be drawn is stated in words by its part.
         """
-        old = set(_accesses(self.diff.old, {of_old: row for row, (of_old, _) in enumerate(self.diff.rows)}))
-        new = set(_accesses(self.diff.new, {of_new: row for row, (_, of_new) in enumerate(self.diff.rows)}))
-        changes: dict[tuple[int, int], EdgeChange | None] = {}
-        for read, reader in sorted(old | new):
-            edge, after = (read, reader), self.diff.rows[reader][1]
-            if read >= reader:
-                continue
-            if self.grows and (after is None or after in self.open):
-                changes |= {edge: None} if edge in old else {}
-            else:
-                changes[edge] = None if edge in old & new else "added" if edge in new else "removed"
-        return changes
+        rows = self.diff.rows
+        unknown = {
+            row for row, (_, new) in enumerate(rows) if self.grows and (new is None or new in self.open)
+        }
+        return {
+            edge: None if edge[1] in unknown else change
+            for edge, change in self.diff.edges.items()
+            if edge[1] not in unknown or change != "added"
+        }
 
     @property
     def edge_changes(self) -> dict[tuple[int, int], EdgeChange]:
@@ -156,11 +153,6 @@ def growing_ghost(old: Workflow, plan: PartialPlan) -> Ghost | None:
         return None
     new = with_own_settings(old, Workflow.of(steps))
     return Ghost(plan_diff(old, new), grows=True, open=frozenset(waits))
-
-
-def _accesses(workflow: Workflow, row_of: dict[int | None, int]) -> Iterator[tuple[int, int]]:
-    for step, reads in enumerate(workflow.steps):
-        yield from ((row_of[read], row_of[step]) for read in reads.access)
 
 
 def _words(old: str, new: str) -> tuple[tuple[str, str], ...]:

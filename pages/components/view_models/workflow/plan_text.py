@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from conductor.drawing.network import CardChange, EdgeChange
+from conductor.drawing.network import CardChange
 from conductor.text.formatting import quantity
 from conductor.values.messages import Sampling
-from conductor.workflow.diff import Change, PlanDiff, StepPair
+from conductor.workflow.diff import Change, EdgeChange, PlanDiff, StepPair
 from conductor.workflow.merge import Clash, Kind
 from conductor.workflow.model import MAX_STEPS, Workflow
 from pages.components.view_models.workflow.card_content import step_name
