@@ -10,15 +10,13 @@ import json
 import logging
 import sys
 import threading
-import time
 import traceback
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from conductor.errors import PoolError, ServeError, StorageError
-from conductor.runs.events import Event
 from conductor.values.total import Total
-from studio.telemetry.spans import Skipped, Span, SpanReader
+from studio.telemetry.spans import Skipped, Span, SpanWatch
 
 LOG = "CONDUCTOR_LOG"
 """The environment variable that, set to json, has a server write its log as JSON lines."""
@@ -100,22 +98,12 @@ def log_request(*, route: str, method: str, status: int, seconds: float, **more:
     logging.getLogger("conductor.api").info("request", extra={FIELDS: fields})
 
 
-class RunLog:
+class RunLog(SpanWatch):
     """The watch of one session that writes a line for what began, ended or was skipped."""
 
     def __init__(self, session: str) -> None:
         self._session = session
-        self._reader = SpanReader()
-
-    def see(self, event: Event) -> None:
-        """See `Watch.see`."""
-        for change in self._reader.read(event):
-            self._write(change)
-
-    def end(self) -> None:
-        """See `Watch.end`."""
-        for span in self._reader.end(time.time()):
-            self._write(span)
+        super().__init__(self._write)
 
     def _write(self, change: Span | Skipped) -> None:
         fields = {"session": self._session, "run": change.run, **_fields_of(change)}
