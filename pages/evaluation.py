@@ -45,7 +45,6 @@ _LAYOUT = Path(__file__).parent / "components" / "evaluation" / "evaluation.css"
 
 
 def page() -> None:
-    """Draw the page for this tab."""
     with page_notices():
         st.html(STYLES)
         st.html(_LAYOUT)

@@ -38,7 +38,6 @@ _KEYS: Mapping[UsageKey, str] = {
 
 
 def page() -> None:
-    """Draw the page for this tab."""
     with page_notices():
         tab, bench = TabState(), workbench()
         tab.begin_page()

@@ -83,7 +83,6 @@ class RequestSession(Value):
 
     @property
     def keep(self) -> bool:
-        """Whether it is stored."""
         return self.lifetime is None
 
 

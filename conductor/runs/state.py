@@ -69,8 +69,6 @@ RunStatus = Literal["running"] | RunOutcome
 
 @dataclass(frozen=True)
 class RunState:
-    """A run so far."""
-
     run: str = ""
     """Its id."""
     query: str = ""
@@ -171,7 +169,6 @@ class RunState:
 
     @property
     def live(self) -> bool:
-        """Whether more events are expected."""
         return self.status == "running"
 
     @property
@@ -375,7 +372,6 @@ _OF_A_RUN = ("query", "conversation", "parent", "workflow", "round", "previous",
 
 
 def advance(state: RunState, event: Event) -> RunState:
-    """The state after one more event."""
     place: _Place = {"run": event.run, "seq": event.seq}
     match event:
         # Cases are tried in order; most events are a step's, and most of those are deltas.

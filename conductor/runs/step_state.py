@@ -8,23 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
-from conductor.runs.events import (
-    KeptBecause,
-    PlanningRetried,
-    StepBlocked,
-    StepCallDelta,
-    StepCancelled,
-    StepDelta,
-    StepFailed,
-    StepFellBack,
-    StepFinished,
-    StepKept,
-    StepPaused,
-    StepRetried,
-    StepReused,
-    StepStarted,
-    StepThought,
-)
+from conductor.runs import events
 from conductor.text.formatting import quantity
 from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Request, Usage
@@ -95,7 +79,7 @@ class StepState:
     """No call was made because the output was already known."""
     of_equal_step: bool = False
     """The output that is reused was another step's, whose request was the same."""
-    kept_because: KeptBecause | None = None
+    kept_because: events.KeptBecause | None = None
     """Why an output counts that may not fit its inputs."""
     worker_kind: WorkerKind | None = None
     """Who answers, once it is known."""
@@ -195,19 +179,19 @@ class StepState:
 
 
 StepEvent = (
-    StepReused
-    | StepKept
-    | StepStarted
-    | StepDelta
-    | StepThought
-    | StepCallDelta
-    | StepRetried
-    | StepFellBack
-    | StepFinished
-    | StepFailed
-    | StepBlocked
-    | StepPaused
-    | StepCancelled
+    events.StepReused
+    | events.StepKept
+    | events.StepStarted
+    | events.StepDelta
+    | events.StepThought
+    | events.StepCallDelta
+    | events.StepRetried
+    | events.StepFellBack
+    | events.StepFinished
+    | events.StepFailed
+    | events.StepBlocked
+    | events.StepPaused
+    | events.StepCancelled
 )
 
 
@@ -221,15 +205,15 @@ def status_of(output: Output) -> StepStatus:
 def advance_step(step: StepState, event: StepEvent) -> StepState:
     """The step after one more of its events."""
     match event:
-        case StepDelta():
+        case events.StepDelta():
             return fast_replace(step, text=step.text + event.text)
-        case StepThought():
+        case events.StepThought():
             text, recalled = parted(step.text, event.recalls)
             return fast_replace(step, text=text, reasoning=step.reasoning + recalled + event.text)
-        case StepCallDelta():
+        case events.StepCallDelta():
             # Half a call can neither be made nor read: the output shows the whole one.
             return step
-        case StepRetried():
+        case events.StepRetried():
             before = fast_replace(step, text="", reasoning="") if event.withdrawn else step
             return fast_replace(
                 before,
@@ -238,7 +222,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 retries=(*step.retries, retry(event)),
                 charges=_with_charge(step, event.charge),
             )
-        case StepFellBack():
+        case events.StepFellBack():
             request = event.request or step.request
             if request is not None and event.sampling is not None:
                 request = replace(request, sampling=event.sampling)
@@ -251,7 +235,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 stand_in=event.worker,
                 stand_in_reason=event.message,
             )
-        case StepReused():
+        case events.StepReused():
             return _with_output(
                 step,
                 event.output,
@@ -260,9 +244,9 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 request=event.request,
                 **_worker_of(event.output),
             )
-        case StepKept():
+        case events.StepKept():
             return _with_output(step, event.output, kept_because=event.because, **_worker_of(event.output))
-        case StepStarted():
+        case events.StepStarted():
             return fast_replace(
                 step,
                 status="running",
@@ -272,11 +256,11 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 request=event.request,
                 started_at=event.at,
             )
-        case StepFinished():
+        case events.StepFinished():
             charge = event.charge or _former_charge(step, event.output)
             charges = _with_charge(step, charge)
             return _with_output(step, event.output, charges=charges, finished_at=event.at)
-        case StepFailed():
+        case events.StepFailed():
             return fast_replace(
                 step,
                 status="failed",
@@ -285,11 +269,11 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 finished_at=event.at,
                 charges=_with_charge(step, _of_event(step, event)),
             )
-        case StepBlocked():
+        case events.StepBlocked():
             return fast_replace(step, status="blocked", blocked_by=event.by)
-        case StepPaused():
+        case events.StepPaused():
             return fast_replace(step, status="paused", worker_kind=event.worker_kind, request=event.request)
-        case StepCancelled():
+        case events.StepCancelled():
             charges = _with_charge(step, _of_event(step, event))
             return fast_replace(step, status="cancelled", finished_at=event.at, charges=charges)
         case _:
@@ -312,7 +296,7 @@ def _with_charge(step: StepState, charge: Charge | None) -> tuple[Charge, ...]:
     return step.charges if charge is None else (*step.charges, charge)
 
 
-def _of_event(step: StepState, event: StepFailed | StepCancelled) -> Charge | None:
+def _of_event(step: StepState, event: events.StepFailed | events.StepCancelled) -> Charge | None:
     """The charge of the end of a step; of an event of an earlier version that of all its requests."""
     if event.usage is None or step.inner or step.worker_kind == "offline":
         return event.charge
@@ -341,7 +325,7 @@ def parted(text: str, last: int) -> tuple[str, str]:
     return text[: len(text) - last], text[len(text) - last :]
 
 
-def retry(event: StepRetried | PlanningRetried) -> Retry:
+def retry(event: events.StepRetried | events.PlanningRetried) -> Retry:
     """The retry of a call that an event describes."""
     return Retry(
         attempt=event.attempt,

@@ -90,7 +90,6 @@ def chosen_questions(store: SessionStore) -> Chosen | None:
 
 
 def _of_team(store: SessionStore) -> DataSet:
-    """One of the team's sets."""
     sets = store.tests.sets()
     names = {name: f"{name}, {quantity(tests, 'test')}" for name, tests in sets.items()}
     name = st.selectbox("Set", list(sets), key="data-team", format_func=distinct_labels(names))

@@ -28,7 +28,6 @@ def planner_marks(spec: EvaluationSpec) -> dict[str, Mark]:
 
 
 def planners_table(table: EvaluationTable, spec: EvaluationSpec) -> None:
-    """The planners' figures."""
     with st.container(key="planners-table"):
         st.html(table_html(table, spec, marks=planner_marks(spec)))
     st.caption(

@@ -17,26 +17,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from conductor.planner.prompt.sentences import one_line
-from conductor.runs.events import (
-    AnswerKept,
-    BudgetExceeded,
-    Event,
-    PlanningFailed,
-    PlanningRetried,
-    PlanningStarted,
-    PlanRejected,
-    StepBlocked,
-    StepCancelled,
-    StepFailed,
-    StepFellBack,
-    StepFinished,
-    StepKept,
-    StepPaused,
-    StepRetried,
-    StepReused,
-    StepStarted,
-    WorkflowPlanned,
-)
+from conductor.runs import events
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 
@@ -243,47 +224,47 @@ async def _disconnected(receive: Receive) -> None:
 
 # -- progress --------------------------------------------------------------------------------------
 
-_STEP_EVENTS: dict[type[Event], str] = {
-    StepStarted: "started",
-    StepFinished: "finished",
-    StepReused: "reused",
-    StepKept: "kept",
-    StepFailed: "failed",
-    StepBlocked: "blocked",
-    StepPaused: "held at its gate",
-    StepCancelled: "stopped",
-    StepRetried: "asked again",
-    StepFellBack: "asked another worker",
+_STEP_EVENTS: dict[type[events.Event], str] = {
+    events.StepStarted: "started",
+    events.StepFinished: "finished",
+    events.StepReused: "reused",
+    events.StepKept: "kept",
+    events.StepFailed: "failed",
+    events.StepBlocked: "blocked",
+    events.StepPaused: "held at its gate",
+    events.StepCancelled: "stopped",
+    events.StepRetried: "asked again",
+    events.StepFellBack: "asked another worker",
 }
 
 
-def progress_line(event: Event, answer: Answer) -> str | None:
+def progress_line(event: events.Event, answer: Answer) -> str | None:
     """A line on an event that was added to `answer`; None if it changes nothing worth a line.
 
     Names of workers come from the pool, and cannot begin a line of their own.
     """
     match event:
-        case PlanningStarted():
+        case events.PlanningStarted():
             attempt = f", attempt {event.attempt}" if event.attempt > 1 else ""
             return f"planning round {event.round}{attempt} ({one_line(event.planner)})"
-        case PlanningRetried():
+        case events.PlanningRetried():
             return "planning: asked again"
-        case WorkflowPlanned():
+        case events.WorkflowPlanned():
             steps = len(event.report.workflow) if event.report.workflow is not None else 0
             return f"planned {steps} step{'' if steps == 1 else 's'}"
-        case AnswerKept():
+        case events.AnswerKept():
             return "the answer stands"
-        case PlanRejected():
+        case events.PlanRejected():
             return "the plan is not valid"
-        case PlanningFailed():
+        case events.PlanningFailed():
             return "no plan"
-        case BudgetExceeded():
+        case events.BudgetExceeded():
             return f"{'stopped at' if event.stopped else 'used up'} the budget of {event.limit}"
         case _:
             return _step_line(event, answer)
 
 
-def _step_line(event: Event, answer: Answer) -> str | None:
+def _step_line(event: events.Event, answer: Answer) -> str | None:
     outcome = _STEP_EVENTS.get(type(event))
     workflow = answer.state.runs[-1].workflow if answer.state.runs else None
     at: int | None = getattr(event, "step", None)

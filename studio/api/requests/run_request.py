@@ -75,7 +75,6 @@ class RequestWorkers:
 
     @property
     def candidates(self) -> list[WorkerCard]:
-        """Those that may come to answer."""
         return [self.cards[name] for name in self.allowed or self.offered]
 
 
@@ -93,7 +92,6 @@ class Terms:
 
     @property
     def alone(self) -> bool:
-        """A worker is asked by itself."""
         return self.model.kind == "worker"
 
     def finished(self, workflow: Workflow) -> Workflow:

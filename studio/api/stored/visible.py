@@ -192,7 +192,6 @@ class StoredResponse:
 
     @classmethod
     def read(cls, session: str, text: str) -> StoredResponse:
-        """What is stored for the session."""
         shape = json.loads(text)
         own = (shape.get("conductor") or {}).pop(_ORIGIN_KEY, None)
         origin = None if own is None else ResponseOrigin.model_validate(own)
