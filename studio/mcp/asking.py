@@ -7,7 +7,6 @@ has the same limits. Knows requests and runs; knows no transport.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -170,24 +169,9 @@ class Asking:
         return await callers.runs.start(request, stored_as, principal, pool=pool, resumes=resumption)
 
 
-def _steering(
-    *,
-    workers: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
-    max_steps: int | None = None,
-    rounds: int | None = None,
-    budget: RequestBudget | None = None,
-    workflow: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+def _steering(*, budget: RequestBudget | None, **others: Any) -> dict[str, Any]:
     """What is given, as the extension `conductor` of a request."""
-    fields = {
-        "workers": workers,
-        "exclude": exclude,
-        "max_steps": max_steps,
-        "rounds": rounds,
-        "budget": None if budget is None else budget.model_dump(),
-        "workflow": workflow,
-    }
+    fields = {**others, "budget": None if budget is None else budget.model_dump()}
     return {name: value for name, value in fields.items() if value is not None}
 
 

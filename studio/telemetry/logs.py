@@ -25,6 +25,8 @@ FIELDS = "conductor_fields"
 """The name under which a record of ours carries its fields."""
 
 _log = logging.getLogger("conductor.runs")
+
+_OURS = ("conductor", "studio", "storage", "pages")
 _SAFE = (PoolError, ServeError, StorageError)
 """Errors whose messages name settings and files; others may quote what was asked or answered."""
 
@@ -43,7 +45,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": record.getMessage() if _is_ours(record) else _of_others(record),
+            "event": record.getMessage() if record.name.partition(".")[0] in _OURS else _of_others(record),
             **getattr(record, FIELDS, {}),
         }
         error = record.exc_info[1] if record.exc_info else None
@@ -63,10 +65,6 @@ def _of_others(record: logging.LogRecord) -> str:
     if record.args and isinstance(record.msg, str) and record.msg != "%s":
         return record.msg
     return f"a line of {record.pathname}:{record.lineno} {record.funcName}"
-
-
-def _is_ours(record: logging.LogRecord) -> bool:
-    return record.name.partition(".")[0] in ("conductor", "studio", "storage", "pages")
 
 
 def log_as_json(stream: TextIO | None = None) -> None:

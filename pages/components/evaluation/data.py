@@ -24,6 +24,7 @@ from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.team_tests import team_set
 from conductor.text.formatting import quantity
 from pages.components.tab.state import plain
+from pages.components.widgets.controls import choice
 from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
 
@@ -71,10 +72,7 @@ def chosen_questions(store: SessionStore) -> Chosen | None:
     """
     sources = [_OWN, *SHIPPED, *([_TEAM] if store.tests.sets() else [])]
     names = {name: _SOURCES.get(name, name.capitalize()) for name in sources}
-    source = st.segmented_control(
-        "Questions", sources, default=_OWN, required=True, key="data-source",
-        format_func=distinct_labels(names), label_visibility="collapsed",
-    )  # fmt: skip
+    source = choice("Questions", names, key="data-source", default=_OWN)
     if source == _TEAM:
         tests = _of_team(store)
         _preview(tests)

@@ -220,11 +220,8 @@ def open_section(id: str) -> None:
 def section_dialog() -> None:
     section = next((each for each in sections() if each.id == st.session_state.get(_OPEN)), None)
     if section is not None:
-        st.dialog(section.page, width="large", on_dismiss=_close_section)(_section)(section)
-
-
-def _close_section() -> None:
-    st.session_state.pop(_OPEN, None)
+        dialog = st.dialog(section.page, width="large", on_dismiss=lambda: st.session_state.pop(_OPEN, None))
+        dialog(_section)(section)
 
 
 def _section(section: Section) -> None:
