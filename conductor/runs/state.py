@@ -18,6 +18,7 @@ from conductor.runs.events import (
     AnswerKept,
     BudgetExceeded,
     Event,
+    EventOfStep,
     PlanningDelta,
     PlanningFailed,
     PlanningRetried,
@@ -27,20 +28,7 @@ from conductor.runs.events import (
     RunFinished,
     RunOutcome,
     RunStarted,
-    StepBlocked,
-    StepCallDelta,
-    StepCancelled,
-    StepDelta,
-    StepFailed,
-    StepFellBack,
-    StepFinished,
     StepInner,
-    StepKept,
-    StepPaused,
-    StepRetried,
-    StepReused,
-    StepStarted,
-    StepThought,
     TextPiece,
     WorkflowPlanned,
 )
@@ -349,7 +337,7 @@ def joined(events: Iterable[Event]) -> Iterator[Event]:
     pieces: dict[tuple[type[Event], int | None], list[TextPiece]] = {}
     for event in events:
         if isinstance(event, TextPiece) and not getattr(event, "recalls", 0):
-            step = event.step if isinstance(event, StepDelta | StepThought | StepCallDelta) else None
+            step = event.step if isinstance(event, EventOfStep) else None
             pieces.setdefault((type(event), step), []).append(event)
         else:
             if pieces:
@@ -374,25 +362,11 @@ _OF_A_RUN = ("query", "conversation", "parent", "workflow", "round", "previous",
 def advance(state: RunState, event: Event) -> RunState:
     place: _Place = {"run": event.run, "seq": event.seq}
     match event:
-        # Cases are tried in order; most events are a step's, and most of those are deltas.
-        case (
-            StepDelta()
-            | StepStarted()
-            | StepFinished()
-            | StepReused()
-            | StepKept()
-            | StepFailed()
-            | StepBlocked()
-            | StepPaused()
-            | StepCancelled()
-            | StepThought()
-            | StepCallDelta()
-            | StepRetried()
-            | StepFellBack()
-        ):
-            return fast_replace(state, **place, steps=_with_step(state, event, advance_step))
+        # Cases are tried in order; most events are a step's.
         case StepInner():
             return fast_replace(state, **place, steps=_with_step(state, event, _advance_inner))
+        case EventOfStep():
+            return fast_replace(state, **place, steps=_with_step(state, event, advance_step))
         case PlanningStarted():
             return fast_replace(
                 state,

@@ -118,7 +118,7 @@ class SpanReader:
             yield from self._ended(place, at, "cancelled")
 
     def _of_step(self, event: events.Event, run: Place) -> Iterator[Change]:
-        if not isinstance(event, _OF_A_STEP):
+        if not isinstance(event, events.EventOfStep):
             return
         place = (*run, str(event.step))
         match event:
@@ -225,16 +225,5 @@ _FAILS = (
     | events.StepFailed
     | events.StepFellBack
     | events.StepRetried
-)
-_OF_A_STEP = (
-    events.StepStarted
-    | events.StepFinished
-    | events.StepFailed
-    | events.StepCancelled
-    | events.StepRetried
-    | events.StepFellBack
-    | events.StepKept
-    | events.StepReused
-    | events.StepBlocked
 )
 _SKIPPED = {"step_kept": "kept", "step_reused": "reused", "step_blocked": "blocked"}
