@@ -42,23 +42,28 @@ class Judged(Value):
     pool_label: str | None
 
 
-class Correction(Value):
-    """A person's change of a Conductor's plan.
-
-    `revision` is the changed state and `planned_revision` the Conductor's own; others may be equal to it
-    as plans. `current`: the session shows one of them now. `prompt` is None if the prompt was not stored;
-    a run is None if the plan was not run to an end without outputs written by hand.
-    """
+class _OfAPlan(Value):
+    """Who wrote a plan for what; `prompt` is None if the prompt was not stored."""
 
     session: str
     query: str
-    pool_label: str | None
     plan: str
     planner: str
     planner_kind: WorkerKind
     dialect: Dialect
-    reasoning: str
     prompt: PlanPrompt | None
+
+
+class Correction(_OfAPlan):
+    """A person's change of a Conductor's plan.
+
+    `revision` is the changed state and `planned_revision` the Conductor's own; others may be equal to it
+    as plans. `current`: the session shows one of them now. A run is None if the plan was not run to an end
+    without outputs written by hand.
+    """
+
+    pool_label: str | None
+    reasoning: str
     planned_revision: str
     planned: Workflow
     planned_run: Judged | None
@@ -82,43 +87,29 @@ class Correction(Value):
         return "planned" if self.planned_run is not None and self.planned_run.thumbs == "up" else None
 
 
-class JudgedPlan(Value):
+class JudgedPlan(_OfAPlan):
     """A plan whose answer a person judged: a Conductor's own, or what a person made of it (`edited`).
 
-    `run` is the one that counts. `prompt` is None if the prompt was not stored.
+    `run` is the one that counts.
     """
 
-    session: str
-    query: str
-    plan: str
-    planner: str
-    planner_kind: WorkerKind
-    dialect: Dialect
-    prompt: PlanPrompt | None
     revision: str
     workflow: Workflow
     edited: bool
     run: Judged
 
 
-class Revised(Value):
+class Revised(_OfAPlan):
     """A person's wish, and what they did with the plan that a Conductor changed by it.
 
     `planned` is the plan before, `proposed` the Conductor's changed one, `chosen` the one that the session
     went on with.
     """
 
-    session: str
-    query: str
     pool_label: str | None
     change: str
     wish: str
     decision: Literal["taken", "part", "left"]
-    plan: str
-    planner: str
-    planner_kind: WorkerKind
-    dialect: Dialect
-    prompt: PlanPrompt | None
     planned: Workflow
     proposed: Workflow
     chosen: Workflow
