@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from conductor.runs.scope import EDITED, RunScope
+from conductor.text.formatting import quantity
 from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
 from conductor.values.charge import Charge
 from conductor.values.conversation import NO_CONVERSATION, Conversation
@@ -49,8 +50,8 @@ class EventOfStep(_Event):
     """Its position in the workflow, from 0."""
 
 
-class _Retried(_Event):
-    """A call that gave no answer at one try."""
+class Retry(_Event):
+    """A call that gave no answer at one try, and was made again."""
 
     attempt: int
     """The try that failed, from 1."""
@@ -61,6 +62,13 @@ class _Retried(_Event):
     withdrawn: int = 0
     """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
     charge: OfRequest = None
+
+    @property
+    def reason(self) -> str:
+        """Why there was no answer, and how much was withdrawn."""
+        if not self.withdrawn:
+            return self.message
+        return f"{self.message.rstrip('.')}; {quantity(self.withdrawn, 'character')} withdrawn."
 
 
 class _Completed(_Event):
@@ -109,7 +117,7 @@ class PlanningThought(_Event):
     """How many characters at the end of the deltas before it were thoughts, too."""
 
 
-class PlanningRetried(_Retried):
+class PlanningRetried(Retry):
     """The Conductor gave no plan at one try of a call, and is called again."""
 
     type: Literal["planning_retried"] = "planning_retried"
@@ -253,7 +261,7 @@ class StepCallDelta(EventOfStep):
     """Other members of the call, such as signatures, as JSON text; only the first piece may have them."""
 
 
-class StepRetried(_Retried, EventOfStep):
+class StepRetried(Retry, EventOfStep):
     """A step's worker gave no answer at one try: it is called again, or something else takes its place."""
 
     type: Literal["step_retried"] = "step_retried"

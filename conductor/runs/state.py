@@ -25,6 +25,7 @@ from conductor.runs.events import (
     PlanningStarted,
     PlanningThought,
     PlanRejected,
+    Retry,
     RunFinished,
     RunOutcome,
     RunStarted,
@@ -34,14 +35,12 @@ from conductor.runs.events import (
 )
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.step_state import (
-    Retry,
     StepEvent,
     StepState,
     StepStatus,
     advance_step,
     fast_replace,
     parted,
-    retry,
 )
 from conductor.values.budget import NO_BUDGET, Budget, Used
 from conductor.values.charge import Charge, total_of
@@ -386,7 +385,7 @@ def advance(state: RunState, event: Event) -> RunState:
             return fast_replace(state, **place, planning_text=text, planning_thought=thought)
         case PlanningRetried():
             before = fast_replace(state, planning_text="", planning_thought="") if event.withdrawn else state
-            retries, calls = (*state.planning_retries, retry(event)), state.planning_calls + 1
+            retries, calls = (*state.planning_retries, event), state.planning_calls + 1
             charges = _with_planning(state, event.charge)
             return fast_replace(
                 before, **place, planning_calls=calls, planning_retries=retries, planning_charges=charges

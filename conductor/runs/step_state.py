@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from conductor.runs import events
-from conductor.text.formatting import quantity
 from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
@@ -28,29 +27,6 @@ StepStatus = Literal[
 worker declines to answer, or nothing. `paused`: the run waits at its gate."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """A call that gave no answer at one try, and was made again."""
-
-    attempt: int
-    """The try that failed, from 1."""
-    message: str
-    """Why it gave no answer."""
-    seconds: float
-    """The pause before the next try."""
-    at: float
-    """When it had failed, in Unix seconds."""
-    withdrawn: int = 0
-    """How many characters that it had given count no more."""
-
-    @property
-    def reason(self) -> str:
-        """Why there was no answer, and how much was withdrawn."""
-        if not self.withdrawn:
-            return self.message
-        return f"{self.message.rstrip('.')}; {quantity(self.withdrawn, 'character')} withdrawn."
-
-
 @dataclass(frozen=True)
 class StepState:
     """One step of a run so far. Times are Unix seconds."""
@@ -65,7 +41,7 @@ class StepState:
     """How many requests its workers got in this run: each try, and each worker in the place of another."""
     own_calls: int = 0
     """How many of `calls` its own worker got, and none in its place."""
-    retries: tuple[Retry, ...] = ()
+    retries: tuple[events.Retry, ...] = ()
     """Its calls that gave no answer and were made again."""
     stand_in: str | None = None
     """The worker that answers in the place of the step's own."""
@@ -219,7 +195,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 before,
                 calls=step.calls + event.again,
                 own_calls=step.own_calls + (event.again and step.stand_in is None),
-                retries=(*step.retries, retry(event)),
+                retries=(*step.retries, event),
                 charges=_with_charge(step, event.charge),
             )
         case events.StepFellBack():
@@ -323,17 +299,6 @@ def _worker_of(output: Output) -> dict[str, Any]:
 def parted(text: str, last: int) -> tuple[str, str]:
     """A text without its last characters, and those."""
     return text[: len(text) - last], text[len(text) - last :]
-
-
-def retry(event: events.StepRetried | events.PlanningRetried) -> Retry:
-    """The retry of a call that an event describes."""
-    return Retry(
-        attempt=event.attempt,
-        message=event.message,
-        seconds=event.seconds,
-        at=event.at,
-        withdrawn=event.withdrawn,
-    )
 
 
 def fast_replace(value: T, **changes: Any) -> T:
