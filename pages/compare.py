@@ -30,7 +30,6 @@ _MODES: Mapping[Mode, str] = {"two": "Two sides", "three": "Planned, edited, run
 
 
 def page() -> None:
-    """Draw the page for this tab."""
     with page_notices():
         bench = workbench()
         tab = TabState()

@@ -45,7 +45,6 @@ _LAYOUT = Path(__file__).parent / "components" / "evaluation" / "evaluation.css"
 
 
 def page() -> None:
-    """Draw the page for this tab."""
     with page_notices():
         st.html(STYLES)
         st.html(_LAYOUT)
@@ -77,7 +76,8 @@ def _all(shared: Services) -> None:
             key="evaluation-new",
             icon=":material/add:",
             type="primary",
-            on_click=_ask_for_new,
+            on_click=st.query_params.from_dict,
+            args=({"new": "yes"},),
         )
     pool_notice()
     records = store.listed()
@@ -94,10 +94,6 @@ def _all(shared: Services) -> None:
         TabState().show_notice(PLACE)
         return
     evaluation_list(shared.evaluations, records, store.sizes())
-
-
-def _ask_for_new() -> None:
-    st.query_params.from_dict({"new": "yes"})
 
 
 def _new(shared: Services) -> None:

@@ -41,7 +41,6 @@ _PER_PAGE = 20
 
 
 def page() -> None:
-    """Draw the page for this tab."""
     st.html(_STYLES)
     with page_notices("pool"):
         tab = TabState()

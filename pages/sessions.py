@@ -33,7 +33,6 @@ _STYLES = Path(__file__).parent / "components" / "sessions" / "session_list.css"
 
 
 def page() -> None:
-    """Draw the page for this tab."""
     with page_notices():
         tab, listed = TabState(), SessionList.of_tab()
         listed.leave()

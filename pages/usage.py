@@ -19,7 +19,7 @@ from pages.components.view_models.training_curves import DARK, LIGHT
 from pages.components.view_models.usage_chart import Amount, series_of, usage_chart
 from pages.components.view_models.usage_texts import MOST_ROWS, legend_html, sums_html, table_html
 from pages.components.view_models.workflow.card_content import worker_marks
-from pages.components.widgets.labels import distinct_labels
+from pages.components.widgets.controls import choice
 from storage import UsageKey, Use
 from studio.sessions.usage_table import UsageTable
 from studio.workbench import Workbench
@@ -38,7 +38,6 @@ _KEYS: Mapping[UsageKey, str] = {
 
 
 def page() -> None:
-    """Draw the page for this tab."""
     with page_notices():
         tab, bench = TabState(), workbench()
         tab.begin_page()
@@ -56,15 +55,9 @@ def page() -> None:
 def _view(bench: Workbench, *, has_pool: bool) -> None:
     today = local_time(time.time()).date()
     with st.container(horizontal=True, vertical_alignment="center", key="usage-head"):
-        days = st.segmented_control(
-            "Period", list(_PERIODS), default=30, required=True, key="usage-period",
-            format_func=distinct_labels(_PERIODS), label_visibility="collapsed",
-        )  # fmt: skip
+        days = choice("Period", _PERIODS, key="usage-period", default=30)
         st.space("stretch")
-        amount = st.segmented_control(
-            "Bars show", list(_AMOUNTS), default="tokens", required=True, key="usage-amount",
-            format_func=distinct_labels(_AMOUNTS), label_visibility="collapsed",
-        )  # fmt: skip
+        amount = choice("Bars show", _AMOUNTS, key="usage-amount", default="tokens")
     first = today - timedelta(days=days - 1) if days else None
     since = 0.0 if first is None else unix_seconds(datetime.combine(first, datetime.min.time()))
     used = bench.store.ledger.used("day", "worker", since=since)
@@ -99,10 +92,7 @@ def _chart(
 
 
 def _table(bench: Workbench, since: float) -> None:
-    by = st.segmented_control(
-        "Group by", list(_KEYS), default="worker", required=True, key="usage-by",
-        format_func=distinct_labels(_KEYS), label_visibility="collapsed",
-    )  # fmt: skip
+    by = choice("Group by", _KEYS, key="usage-by", default="worker")
     table = UsageTable.read(bench.store, by, since=since)
     st.html(table_html(table, heading=_KEYS[by]))
     notes = []

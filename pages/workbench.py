@@ -40,7 +40,6 @@ from studio.workbench import Workbench, marks
 
 
 def page() -> None:
-    """Draw the page for this tab."""
     with page_notices():
         tab = TabState()
         tab.begin_page()

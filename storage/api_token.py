@@ -99,7 +99,6 @@ class Secret(NamedTuple):
 
 
 def new_secret() -> Secret:
-    """A new random token."""
     id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
     return Secret(id=id, text=f"conductor_{id}_{secret}", digest=digest_of(secret))
 

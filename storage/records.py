@@ -1,6 +1,7 @@
 """What the store returns: frozen records of sessions, plans, revisions and runs.
 
-Times are Unix seconds; ids are opaque texts. Knows conductor's values, not how they are stored.
+Times are Unix seconds, ids opaque texts, numbers count from 1. Knows conductor's values, not how they are
+stored.
 """
 
 from __future__ import annotations
@@ -32,13 +33,9 @@ class Session(Value):
     """A question and its results."""
 
     id: str
-    """Opaque."""
     title: str
-    """Its name in lists."""
     query: str
-    """The question."""
     created_at: float
-    """In Unix seconds."""
     updated_at: float
     """Changes with plans, edits and the start and end of runs; not with names, tags or deletion."""
     pool_label: str | None
@@ -46,7 +43,6 @@ class Session(Value):
     head: str | None
     """The current revision's id, None before the first."""
     deleted_at: float | None
-    """None unless it was deleted."""
     settings: Settings | None = None
     """Those for its Conductor, None if nothing was chosen."""
     origin: SessionOrigin | None = None
@@ -70,7 +66,6 @@ class RequestSession(Value):
     token: str | None = None
     """The id of the request's token: only requests with it read the session. None: all do."""
     tags: tuple[str, ...] = ()
-    """The session's."""
     lifetime: float | None = None
     """How many seconds a session that is not to be stored stays for results of the tools that it calls; it is
     deleted from the start, and is removed in time even where its process dies. None: it is stored."""
@@ -83,7 +78,6 @@ class RequestSession(Value):
 
     @property
     def keep(self) -> bool:
-        """Whether it is stored."""
         return self.lifetime is None
 
 
@@ -91,29 +85,20 @@ class SessionSummary(Value):
     """A session as a list shows it."""
 
     id: str
-    """Opaque."""
     title: str
-    """Its name."""
     query: str
-    """The question."""
     created_at: float
-    """In Unix seconds."""
     updated_at: float
-    """As in `Session`."""
     state: SessionState
     """Of its newest run or plan."""
     topology: Topology | None
     """The current workflow's shape, None without a workflow."""
     steps: int | None
-    """How many the current workflow has."""
     pool_label: str | None
-    """As in `Session`."""
     origin: SessionOrigin | None = None
     """None if it was not recorded."""
     forked_from: str | None = None
-    """As in `Session`."""
     deleted_at: float | None = None
-    """None unless it was deleted."""
     workers: tuple[str, ...] = ()
     """The current workflow's, in alphabetical order."""
     tags: tuple[str, ...] = ()
@@ -142,7 +127,6 @@ class Plan(PlanEntry):
     """
 
     session: str
-    """The one that it belongs to."""
 
 
 class Revision(RevisionEntry):
@@ -153,18 +137,14 @@ class Revision(RevisionEntry):
     """
 
     session: str
-    """The one that it belongs to."""
     number: int
-    """From 1."""
 
 
 class RevisionSummary(Value):
     """A revision as a history shows it, without its workflow."""
 
     id: str
-    """Opaque."""
     number: int
-    """From 1."""
     parent: str | None
     """The revision that was edited, None for a first one."""
     origin: Origin
@@ -172,11 +152,9 @@ class RevisionSummary(Value):
     note: str
     """What was changed, in words."""
     created_at: float
-    """In Unix seconds."""
     topology: Topology
     """The workflow's shape."""
     steps: int
-    """How many."""
     looks_back: str | None
     """The run whose next round this is, None for a first round."""
     author: str | None
@@ -190,7 +168,6 @@ class RunRecord(RunEntry):
     """
 
     session: str
-    """The one that it belongs to."""
     owner: str
     """The open store that runs it."""
     token: str | None = None
@@ -203,32 +180,26 @@ class ExperimentRecord(ExperimentEntry):
     """An experiment on the run `base`; its trials are separate runs, numbered from 0."""
 
     session: str
-    """The one that it belongs to."""
 
 
 class NoteRecord(NoteEntry):
     """A person's note in a session."""
 
     session: str
-    """The one that it belongs to."""
     deleted_at: float | None = None
-    """None unless it was deleted."""
 
 
 class ChangeRecord(ChangeEntry):
     """What a person asked the Conductor to change in a session's workflow."""
 
     session: str
-    """The one that it belongs to."""
 
 
 class EvaluationRecord(Value):
     """Planners compared on questions."""
 
     id: str
-    """Opaque."""
     created_at: float
-    """In Unix seconds."""
     spec: EvaluationSpec
     """What is compared, and how."""
     ended_at: float | None
@@ -252,7 +223,6 @@ class CellRecord(Value):
     """One item, answered by a planner."""
 
     evaluation: str
-    """The one that it belongs to."""
     item: int
     """Its position, from 0."""
     planner: str

@@ -58,7 +58,6 @@ class Encoder(Value):
 
     @property
     def title(self) -> str:
-        """Which it is, for a card."""
         return "TF-IDF" if self.kind == "tf-idf" else f"embeddings by {self.model}"
 
     @classmethod

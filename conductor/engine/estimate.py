@@ -51,7 +51,6 @@ class Estimate:
 
     @property
     def is_known(self) -> bool:
-        """Whether any amount is known."""
         return any(value is not None for value in (self.tokens, self.cost, self.seconds))
 
     @property

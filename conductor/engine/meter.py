@@ -219,7 +219,6 @@ class Meter:
         self._open.discard(call)
 
     def count(self, charge: Charge) -> None:
-        """Count what a request took."""
         usage = charge.usage
         if not self.estimates:
             self._add((usage.prompt_tokens or 0) + (usage.completion_tokens or 0), usage.cost or 0.0)

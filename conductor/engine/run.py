@@ -177,7 +177,6 @@ class WorkflowRun:
 
     @property
     def workflow(self) -> Workflow:
-        """What is run."""
         return self._workflow
 
     @property

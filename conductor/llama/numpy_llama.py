@@ -124,7 +124,6 @@ class Llama:
         return np.asarray(heads * self._cosines[places] + crossed * self._sines[places], np.float32)
 
     def read(self, text: str) -> list[int]:
-        """The tokens of a text."""
         return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def write(

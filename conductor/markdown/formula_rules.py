@@ -34,7 +34,6 @@ _MONEY = re.compile(r"\d[\d.,]*(?:\s*(?:[kKMB]|bn|million|billion))?(?:\s+|[-–
 
 
 def find_mathematics(parser: MarkdownIt) -> None:
-    """Have the parser look for it."""
     ends = ["paragraph", "reference", "blockquote", "list", "table"]
     parser.inline.ruler.before("escape", "mathematics", _inline)
     parser.block.ruler.before("fence", "mathematics", _block, {"alt": ends})

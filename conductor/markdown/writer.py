@@ -142,7 +142,8 @@ class Writer:
                     is_link = links.allowed(href)
                     out.append(f"{_target(href, _text_of(out[start + 1 :]))}</a>" if is_link else "</span>")
                 case "image":
-                    out.append(self._image(str(token.attrs.get("src", "")), _alternative(token)))
+                    texts = (child.content for child in token.children or () if child.type != "image")
+                    out.append(self._image(str(token.attrs.get("src", "")), "".join(texts)))
                 case kind if kind in TYPES:
                     out.append(self._formula(token.content, TYPES[kind]))
                 case kind if kind in _PLAIN:
@@ -228,7 +229,3 @@ def _target(href: str, text: str, *, whole: bool = False) -> str:
 def _text_of(html: Sequence[str]) -> str:
     """The text of HTML that was written here."""
     return re.sub("<[^>]*>", "", "".join(html)).replace("&amp;", "&")
-
-
-def _alternative(token: Token) -> str:
-    return "".join(child.content for child in token.children or () if child.type != "image")

@@ -101,7 +101,6 @@ class ConductorWorker:
 
 
 def _reason(state: RequestState) -> str:
-    """Why there is no answer."""
     last = state.attempts[-1] if state.attempts else RunState()
     failed = [step for step in last.steps if step.message is not None]
     if last.no_plan is None and failed:

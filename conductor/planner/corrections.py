@@ -42,23 +42,28 @@ class Judged(Value):
     pool_label: str | None
 
 
-class Correction(Value):
-    """A person's change of a Conductor's plan.
-
-    `revision` is the changed state and `planned_revision` the Conductor's own; others may be equal to it
-    as plans. `current`: the session shows one of them now. `prompt` is None if the prompt was not stored;
-    a run is None if the plan was not run to an end without outputs written by hand.
-    """
+class _OfAPlan(Value):
+    """Who wrote a plan for what; `prompt` is None if the prompt was not stored."""
 
     session: str
     query: str
-    pool_label: str | None
     plan: str
     planner: str
     planner_kind: WorkerKind
     dialect: Dialect
-    reasoning: str
     prompt: PlanPrompt | None
+
+
+class Correction(_OfAPlan):
+    """A person's change of a Conductor's plan.
+
+    `revision` is the changed state and `planned_revision` the Conductor's own; others may be equal to it
+    as plans. `current`: the session shows one of them now. A run is None if the plan was not run to an end
+    without outputs written by hand.
+    """
+
+    pool_label: str | None
+    reasoning: str
     planned_revision: str
     planned: Workflow
     planned_run: Judged | None
@@ -82,43 +87,29 @@ class Correction(Value):
         return "planned" if self.planned_run is not None and self.planned_run.thumbs == "up" else None
 
 
-class JudgedPlan(Value):
+class JudgedPlan(_OfAPlan):
     """A plan whose answer a person judged: a Conductor's own, or what a person made of it (`edited`).
 
-    `run` is the one that counts. `prompt` is None if the prompt was not stored.
+    `run` is the one that counts.
     """
 
-    session: str
-    query: str
-    plan: str
-    planner: str
-    planner_kind: WorkerKind
-    dialect: Dialect
-    prompt: PlanPrompt | None
     revision: str
     workflow: Workflow
     edited: bool
     run: Judged
 
 
-class Revised(Value):
+class Revised(_OfAPlan):
     """A person's wish, and what they did with the plan that a Conductor changed by it.
 
     `planned` is the plan before, `proposed` the Conductor's changed one, `chosen` the one that the session
     went on with.
     """
 
-    session: str
-    query: str
     pool_label: str | None
     change: str
     wish: str
     decision: Literal["taken", "part", "left"]
-    plan: str
-    planner: str
-    planner_kind: WorkerKind
-    dialect: Dialect
-    prompt: PlanPrompt | None
     planned: Workflow
     proposed: Workflow
     chosen: Workflow
@@ -147,15 +138,10 @@ def judged_row_of(judged: JudgedPlan, *, bare: bool = False) -> Row | LeftOut:
     if prompt is None:
         return _NO_PROMPT
     workflow = as_plan(judged.workflow, first_round=prompt.round == 1)
-    try:
-        text = _written(workflow, prompt, judged.dialect)
-    except WorkflowError as error:
-        return LeftOut(reason=_NOT_WRITABLE, detail=str(error))
-    row: Row = {
-        "prompt": [message.model_dump() for message in prompt.messages],
-        "completion": _answer(text),
-        "label": judged.run.thumbs == "up",
-    }
+    row = _answers(judged, prompt, completion=workflow)
+    if isinstance(row, LeftOut):
+        return row
+    row["label"] = judged.run.thumbs == "up"
     about = {name: getattr(judged, name) for name in ("session", "query", "plan", "revision", "edited")}
     pool = {"label": judged.run.pool_label, "workers": list(prompt.workers)}
     about |= {**_planning(judged, prompt), "pool": pool, "answer": judged.run.model_dump()}
@@ -171,19 +157,13 @@ def revised_row_of(revised: Revised, *, bare: bool = False) -> Row | LeftOut:
     chosen, rejected = (as_plan(each, first_round=first) for each in (revised.chosen, revised.rejected))
     if chosen == rejected:
         return LeftOut(reason="the changed plan is the one before")
-    try:
-        texts = [_written(workflow, prompt, revised.dialect) for workflow in (chosen, rejected)]
-    except WorkflowError as error:
-        return LeftOut(reason=_NOT_WRITABLE, detail=str(error))
-    row: Row = {
-        "prompt": [message.model_dump() for message in prompt.messages],
-        "chosen": _answer(texts[0]),
-        "rejected": _answer(texts[1]),
-    }
+    row = _answers(revised, prompt, chosen=chosen, rejected=rejected)
     named = ("session", "query", "change", "wish", "decision", "plan", "created_at")
     about = {name: getattr(revised, name) for name in named}
     pool = {"label": revised.pool_label, "workers": list(prompt.workers)}
-    return row if bare else row | {"metadata": {**about, **_planning(revised, prompt), "pool": pool}}
+    if bare or isinstance(row, LeftOut):
+        return row
+    return row | {"metadata": {**about, **_planning(revised, prompt), "pool": pool}}
 
 
 def row_of(
@@ -201,24 +181,24 @@ def row_of(
     better = correction.better
     if better is None:
         return LeftOut(reason="its answer has a thumbs down, and the planned one's has no thumbs up")
-    try:
-        texts = {
-            name: _written(workflow, prompt, correction.dialect)
-            for name, workflow in (("planned", planned), ("edited", edited))
-        }
-    except WorkflowError as error:
-        return LeftOut(reason=_NOT_WRITABLE, detail=str(error))
-    worse = "planned" if better == "edited" else "edited"
-    row: Row = {"prompt": [message.model_dump() for message in prompt.messages]}
-    if kind == "preferences":
-        row |= {"chosen": _answer(texts[better]), "rejected": _answer(texts[worse])}
-    else:
-        row |= {"completion": _answer(texts[better])}
+    chosen, rejected = (edited, planned) if better == "edited" else (planned, edited)
+    row = _answers(correction, prompt, chosen=chosen, rejected=rejected)
+    if isinstance(row, LeftOut):
+        return row
+    if kind == "supervised":
+        row = {"prompt": row["prompt"], "completion": row["chosen"]}
     return row if bare else row | {"metadata": _metadata(correction, prompt, better)}
 
 
-def _answer(text: str) -> list[dict[str, str]]:
-    return [{"role": "assistant", "content": text}]
+def _answers(plan: _OfAPlan, prompt: PlanPrompt, **workflows: Workflow) -> Row | LeftOut:
+    """The prompt, and under their names the workflows as a Conductor's answers."""
+    row: Row = {"prompt": [message.model_dump() for message in prompt.messages]}
+    try:
+        for name, workflow in workflows.items():
+            row[name] = [{"role": "assistant", "content": _written(workflow, prompt, plan.dialect)}]
+    except WorkflowError as error:
+        return LeftOut(reason=_NOT_WRITABLE, detail=str(error))
+    return row
 
 
 def as_plan(workflow: Workflow, *, first_round: bool) -> Workflow:

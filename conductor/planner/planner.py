@@ -16,18 +16,8 @@ from conductor.errors import ConductorError, QueryError, WorkerError, outage_of
 from conductor.planner.conductor import Conductor, OutgoingPrompt, Planned, PlanRequest
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.prompt import plan_messages
+from conductor.runs import events
 from conductor.runs.event_queue import Record
-from conductor.runs.events import (
-    AnswerKept,
-    Event,
-    PlanningDelta,
-    PlanningFailed,
-    PlanningRetried,
-    PlanningStarted,
-    PlanningThought,
-    PlanRejected,
-    WorkflowPlanned,
-)
 from conductor.text.json_text import portable
 from conductor.values.charge import Charge, total_of
 from conductor.values.conversation import MAX_QUERY
@@ -47,26 +37,23 @@ def check_query(query: str, *, most: int = MAX_QUERY) -> str:
 
     Raises `QueryError` when it is empty, or longer than `most` characters.
     """
-    stripped = portable(query).strip()
-    if not stripped:
-        raise QueryError("The query is empty; write a question or choose an example.")
-    if len(stripped) > most:
-        raise QueryError(
-            f"The query has {len(stripped):,} characters; the limit is {most:,}. Shorten it, or cut "
-            "the material it refers to."
-        )
-    return stripped
+    empty, long = "write a question or choose an example", "cut the material it refers to"
+    return _checked("The query", query, most, empty=empty, long=long)
 
 
 def check_wish(wish: str) -> str:
     """What is to be changed in a plan, as `check_query` returns a query; `QueryError` for a bad one."""
-    stripped = portable(wish).strip()
+    empty, long = "write what to change in the plan", "edit the plan by hand"
+    return _checked("The change", wish, MAX_WISH, empty=empty, long=long)
+
+
+def _checked(what: str, text: str, most: int, *, empty: str, long: str) -> str:
+    stripped = portable(text).strip()
     if not stripped:
-        raise QueryError("The change is empty; write what to change in the plan.")
-    if len(stripped) > MAX_WISH:
+        raise QueryError(f"{what} is empty; {empty}.")
+    if len(stripped) > most:
         raise QueryError(
-            f"The change has {len(stripped):,} characters; the limit is {MAX_WISH:,}. Shorten it, or "
-            "edit the plan by hand."
+            f"{what} has {len(stripped):,} characters; the limit is {most:,}. Shorten it, or {long}."
         )
     return stripped
 
@@ -74,7 +61,7 @@ def check_wish(wish: str) -> str:
 STOPPED = "Planning was stopped"
 """How the message of a `PlanningFailed` begins where planning did not fail, but was stopped."""
 
-PlanningEnd = WorkflowPlanned | AnswerKept | PlanRejected | PlanningFailed
+PlanningEnd = events.WorkflowPlanned | events.AnswerKept | events.PlanRejected | events.PlanningFailed
 """The events with which planning ends."""
 
 
@@ -114,7 +101,7 @@ async def plan(
     run: str,
     requests: RequestCount | None = None,
     stop: asyncio.Future[None] | None = None,
-) -> AsyncGenerator[Event, None]:
+) -> AsyncGenerator[events.Event, None]:
     """Call `conductor` once; the last event is a `PlanningEnd`, unless `stop` is done before it comes.
 
     Events carry text in batches; `requests` counts every piece of it at once. A Conductor that ignores its
@@ -152,7 +139,7 @@ async def _ask(request: PlanRequest, conductor: Conductor, record: Record, reque
     card = conductor.card
     started = time.perf_counter()
     record.emit(
-        PlanningStarted,
+        events.PlanningStarted,
         query=request.query,
         planner=card.name,
         planner_kind=card.kind,
@@ -173,13 +160,13 @@ async def _ask(request: PlanRequest, conductor: Conductor, record: Record, reque
         notes.append(item)
         if isinstance(item, Retried):
             own = item.model_dump(exclude={"used", "again"})
-            record.emit(PlanningRetried, charge=ended(requests.again(item.used)), **own)
+            record.emit(events.PlanningRetried, charge=ended(requests.again(item.used)), **own)
 
     try:
         completion = await read_stream(
             conductor.stream(request),
-            on_text=lambda piece: record.emit(PlanningDelta, text=piece.text),
-            on_thought=lambda it: record.emit(PlanningThought, text=it.text, recalls=it.recalls),
+            on_text=lambda piece: record.emit(events.PlanningDelta, text=piece.text),
+            on_thought=lambda it: record.emit(events.PlanningThought, text=it.text, recalls=it.recalls),
             note=note,
             count=requests.receive,
         )
@@ -198,7 +185,7 @@ async def _ask(request: PlanRequest, conductor: Conductor, record: Record, reque
         failure = f"{card.name} broke with {type(error).__name__}, a fault of its program; ask again."
         outage = outage_of(error)
     if completion is None:
-        record.emit(PlanningFailed, message=failure, outage=outage, charge=requests.end(used))
+        record.emit(events.PlanningFailed, message=failure, outage=outage, charge=requests.end(used))
         return
     prompt = next((item for item in reversed(notes) if isinstance(item, OutgoingPrompt)), None)
     computed = next((item.workflow for item in notes if isinstance(item, Planned)), None)
@@ -209,12 +196,12 @@ async def _ask(request: PlanRequest, conductor: Conductor, record: Record, reque
     seconds = time.perf_counter() - started
     spent: dict[str, Any] = {"report": report, "usage": usage, "charge": charge, "seconds": seconds}
     if not report.ok:
-        record.emit(PlanRejected, **spent)
+        record.emit(events.PlanRejected, **spent)
     elif report.return_previous:
         reason = report.reasoning or "The Conductor gave no reason."
-        record.emit(AnswerKept, **spent, reason=reason)
+        record.emit(events.AnswerKept, **spent, reason=reason)
     else:
-        record.emit(WorkflowPlanned, **spent)
+        record.emit(events.WorkflowPlanned, **spent)
 
 
 def _report(

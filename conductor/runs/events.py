@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from conductor.runs.scope import EDITED, RunScope
+from conductor.text.formatting import quantity
 from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
 from conductor.values.charge import Charge
 from conductor.values.conversation import NO_CONVERSATION, Conversation
@@ -40,6 +41,46 @@ FormerUsage = Annotated[Usage | None, Field(exclude_if=lambda usage: usage is No
 
 Outage = Annotated[str | None, Field(exclude_if=lambda outage: outage is None)]
 """See `conductor.errors.WorkerError`."""
+
+
+class EventOfStep(_Event):
+    """What happened to a step."""
+
+    step: int
+    """Its position in the workflow, from 0."""
+
+
+class Retry(_Event):
+    """A call that gave no answer at one try, and was made again."""
+
+    attempt: int
+    """The try that failed, from 1."""
+    message: str
+    """Why it gave none."""
+    seconds: float
+    """The pause before the next try."""
+    withdrawn: int = 0
+    """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
+    charge: OfRequest = None
+
+    @property
+    def reason(self) -> str:
+        """Why there was no answer, and how much was withdrawn."""
+        if not self.withdrawn:
+            return self.message
+        return f"{self.message.rstrip('.')}; {quantity(self.withdrawn, 'character')} withdrawn."
+
+
+class _Completed(_Event):
+    """A Conductor's completion was read."""
+
+    report: PlanReport
+    """How its text was read: the plan, or why it is none."""
+    charge: OfRequest = None
+    usage: Usage
+    """The tokens of all requests for it."""
+    seconds: float
+    """The time of the call."""
 
 
 class PlanningStarted(_Event):
@@ -76,60 +117,30 @@ class PlanningThought(_Event):
     """How many characters at the end of the deltas before it were thoughts, too."""
 
 
-class PlanningRetried(_Event):
+class PlanningRetried(Retry):
     """The Conductor gave no plan at one try of a call, and is called again."""
 
     type: Literal["planning_retried"] = "planning_retried"
-    attempt: int
-    """The try that failed, from 1."""
-    message: str
-    """Why it gave no plan."""
-    seconds: float
-    """The pause before the next try."""
-    withdrawn: int = 0
-    """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
-    charge: OfRequest = None
 
 
-class WorkflowPlanned(_Event):
+class WorkflowPlanned(_Completed):
     """The completion holds a valid plan."""
 
     type: Literal["workflow_planned"] = "workflow_planned"
-    report: PlanReport
-    """The plan, and how its text was read."""
-    charge: OfRequest = None
-    usage: Usage
-    """The tokens of all requests for it."""
-    seconds: float
-    """The time of the call."""
 
 
-class AnswerKept(_Event):
+class AnswerKept(_Completed):
     """The Conductor looked at the previous round and returns its answer as it is."""
 
     type: Literal["answer_kept"] = "answer_kept"
-    report: PlanReport
-    """How its text was read."""
     reason: str
     """In the words of the Conductor."""
-    charge: OfRequest = None
-    usage: Usage
-    """The tokens of all requests for it."""
-    seconds: float
-    """The time of the call."""
 
 
-class PlanRejected(_Event):
+class PlanRejected(_Completed):
     """The completion holds no valid plan."""
 
     type: Literal["plan_rejected"] = "plan_rejected"
-    report: PlanReport
-    """The reasons, and what was read."""
-    charge: OfRequest = None
-    usage: Usage
-    """The tokens of all requests for it."""
-    seconds: float
-    """The time of the call."""
 
 
 class PlanningFailed(_Event):
@@ -174,26 +185,22 @@ class RunStarted(_Event):
 KeptBecause = Literal["pinned", "preloaded"]
 
 
-class StepKept(_Event):
+class StepKept(EventOfStep):
     """A step's output counts without a call, whatever its inputs are by now: it is pinned, or was there
     already and only what reads it is run.
     """
 
     type: Literal["step_kept"] = "step_kept"
-    step: int
-    """Its position in the workflow, from 0."""
     output: Output
     """What counts."""
     because: KeptBecause
     """Why it counts whatever its inputs are."""
 
 
-class StepReused(_Event):
+class StepReused(EventOfStep):
     """A step needed no call: an output for just its request was known."""
 
     type: Literal["step_reused"] = "step_reused"
-    step: int
-    """Its position in the workflow, from 0."""
     output: Output
     """What is reused, from the run that it names."""
     request: Request
@@ -202,12 +209,10 @@ class StepReused(_Event):
     """The output was another step's, whose request was the same."""
 
 
-class StepStarted(_Event):
+class StepStarted(EventOfStep):
     """A step's request went to its worker."""
 
     type: Literal["step_started"] = "step_started"
-    step: int
-    """Its position in the workflow, from 0."""
     worker: str
     """Its name in the pool."""
     worker_kind: WorkerKind
@@ -218,24 +223,20 @@ class StepStarted(_Event):
     """What the worker is sent, whole."""
 
 
-class StepDelta(_Event):
+class StepDelta(EventOfStep):
     """A step's worker wrote some more; only the step's end may have the last of it."""
 
     type: Literal["step_delta"] = "step_delta"
-    step: int
-    """Its position in the workflow, from 0."""
     text: str
     """The piece that was written."""
     logprobs: tuple[TokenLogprob, ...] = Field(default=(), exclude_if=lambda logprobs: not logprobs)
     """Those of the tokens that came with it, if they were requested."""
 
 
-class StepThought(_Event):
+class StepThought(EventOfStep):
     """A step's worker thought some more, apart from its answer; the last of it as with `StepDelta`."""
 
     type: Literal["step_thought"] = "step_thought"
-    step: int
-    """Its position in the workflow, from 0."""
     text: str
     """The piece that was thought."""
     recalls: int = 0
@@ -244,12 +245,10 @@ class StepThought(_Event):
     """Those of the worker's message that are this text, by name."""
 
 
-class StepCallDelta(_Event):
+class StepCallDelta(EventOfStep):
     """A step's worker wrote more of a call of a tool; the last of it as with `StepDelta`."""
 
     type: Literal["step_call_delta"] = "step_call_delta"
-    step: int
-    """Its position in the workflow, from 0."""
     index: int
     """Which call of the step, from 0."""
     text: str
@@ -262,31 +261,18 @@ class StepCallDelta(_Event):
     """Other members of the call, such as signatures, as JSON text; only the first piece may have them."""
 
 
-class StepRetried(_Event):
+class StepRetried(Retry, EventOfStep):
     """A step's worker gave no answer at one try: it is called again, or something else takes its place."""
 
     type: Literal["step_retried"] = "step_retried"
-    step: int
-    """Its position in the workflow, from 0."""
-    attempt: int
-    """The try that failed, from 1."""
-    message: str
-    """Why it gave no answer."""
-    seconds: float
-    """The pause before the next try."""
-    withdrawn: int = 0
-    """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
     again: bool = Field(default=True, exclude_if=lambda again: again)
     """Whether a further call of that worker follows, and not another worker or a text in its place."""
-    charge: OfRequest = None
 
 
-class StepFellBack(_Event):
+class StepFellBack(EventOfStep):
     """A step's worker could not answer, and another answers in its place."""
 
     type: Literal["step_fell_back"] = "step_fell_back"
-    step: int
-    """Its position in the workflow, from 0."""
     worker: str
     """The one that answers."""
     worker_kind: WorkerKind
@@ -302,33 +288,27 @@ class StepFellBack(_Event):
     charge: OfRequest = None
 
 
-class StepInner(_Event):
+class StepInner(EventOfStep):
     """An event of the workflow inside a step that a Conductor does."""
 
     type: Literal["step_inner"] = "step_inner"
-    step: int
-    """Its position in the workflow, from 0."""
     event: Event
     """Of the stream of the workflow inside."""
 
 
-class StepFinished(_Event):
+class StepFinished(EventOfStep):
     """A step's worker answered."""
 
     type: Literal["step_finished"] = "step_finished"
-    step: int
-    """Its position in the workflow, from 0."""
     output: Output
     """What it answered."""
     charge: OfRequest = None
 
 
-class StepFailed(_Event):
+class StepFailed(EventOfStep):
     """A step's worker could not answer; its deltas hold what it had written."""
 
     type: Literal["step_failed"] = "step_failed"
-    step: int
-    """Its position in the workflow, from 0."""
     message: str
     """Why it could not."""
     outage: Outage = None
@@ -339,22 +319,18 @@ class StepFailed(_Event):
     """From its start to its end."""
 
 
-class StepBlocked(_Event):
+class StepBlocked(EventOfStep):
     """A step never started, because steps that it reads failed or were blocked."""
 
     type: Literal["step_blocked"] = "step_blocked"
-    step: int
-    """Its position in the workflow, from 0."""
     by: tuple[int, ...]
     """Those steps."""
 
 
-class StepPaused(_Event):
+class StepPaused(EventOfStep):
     """A step's gate was reached: its worker would be sent the request now, and is not called in this run."""
 
     type: Literal["step_paused"] = "step_paused"
-    step: int
-    """Its position in the workflow, from 0."""
     worker: str
     """The one that would be called."""
     worker_kind: WorkerKind
@@ -365,12 +341,10 @@ class StepPaused(_Event):
     """What the worker would be sent."""
 
 
-class StepCancelled(_Event):
+class StepCancelled(EventOfStep):
     """A step was stopped while it ran; its deltas hold what it had written."""
 
     type: Literal["step_cancelled"] = "step_cancelled"
-    step: int
-    """Its position in the workflow, from 0."""
     charge: OfRequest = None
     usage: FormerUsage = None
     seconds: float

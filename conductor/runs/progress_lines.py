@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from conductor.runs import events
 from conductor.runs.events import Event
-from conductor.runs.step_state import retry
 from conductor.values.output import NO_ANSWER
 
 
@@ -29,7 +28,7 @@ class ProgressLines:
                 problems = " ".join(problem.message for problem in event.report.problems)
                 return f"the plan is not valid: {problems}"
             case events.PlanningRetried():
-                return f"the Conductor is asked again in {event.seconds:.1f} s: {retry(event).reason}"
+                return f"the Conductor is asked again in {event.seconds:.1f} s: {event.reason}"
             case events.AnswerKept():
                 return f"the Conductor keeps the answer: {event.reason}"
             case events.BudgetExceeded():
@@ -56,7 +55,7 @@ def _of_step(event: Event) -> tuple[int, str] | None:
         case events.StepFailed():
             return event.step, f"failed: {event.message}"
         case events.StepRetried():
-            return event.step, f"is asked again in {event.seconds:.1f} s: {retry(event).reason}"
+            return event.step, f"is asked again in {event.seconds:.1f} s: {event.reason}"
         case events.StepFellBack():
             return event.step, f"{event.worker} stands in: {event.message}"
         case events.StepInner():

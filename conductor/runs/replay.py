@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
-from conductor.runs.events import Event
+from conductor.runs.events import Event, Retry
 from conductor.runs.state import RunState, advance, fold
-from conductor.runs.step_state import Retry, StepState
+from conductor.runs.step_state import StepState
 from conductor.runs.timeline import Moments
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 50.0)
@@ -181,4 +181,4 @@ def _later(at: float | None, by: float) -> float | None:
 
 
 def _retries(retries: tuple[Retry, ...], by: float) -> tuple[Retry, ...]:
-    return tuple(replace(retry, at=retry.at + by) for retry in retries)
+    return tuple(retry.model_copy(update={"at": retry.at + by}) for retry in retries)

@@ -18,42 +18,29 @@ from conductor.runs.events import (
     AnswerKept,
     BudgetExceeded,
     Event,
+    EventOfStep,
     PlanningDelta,
     PlanningFailed,
     PlanningRetried,
     PlanningStarted,
     PlanningThought,
     PlanRejected,
+    Retry,
     RunFinished,
     RunOutcome,
     RunStarted,
-    StepBlocked,
-    StepCallDelta,
-    StepCancelled,
-    StepDelta,
-    StepFailed,
-    StepFellBack,
-    StepFinished,
     StepInner,
-    StepKept,
-    StepPaused,
-    StepRetried,
-    StepReused,
-    StepStarted,
-    StepThought,
     TextPiece,
     WorkflowPlanned,
 )
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.step_state import (
-    Retry,
     StepEvent,
     StepState,
     StepStatus,
     advance_step,
     fast_replace,
     parted,
-    retry,
 )
 from conductor.values.budget import NO_BUDGET, Budget, Used
 from conductor.values.charge import Charge, total_of
@@ -70,8 +57,6 @@ RunStatus = Literal["running"] | RunOutcome
 
 @dataclass(frozen=True)
 class RunState(Drawable):
-    """A run so far."""
-
     run: str = ""
     """Its id."""
     query: str = ""
@@ -158,7 +143,6 @@ class RunState(Drawable):
 
     @property
     def live(self) -> bool:
-        """Whether more events are expected."""
         return self.status == "running"
 
     @property
@@ -339,7 +323,7 @@ def joined(events: Iterable[Event]) -> Iterator[Event]:
     pieces: dict[tuple[type[Event], int | None], list[TextPiece]] = {}
     for event in events:
         if isinstance(event, TextPiece) and not getattr(event, "recalls", 0):
-            step = event.step if isinstance(event, StepDelta | StepThought | StepCallDelta) else None
+            step = event.step if isinstance(event, EventOfStep) else None
             pieces.setdefault((type(event), step), []).append(event)
         else:
             if pieces:
@@ -362,28 +346,13 @@ _OF_A_RUN = ("query", "conversation", "parent", "workflow", "round", "previous",
 
 
 def advance(state: RunState, event: Event) -> RunState:
-    """The state after one more event."""
     place: _Place = {"run": event.run, "seq": event.seq}
     match event:
-        # Cases are tried in order; most events are a step's, and most of those are deltas.
-        case (
-            StepDelta()
-            | StepStarted()
-            | StepFinished()
-            | StepReused()
-            | StepKept()
-            | StepFailed()
-            | StepBlocked()
-            | StepPaused()
-            | StepCancelled()
-            | StepThought()
-            | StepCallDelta()
-            | StepRetried()
-            | StepFellBack()
-        ):
-            return fast_replace(state, **place, steps=_with_step(state, event, advance_step))
+        # Cases are tried in order; most events are a step's.
         case StepInner():
             return fast_replace(state, **place, steps=_with_step(state, event, _advance_inner))
+        case EventOfStep():
+            return fast_replace(state, **place, steps=_with_step(state, event, advance_step))
         case PlanningStarted():
             return fast_replace(
                 state,
@@ -403,7 +372,7 @@ def advance(state: RunState, event: Event) -> RunState:
             return fast_replace(state, **place, planning_text=text, planning_thought=thought)
         case PlanningRetried():
             before = fast_replace(state, planning_text="", planning_thought="") if event.withdrawn else state
-            retries, calls = (*state.planning_retries, retry(event)), state.planning_calls + 1
+            retries, calls = (*state.planning_retries, event), state.planning_calls + 1
             charges = _with_planning(state, event.charge)
             return fast_replace(
                 before, **place, planning_calls=calls, planning_retries=retries, planning_charges=charges

@@ -8,24 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
-from conductor.runs.events import (
-    KeptBecause,
-    PlanningRetried,
-    StepBlocked,
-    StepCallDelta,
-    StepCancelled,
-    StepDelta,
-    StepFailed,
-    StepFellBack,
-    StepFinished,
-    StepKept,
-    StepPaused,
-    StepRetried,
-    StepReused,
-    StepStarted,
-    StepThought,
-)
-from conductor.text.formatting import quantity
+from conductor.runs import events
 from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
@@ -44,29 +27,6 @@ StepStatus = Literal[
 worker declines to answer, or nothing. `paused`: the run waits at its gate."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """A call that gave no answer at one try, and was made again."""
-
-    attempt: int
-    """The try that failed, from 1."""
-    message: str
-    """Why it gave no answer."""
-    seconds: float
-    """The pause before the next try."""
-    at: float
-    """When it had failed, in Unix seconds."""
-    withdrawn: int = 0
-    """How many characters that it had given count no more."""
-
-    @property
-    def reason(self) -> str:
-        """Why there was no answer, and how much was withdrawn."""
-        if not self.withdrawn:
-            return self.message
-        return f"{self.message.rstrip('.')}; {quantity(self.withdrawn, 'character')} withdrawn."
-
-
 @dataclass(frozen=True)
 class StepState:
     """One step of a run so far. Times are Unix seconds."""
@@ -81,7 +41,7 @@ class StepState:
     """How many requests its workers got in this run: each try, and each worker in the place of another."""
     own_calls: int = 0
     """How many of `calls` its own worker got, and none in its place."""
-    retries: tuple[Retry, ...] = ()
+    retries: tuple[events.Retry, ...] = ()
     """Its calls that gave no answer and were made again."""
     stand_in: str | None = None
     """The worker that answers in the place of the step's own."""
@@ -95,7 +55,7 @@ class StepState:
     """No call was made because the output was already known."""
     of_equal_step: bool = False
     """The output that is reused was another step's, whose request was the same."""
-    kept_because: KeptBecause | None = None
+    kept_because: events.KeptBecause | None = None
     """Why an output counts that may not fit its inputs."""
     worker_kind: WorkerKind | None = None
     """Who answers, once it is known."""
@@ -195,19 +155,19 @@ class StepState:
 
 
 StepEvent = (
-    StepReused
-    | StepKept
-    | StepStarted
-    | StepDelta
-    | StepThought
-    | StepCallDelta
-    | StepRetried
-    | StepFellBack
-    | StepFinished
-    | StepFailed
-    | StepBlocked
-    | StepPaused
-    | StepCancelled
+    events.StepReused
+    | events.StepKept
+    | events.StepStarted
+    | events.StepDelta
+    | events.StepThought
+    | events.StepCallDelta
+    | events.StepRetried
+    | events.StepFellBack
+    | events.StepFinished
+    | events.StepFailed
+    | events.StepBlocked
+    | events.StepPaused
+    | events.StepCancelled
 )
 
 
@@ -221,24 +181,24 @@ def status_of(output: Output) -> StepStatus:
 def advance_step(step: StepState, event: StepEvent) -> StepState:
     """The step after one more of its events."""
     match event:
-        case StepDelta():
+        case events.StepDelta():
             return fast_replace(step, text=step.text + event.text)
-        case StepThought():
+        case events.StepThought():
             text, recalled = parted(step.text, event.recalls)
             return fast_replace(step, text=text, reasoning=step.reasoning + recalled + event.text)
-        case StepCallDelta():
+        case events.StepCallDelta():
             # Half a call can neither be made nor read: the output shows the whole one.
             return step
-        case StepRetried():
+        case events.StepRetried():
             before = fast_replace(step, text="", reasoning="") if event.withdrawn else step
             return fast_replace(
                 before,
                 calls=step.calls + event.again,
                 own_calls=step.own_calls + (event.again and step.stand_in is None),
-                retries=(*step.retries, retry(event)),
+                retries=(*step.retries, event),
                 charges=_with_charge(step, event.charge),
             )
-        case StepFellBack():
+        case events.StepFellBack():
             request = event.request or step.request
             if request is not None and event.sampling is not None:
                 request = replace(request, sampling=event.sampling)
@@ -251,7 +211,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 stand_in=event.worker,
                 stand_in_reason=event.message,
             )
-        case StepReused():
+        case events.StepReused():
             return _with_output(
                 step,
                 event.output,
@@ -260,9 +220,9 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 request=event.request,
                 **_worker_of(event.output),
             )
-        case StepKept():
+        case events.StepKept():
             return _with_output(step, event.output, kept_because=event.because, **_worker_of(event.output))
-        case StepStarted():
+        case events.StepStarted():
             return fast_replace(
                 step,
                 status="running",
@@ -272,11 +232,11 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 request=event.request,
                 started_at=event.at,
             )
-        case StepFinished():
+        case events.StepFinished():
             charge = event.charge or _former_charge(step, event.output)
             charges = _with_charge(step, charge)
             return _with_output(step, event.output, charges=charges, finished_at=event.at)
-        case StepFailed():
+        case events.StepFailed():
             return fast_replace(
                 step,
                 status="failed",
@@ -285,11 +245,11 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 finished_at=event.at,
                 charges=_with_charge(step, _of_event(step, event)),
             )
-        case StepBlocked():
+        case events.StepBlocked():
             return fast_replace(step, status="blocked", blocked_by=event.by)
-        case StepPaused():
+        case events.StepPaused():
             return fast_replace(step, status="paused", worker_kind=event.worker_kind, request=event.request)
-        case StepCancelled():
+        case events.StepCancelled():
             charges = _with_charge(step, _of_event(step, event))
             return fast_replace(step, status="cancelled", finished_at=event.at, charges=charges)
         case _:
@@ -312,7 +272,7 @@ def _with_charge(step: StepState, charge: Charge | None) -> tuple[Charge, ...]:
     return step.charges if charge is None else (*step.charges, charge)
 
 
-def _of_event(step: StepState, event: StepFailed | StepCancelled) -> Charge | None:
+def _of_event(step: StepState, event: events.StepFailed | events.StepCancelled) -> Charge | None:
     """The charge of the end of a step; of an event of an earlier version that of all its requests."""
     if event.usage is None or step.inner or step.worker_kind == "offline":
         return event.charge
@@ -339,17 +299,6 @@ def _worker_of(output: Output) -> dict[str, Any]:
 def parted(text: str, last: int) -> tuple[str, str]:
     """A text without its last characters, and those."""
     return text[: len(text) - last], text[len(text) - last :]
-
-
-def retry(event: StepRetried | PlanningRetried) -> Retry:
-    """The retry of a call that an event describes."""
-    return Retry(
-        attempt=event.attempt,
-        message=event.message,
-        seconds=event.seconds,
-        at=event.at,
-        withdrawn=event.withdrawn,
-    )
 
 
 def fast_replace(value: T, **changes: Any) -> T:

@@ -53,7 +53,6 @@ class _AlignmentSearch:
     def between(
         self, i: int, i_end: int, j: int, j_end: int, shingles: tuple[int, ...]
     ) -> Iterator[tuple[int, int]]:
-        """Pairs of old[i:i_end] and new[j:j_end]."""
         old, new = self._old, self._new
         while i < i_end and j < j_end and old[i] == new[j]:
             yield i, j

@@ -38,8 +38,6 @@ Origin = Literal["conductor", "human", "import"]
 
 
 class PlanStep(Value):
-    """One step of the file."""
-
     instruction: str = Field(description="what the worker shall do")
     worker: str = Field(description="name of a worker of the pool")
     access: tuple[Annotated[int, Field(strict=True)], ...] = Field(
@@ -74,8 +72,6 @@ class PlanPool(Value):
 
 
 class PlanFile(Value):
-    """The document."""
-
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",

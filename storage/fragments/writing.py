@@ -16,18 +16,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from sqlalchemy import Connection, Table, Text, bindparam, select
 from sqlalchemy.sql.dml import UpdateBase
 
-from conductor.runs.events import (
-    EVENT,
-    Event,
-    RunFinished,
-    RunStarted,
-    StepFellBack,
-    StepFinished,
-    StepInner,
-    StepKept,
-    StepReused,
-    StepStarted,
-)
+from conductor.runs import events
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.message_parts.images import Image
@@ -93,20 +82,18 @@ class Fragments:
         _TEXTS_OF_RUN.execute(connection, _rows({run: own._texts for run, own in of_runs.items()}))
         _JSON_OF_RUN.execute(connection, _rows({run: own._json for run, own in of_runs.items()}))
 
-    def event(self, event: Event) -> str:
-        """The event as it is stored."""
-        return self._or_plain(self._event, event, EVENT)
+    def event(self, event: events.Event) -> str:
+        return self._or_plain(self._event, event, events.EVENT)
 
-    def finished(self, event: StepFinished) -> tuple[str, str]:
+    def finished(self, event: events.StepFinished) -> tuple[str, str]:
         """The event and its output as they are stored; the output is a part of the event."""
         output = self.output(event.output)
         try:
             return _with_members(event.model_dump_json(exclude=_OUTPUT), {"output": output}), output
         except PydanticSerializationError:
-            return texts.to_json(EVENT, event), output
+            return texts.to_json(events.EVENT, event), output
 
     def output(self, output: Output) -> str:
-        """The output as it is stored."""
         return self._or_plain(self._output, output, OUTPUT)
 
     def workflow(self, workflow: Workflow) -> str:
@@ -129,39 +116,39 @@ class Fragments:
 
     # -- events ------------------------------------------------------------------------------------
 
-    def _event(self, event: Event) -> str:
-        if isinstance(event, RunStarted) and len(plain := event.model_dump_json()) < LEAST_BEGINNING:
+    def _event(self, event: events.Event) -> str:
+        if isinstance(event, events.RunStarted) and len(plain := event.model_dump_json()) < LEAST_BEGINNING:
             return plain
         members = {name: stored for name, stored in self._members(event).items() if stored is not None}
         if not members:
             return event.model_dump_json()
         return _with_members(event.model_dump_json(exclude=set(members)), members)
 
-    def _members(self, event: Event) -> Mapping[str, str | None]:
+    def _members(self, event: events.Event) -> Mapping[str, str | None]:
         """The event's members that refer to fragments, as JSON; None for one that stays as it is."""
         match event:
-            case StepStarted():
+            case events.StepStarted():
                 return {"request": self._request(event.request, address=event.fingerprint)}
-            case StepFellBack() if event.request is not None:
+            case events.StepFellBack() if event.request is not None:
                 return {"request": self._request(event.request, address="")}
-            case StepFinished():
+            case events.StepFinished():
                 # Not a reference to all of it: the database adds up what outputs took.
                 return {"output": self._output(event.output)}
-            case StepReused():
+            case events.StepReused():
                 request = self._request(event.request, address=event.output.fingerprint)
                 return {"output": self._whole(event.output), "request": request}
-            case StepKept():
+            case events.StepKept():
                 return {"output": self._whole(event.output)}
-            case StepInner():
+            case events.StepInner():
                 return {"event": self._event(event.event)}
-            case RunStarted():
+            case events.RunStarted():
                 return {
                     "query": _json(self._text(event.query)),
                     "workflow": self._value(self._workflow(event.workflow)),
                     "previous": _json([self._seen(seen) for seen in event.previous]),
                     "conversation": _json(self._conversation(event.conversation)),
                 }
-            case RunFinished() if event.answer is not None and len(event.answer) >= LEAST:
+            case events.RunFinished() if event.answer is not None and len(event.answer) >= LEAST:
                 return {"answer": _json(self._text(event.answer))}
             case _:
                 return {}

@@ -134,5 +134,4 @@ class SessionStore:
 
     @property
     def size(self) -> int:
-        """Bytes the store takes."""
         return self._transactions.database.size

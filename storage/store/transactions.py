@@ -83,17 +83,23 @@ class Transactions:
 
         They must not depend on the pieces of a run's texts; `cached_events` is for those that do.
         """
-        self.check_open()
-        question = (query, args, tuple(kwargs.items()))
-        return self._cache.answer(question, lambda: self.read(query, *args, **kwargs))
+        return self._answered(self._cache, query, *args, **kwargs)
 
     def cached_events(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """As `cached`, until the next write of any kind."""
+        return self._answered(self._cache_of_events, query, *args, **kwargs)
+
+    def _answered(
+        self,
+        cache: ReadCache,
+        query: Callable[Concatenate[Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
         self.check_open()
-        question = (query, args, tuple(kwargs.items()))
-        return self._cache_of_events.answer(question, lambda: self.read(query, *args, **kwargs))
+        return cache.answer((query, args, tuple(kwargs.items())), lambda: self.read(query, *args, **kwargs))
 
     def read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `query` returns, called with a connection and these arguments."""

@@ -90,7 +90,6 @@ def note_use(connection: Connection, id: str, *, now: float) -> None:
 
 
 def note_request(connection: Connection, now: float, id: str) -> None:
-    """Count a request of it."""
     row = insert_into(API_SPENDING, connection.dialect.name).values(token=id, day=day_of(now), requests=1)
     keys = [API_SPENDING.c.token, API_SPENDING.c.day]
     more = {"requests": API_SPENDING.c.requests + 1}

@@ -122,7 +122,6 @@ def expired(connection: Connection, now: float) -> tuple[str, ...]:
 
 
 def remove_expired(connection: Connection, now: float) -> None:
-    """Remove these sessions."""
     for session in expired(connection, now):
         _remove(connection, session)
 

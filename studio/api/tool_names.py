@@ -62,7 +62,6 @@ class ToolNames:
 
     @property
     def offered(self) -> bool:
-        """Whether there is a function."""
         return bool(self._tools)
 
     def function(self, name: str, namespace: str | None = None) -> str:

@@ -7,7 +7,6 @@ has the same limits. Knows requests and runs; knows no transport.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -29,7 +28,7 @@ from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.requests.resumed_request import within_limits
 from studio.api.requests.run_request import narrower, run_request
 from studio.mcp.callers import Call, Callers, open_session
-from studio.mcp.following import answered, begin, followed, in_session
+from studio.mcp.following import answered, followed, in_session
 from studio.mcp.tool_results import Amounts, Answered, Planned, Remark, Used, planned_steps, run_steps
 from studio.workbench import Workbench
 
@@ -154,7 +153,7 @@ class Asking:
         request = ResponsesRequest.read(json.dumps(body).encode())
         work, stored_as = await run_request(request, request.question, principal, pool, callers.backend)
         stored_as = stored_as.model_copy(update={"tags": (TAG,)})
-        return await begin(callers.runs.start(work, stored_as, principal, pool=pool, then_run=then_run))
+        return await callers.runs.start(work, stored_as, principal, pool=pool, then_run=then_run)
 
     async def _begun_in(self, call: Call, session: str, budget: RequestBudget | None) -> ResponseRun:
         """The run of a session's current workflow, in it."""
@@ -167,27 +166,12 @@ class Asking:
             narrow = narrower(budget, request.settings.budget)
             request = replace(request, settings=request.settings.model_copy(update={"budget": narrow}))
         stored_as = RequestSession(token=principal.token)
-        return await begin(callers.runs.start(request, stored_as, principal, pool=pool, resumes=resumption))
+        return await callers.runs.start(request, stored_as, principal, pool=pool, resumes=resumption)
 
 
-def _steering(
-    *,
-    workers: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
-    max_steps: int | None = None,
-    rounds: int | None = None,
-    budget: RequestBudget | None = None,
-    workflow: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+def _steering(*, budget: RequestBudget | None, **others: Any) -> dict[str, Any]:
     """What is given, as the extension `conductor` of a request."""
-    fields = {
-        "workers": workers,
-        "exclude": exclude,
-        "max_steps": max_steps,
-        "rounds": rounds,
-        "budget": None if budget is None else budget.model_dump(),
-        "workflow": workflow,
-    }
+    fields = {**others, "budget": None if budget is None else budget.model_dump()}
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -5,10 +5,6 @@ Knows events and the context of a call; knows no tool.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
-from typing import Any
-
 from conductor.runs import events
 from conductor.runs.events import Event
 from conductor.runs.progress_lines import ProgressLines
@@ -63,21 +59,6 @@ class RequestProgress:
                 self.done += _START_SHARE if event.step in self._started_steps else 1.0
                 self._started_steps.add(event.step)
         return line or "" if self.done > before else None
-
-
-async def begin(start: Coroutine[Any, Any, ResponseRun]) -> ResponseRun:
-    """The run, once it has begun; where the call is cancelled meanwhile, it is stopped as soon as it has."""
-    starting = asyncio.ensure_future(start)
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        starting.add_done_callback(_leave)
-        raise
-
-
-def _leave(starting: asyncio.Future[ResponseRun]) -> None:
-    if not starting.cancelled() and starting.exception() is None:
-        starting.result().leave()
 
 
 async def followed(call: Call, run: ResponseRun) -> None:

@@ -42,7 +42,6 @@ class Job:
 
     @property
     def conductor(self) -> Conductor:
-        """Who plans."""
         return self.runtime.planner_for(self.request.settings)
 
     @cached_property

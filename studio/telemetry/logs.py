@@ -10,15 +10,13 @@ import json
 import logging
 import sys
 import threading
-import time
 import traceback
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from conductor.errors import PoolError, ServeError, StorageError
-from conductor.runs.events import Event
 from conductor.values.total import Total
-from studio.telemetry.spans import Skipped, Span, SpanReader
+from studio.telemetry.spans import Skipped, Span, SpanWatch
 
 LOG = "CONDUCTOR_LOG"
 """The environment variable that, set to json, has a server write its log as JSON lines."""
@@ -27,6 +25,8 @@ FIELDS = "conductor_fields"
 """The name under which a record of ours carries its fields."""
 
 _log = logging.getLogger("conductor.runs")
+
+_OURS = ("conductor", "studio", "storage", "pages")
 _SAFE = (PoolError, ServeError, StorageError)
 """Errors whose messages name settings and files; others may quote what was asked or answered."""
 
@@ -45,7 +45,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": record.getMessage() if _is_ours(record) else _of_others(record),
+            "event": record.getMessage() if record.name.partition(".")[0] in _OURS else _of_others(record),
             **getattr(record, FIELDS, {}),
         }
         error = record.exc_info[1] if record.exc_info else None
@@ -65,10 +65,6 @@ def _of_others(record: logging.LogRecord) -> str:
     if record.args and isinstance(record.msg, str) and record.msg != "%s":
         return record.msg
     return f"a line of {record.pathname}:{record.lineno} {record.funcName}"
-
-
-def _is_ours(record: logging.LogRecord) -> bool:
-    return record.name.partition(".")[0] in ("conductor", "studio", "storage", "pages")
 
 
 def log_as_json(stream: TextIO | None = None) -> None:
@@ -100,22 +96,12 @@ def log_request(*, route: str, method: str, status: int, seconds: float, **more:
     logging.getLogger("conductor.api").info("request", extra={FIELDS: fields})
 
 
-class RunLog:
+class RunLog(SpanWatch):
     """The watch of one session that writes a line for what began, ended or was skipped."""
 
     def __init__(self, session: str) -> None:
         self._session = session
-        self._reader = SpanReader()
-
-    def see(self, event: Event) -> None:
-        """See `Watch.see`."""
-        for change in self._reader.read(event):
-            self._write(change)
-
-    def end(self) -> None:
-        """See `Watch.end`."""
-        for span in self._reader.end(time.time()):
-            self._write(span)
+        super().__init__(self._write)
 
     def _write(self, change: Span | Skipped) -> None:
         fields = {"session": self._session, "run": change.run, **_fields_of(change)}

@@ -7,7 +7,6 @@ What is unknown is counted as unknown and adds to no sum. Knows spans and promet
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -17,9 +16,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from conductor.runs.events import Event
 from conductor.values.charge import Charge
-from studio.telemetry.spans import Skipped, Span, SpanReader
+from studio.telemetry.spans import Skipped, Span, SpanWatch
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """The media type of `Metrics.text`."""
@@ -99,9 +97,9 @@ class Metrics:
             self._writes_waiting.set_function(writes)
             self._calls_waiting.set_function(calls)
 
-    def __call__(self, session: str) -> SpanMetrics:  # noqa: ARG002 - an id is no label
+    def __call__(self, session: str) -> SpanWatch:  # noqa: ARG002 - an id is no label
         """See `Observer`."""
-        return SpanMetrics(self)
+        return SpanWatch(self.count)
 
     # -- requests ------------------------------------------------------------------------------------
 
@@ -197,8 +195,6 @@ def side_by_side(texts: Mapping[str, bytes]) -> bytes:
 
 
 class _Collected(Collector):
-    """Metrics that were read elsewhere."""
-
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
 
@@ -222,21 +218,3 @@ def _lives(process: int) -> bool:
         # Another user's.
         return True
     return True
-
-
-class SpanMetrics:
-    """The watch of one session."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-        self._reader = SpanReader()
-
-    def see(self, event: Event) -> None:
-        """See `Watch.see`."""
-        for change in self._reader.read(event):
-            self._metrics.count(change)
-
-    def end(self) -> None:
-        """See `Watch.end`."""
-        for span in self._reader.end(time.time()):
-            self._metrics.count(span)

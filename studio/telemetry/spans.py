@@ -6,31 +6,12 @@ What requests took is the ledger's entries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
-from conductor.runs.events import (
-    AnswerKept,
-    Event,
-    PlanningFailed,
-    PlanningRetried,
-    PlanningStarted,
-    PlanRejected,
-    RunFinished,
-    RunStarted,
-    StepBlocked,
-    StepCancelled,
-    StepFailed,
-    StepFellBack,
-    StepFinished,
-    StepInner,
-    StepKept,
-    StepRetried,
-    StepReused,
-    StepStarted,
-    WorkflowPlanned,
-)
+from conductor.runs import events
 from conductor.runs.ledger_entry import LedgerEntry, entries_of
 from conductor.values.charge import Charge
 from conductor.values.output import WorkerKind
@@ -96,56 +77,37 @@ class SpanReader:
         # When the request that is under way at a place was made.
         self._called_at: dict[Place, float] = {}
 
-    def read(self, event: Event, within: Place | None = None) -> Iterator[Change]:
+    def read(self, event: events.Event, within: Place | None = None) -> Iterator[Change]:
         """What the event begins and ends, in the step at the place `within`, if any."""
         above = within or ()
         here = (*above, event.run)
-        if isinstance(event, StepInner):
+        if isinstance(event, events.StepInner):
             yield from self.read(event.event, (*here, str(event.step)))
             return
         for entry in entries_of(event):
             yield self._call(entry, event, here)
         match event:
-            case PlanningStarted():
-                yield self._open_span(
-                    Span(
-                        kind="plan",
-                        place=here,
-                        parent=within,
-                        run=event.run,
-                        started_at=event.at,
-                        round=event.round,
-                        worker=event.planner,
-                        worker_kind=event.planner_kind,
-                    )
-                )
-            case WorkflowPlanned():
+            case events.PlanningStarted():
+                who = {"worker": event.planner, "worker_kind": event.planner_kind}
+                yield self._open_span("plan", here, within, event, round=event.round, **who)
+            case events.WorkflowPlanned():
                 yield from self._ended(here, event.at, "planned")
-            case AnswerKept():
+            case events.AnswerKept():
                 yield from self._ended(here, event.at, "answer_kept")
-            case PlanRejected():
+            case events.PlanRejected():
                 yield from self._ended(here, event.at, "rejected")
-            case PlanningFailed():
+            case events.PlanningFailed():
                 outcome = "cancelled" if event.stopped else "failed"
                 yield from self._ended(here, event.at, outcome)
-            case RunStarted():
+            case events.RunStarted():
                 self._workers[here] = tuple(step.worker for step in event.workflow.steps)
-                yield self._open_span(
-                    Span(
-                        kind="run",
-                        place=here,
-                        parent=within,
-                        run=event.run,
-                        started_at=event.at,
-                        round=event.round,
-                    )
-                )
-            case RunFinished():
+                yield self._open_span("run", here, within, event, round=event.round)
+            case events.RunFinished():
                 cut_off = "cancelled" if event.outcome == "cancelled" else "interrupted"
                 yield from self._end_below(here, event.at, cut_off)
                 yield from self._ended(here, event.at, event.outcome)
                 self._workers.pop(here, None)
-            case PlanningRetried():
+            case events.PlanningRetried():
                 self._retried(here, event)
             case _:
                 yield from self._of_step(event, here)
@@ -155,35 +117,25 @@ class SpanReader:
         for place in sorted(self._open, key=len, reverse=True):
             yield from self._ended(place, at, "cancelled")
 
-    def _of_step(self, event: Event, run: Place) -> Iterator[Change]:
-        if not isinstance(event, _OF_A_STEP):
+    def _of_step(self, event: events.Event, run: Place) -> Iterator[Change]:
+        if not isinstance(event, events.EventOfStep):
             return
         place = (*run, str(event.step))
         match event:
-            case StepStarted():
-                yield self._open_span(
-                    Span(
-                        kind="step",
-                        place=place,
-                        parent=run,
-                        run=event.run,
-                        started_at=event.at,
-                        round=self._open[run].round if run in self._open else 1,
-                        worker=event.worker,
-                        worker_kind=event.worker_kind,
-                        step=event.step,
-                    )
-                )
-            case StepFinished(output=output):
+            case events.StepStarted():
+                who = {"worker": event.worker, "worker_kind": event.worker_kind, "step": event.step}
+                round = self._open[run].round if run in self._open else 1
+                yield self._open_span("step", place, run, event, round=round, **who)
+            case events.StepFinished(output=output):
                 outcome = "refused" if output.refused else "empty" if output.empty else "finished"
                 yield from self._ended(place, event.at, outcome)
-            case StepFailed():
+            case events.StepFailed():
                 yield from self._ended(place, event.at, "failed")
-            case StepCancelled():
+            case events.StepCancelled():
                 yield from self._ended(place, event.at, "cancelled")
-            case StepRetried():
+            case events.StepRetried():
                 self._retried(place, event)
-            case StepFellBack():
+            case events.StepFellBack():
                 span = self._open[place]
                 self._open[place] = replace(
                     span,
@@ -191,14 +143,17 @@ class SpanReader:
                     worker_kind=event.worker_kind,
                     instead_of=span.instead_of or span.worker,
                 )
-            case StepKept() | StepReused() | StepBlocked():
+            case events.StepKept() | events.StepReused() | events.StepBlocked():
                 workers = self._workers.get(run, ())
                 if event.step < len(workers):
                     yield Skipped(event.run, event.step, workers[event.step], _SKIPPED[event.type])
 
-    def _open_span(self, span: Span) -> Span:
-        self._open[span.place] = span
-        self._called_at[span.place] = span.started_at
+    def _open_span(
+        self, kind: SpanKind, place: Place, parent: Place | None, event: events.Event, **more: Any
+    ) -> Span:
+        """A span that begins with the event; `more` are further fields of it."""
+        span = Span(kind, place, parent, event.run, event.at, **more)
+        self._open[place], self._called_at[place] = span, event.at
         return span
 
     def _ended(self, place: Place, at: float, outcome: str) -> Iterator[Span]:
@@ -208,7 +163,7 @@ class SpanReader:
         if span is not None:
             yield replace(span, ended_at=at, outcome=outcome)
 
-    def _call(self, entry: LedgerEntry, event: Event, run: Place) -> Span:
+    def _call(self, entry: LedgerEntry, event: events.Event, run: Place) -> Span:
         """The request of an entry, which every span that it happened in used."""
         place = run if entry.step is None else (*run, str(entry.step))
         charge = entry.charge if len(run) == 1 else entry.charge.nested
@@ -235,7 +190,7 @@ class SpanReader:
             used=charge.total,
         )
 
-    def _retried(self, place: Place, event: StepRetried | PlanningRetried) -> None:
+    def _retried(self, place: Place, event: events.StepRetried | events.PlanningRetried) -> None:
         span = self._open[place]
         self._open[place] = replace(span, retries=span.retries + 1)
         self._called_at[place] = event.at + event.seconds
@@ -246,16 +201,29 @@ class SpanReader:
             yield from self._ended(place, at, outcome)
 
 
-_FAILS = PlanningFailed | PlanningRetried | StepFailed | StepFellBack | StepRetried
-_OF_A_STEP = (
-    StepStarted
-    | StepFinished
-    | StepFailed
-    | StepCancelled
-    | StepRetried
-    | StepFellBack
-    | StepKept
-    | StepReused
-    | StepBlocked
+class SpanWatch:
+    """A watch (see `observer.Watch`) of one session that hands `note` each change, as soon as it is known."""
+
+    def __init__(self, note: Callable[[Change], None]) -> None:
+        self._note = note
+        self._reader = SpanReader()
+
+    def see(self, event: events.Event) -> None:
+        """See `Watch.see`."""
+        for change in self._reader.read(event):
+            self._note(change)
+
+    def end(self) -> None:
+        """See `Watch.end`."""
+        for span in self._reader.end(time.time()):
+            self._note(span)
+
+
+_FAILS = (
+    events.PlanningFailed
+    | events.PlanningRetried
+    | events.StepFailed
+    | events.StepFellBack
+    | events.StepRetried
 )
 _SKIPPED = {"step_kept": "kept", "step_reused": "reused", "step_blocked": "blocked"}

@@ -16,11 +16,10 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
 
 from conductor.orchestration.runtime import Runtime, Runtimes
-from conductor.runs.events import Event
 from conductor.values.charge import Charge
 from conductor.values.total import NOTHING, Total
 from conductor.workers.protocol import WorkerCard
-from studio.telemetry.spans import Place, Skipped, Span, SpanReader
+from studio.telemetry.spans import Place, Skipped, Span, SpanWatch
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -49,7 +48,7 @@ class Traces:
         return SessionTrace(self._tracer, session, self._runtimes())
 
 
-class SessionTrace:
+class SessionTrace(SpanWatch):
     """The watch of one session; its root span lasts from the first event to the end."""
 
     def __init__(self, tracer: Tracer, session: str, runtime: Runtime) -> None:
@@ -57,25 +56,18 @@ class SessionTrace:
         self._session = session
         self._runtime = runtime
         self._used = NOTHING
-        self._reader = SpanReader()
+        super().__init__(self._trace)
         self._root: trace.Span | None = None
         self._open: dict[Place, trace.Span] = {}
 
-    def see(self, event: Event) -> None:
-        """See `Watch.see`."""
-        for change in self._reader.read(event):
-            self._note(change)
-
     def end(self) -> None:
         """See `Watch.end`."""
-        now = time.time()
-        for span in self._reader.end(now):
-            self._note(span)
+        super().end()
         if self._root is not None:
             self._root.set_attributes(_without_unknown(_usage(self._used)))
-            self._root.end(_nanoseconds(now))
+            self._root.end(_nanoseconds(time.time()))
 
-    def _note(self, change: Span | Skipped) -> None:
+    def _trace(self, change: Span | Skipped) -> None:
         if isinstance(change, Skipped):
             return
         if change.charge is not None:

@@ -29,7 +29,8 @@ class Marks:
 
 def marks(bench: Workbench, session: str | None) -> Marks:
     """The marks as of now; an unknown session's is "gone"."""
-    return Marks(_session_mark(bench, session), _recent_mark(bench))
+    recent = bench.store.sessions.newest(limit=RECENT)
+    return Marks(_session_mark(bench, session), _digest(*recent))
 
 
 def _session_mark(bench: Workbench, session: str | None) -> str:
@@ -44,10 +45,6 @@ def _session_mark(bench: Workbench, session: str | None) -> str:
     ran = None if run is None else (run.id, run.status)
     # Planning leaves no trace in the store before it ends; elsewhere it is shown then.
     return _digest(record.model_dump_json(), ran, notes, bench.activities.busy(session))
-
-
-def _recent_mark(bench: Workbench) -> str:
-    return _digest(*bench.store.sessions.newest(limit=RECENT))
 
 
 def _digest(*parts: object) -> str:

@@ -27,8 +27,6 @@ from studio.workbench.bench import Bench
 
 
 class EditEnd(Enum):
-    """What became of an edit."""
-
     APPLIED = auto()
     """Its workflow is the head's, perhaps on top of what the same person changed in the meantime."""
     CONFLICT = auto()

@@ -109,14 +109,11 @@ def as_csv(table: EvaluationTable) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    rows = map(row_values, labelled(table).rows)
-    writer.writerows({name: _flat(figure) for name, figure in row.items()} for row in rows)
+    for row in map(row_values, labelled(table).rows):
+        # Figures by name are JSON in one cell.
+        cells = {name: json.dumps(dict(each)) for name, each in row.items() if isinstance(each, Mapping)}
+        writer.writerow({**row, **cells})
     return text.getvalue()
-
-
-def _flat(figure: Figure) -> str | float | int | None:
-    """In one cell: figures by name as JSON."""
-    return json.dumps(dict(figure)) if isinstance(figure, Mapping) else figure
 
 
 _LATEX = str.maketrans({**{mark: f"\\{mark}" for mark in "&%$#_{}"}, "\\": r"\textbackslash{}",

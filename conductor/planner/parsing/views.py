@@ -60,7 +60,8 @@ def views(body: str) -> Iterator[View]:
     start = min((at for at in (body.find("{"), body.find("[")) if at >= 0), default=0)
     end = max(body.rfind("}"), body.rfind("]")) + 1
     inner = _TWICE.sub(lambda escape: decoded(escape[0]), body[start:end])
-    whole, inside = f"{body[:start]}{inner}{body[end:]}", _LIST_IN_QUOTES.sub(_unquoted, inner)
+    inside = _LIST_IN_QUOTES.sub(lambda mark: mark[0].replace('"', " "), inner)
+    whole = f"{body[:start]}{inner}{body[end:]}"
     if '\\"' in body[start:end]:
         yield _loose(whole, (start, end))
     if inside != inner:
@@ -81,10 +82,6 @@ def _listed(block: re.Match[str]) -> str:
     entries = (line.strip()[1:].strip() for line in block["entries"].splitlines())
     texts = (entry if _JSON.match(entry) else json.dumps(entry, ensure_ascii=False) for entry in entries)
     return f"{block['label']} [{', '.join(texts)}]\n"
-
-
-def _unquoted(mark: re.Match[str]) -> str:
-    return mark[0].replace('"', " ")
 
 
 def _loose(text: str, stretch: Span | None, how: str = "JSON inside a quoted text was read as JSON") -> View:

@@ -39,7 +39,7 @@ def plan_grammar(
     rules = [
         f'root ::= "{{" {reasoning}"\\"steps\\": [" {f"({plan})?" if later_round else plan} "]}}"',
         f"instruction ::= {_words(words)}",
-        f"worker ::= {_any_of(range(workers))}",
+        "worker ::= " + " | ".join(f'"{number}"' for number in range(workers)),
     ]
     for at in range(max_steps):
         rules.append(
@@ -52,10 +52,6 @@ def plan_grammar(
 
 def _words(most: int) -> str:
     return f'word (" " word){{0,{most - 1}}}'
-
-
-def _any_of(numbers: range) -> str:
-    return " | ".join(f'"{number}"' for number in numbers)
 
 
 def _access(at: int, dialect: Dialect, *, later_round: bool) -> Iterator[str]:

@@ -68,8 +68,6 @@ _CHANGED_AFTER = re.compile(
 
 @dataclass(frozen=True)
 class Amount:
-    """A value and its unit."""
-
     value: Fraction
     unit: Unit = frozenset()
 

@@ -201,7 +201,6 @@ def _thoughts(message: Mapping[str, Any]) -> list[Any]:
 
 
 def _without(message: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """The message without these members."""
     rest = {name: value for name, value in message.items() if f"{_OF_MESSAGES}{name}" not in names}
     out = [part for part in _thoughts(message) if f"{_OF_MESSAGES}content.{part.get('type')}" in names]
     if out:

@@ -101,8 +101,6 @@ class EndpointFailure(WorkerError):
 
 
 class Failures:
-    """The failures of one worker's endpoint."""
-
     def __init__(self, name: str, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._patience = endpoint.patience

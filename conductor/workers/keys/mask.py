@@ -57,7 +57,6 @@ class MaskedStream:
 
     @property
     def held(self) -> str:
-        """What is held back."""
         return self._held
 
     def feed(self, text: str) -> str:

@@ -115,7 +115,6 @@ class Answering:
 
     @property
     def error(self) -> WorkerError:
-        """Why there is no answer."""
         return WorkerError(self.failure or "", outage=self.outage, used=self.used)
 
     def _count(self, item: StreamItem) -> None:

@@ -52,8 +52,6 @@ _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class CalculatorTable(WorkerTable):
-    """The calculator."""
-
     kind: Literal["calculator"]
 
     def build(self) -> Worker:
@@ -61,8 +59,6 @@ class CalculatorTable(WorkerTable):
 
 
 class SimulatedTable(WorkerTable):
-    """A simulated worker."""
-
     kind: Literal["simulated"]
     strengths: Annotated[str, Label("Strengths", "One line for the Conductor.")] = (
         "made-up text at a chosen pace"
@@ -212,8 +208,6 @@ class _ServedTable(PoolTable):
 
 
 class ModelTable(_ServedTable, WorkerTable):
-    """A served model."""
-
     kind: Literal["model"]
     fallback: Annotated[
         str | None, Label("Fallback", "The worker that answers if this one fails.", "None")

@@ -99,16 +99,12 @@ def figures(left: Side, right: Side) -> tuple[Figure, ...]:
     return (
         Figure("State", *("not run" if state is None else run_label(state) for state in (one, other))),
         steps,
-        of_runs("Reused or kept", _spared),
+        of_runs("Reused or kept", lambda run: sum(bool(at.reused or at.kept_because) for at in run.steps)),
         of_runs("Calls", lambda run: run.calls),
         of_sums("Tokens", lambda used: used.token_sum, _number),
         of_sums("Cost", lambda used: used.dollars, dollars),
         of_runs("Time", lambda run: run.seconds, duration),
     )
-
-
-def _spared(run: RunState) -> int:
-    return sum(step.reused or step.kept_because is not None for step in run.steps)
 
 
 def _figure(name: str, one: float | None, other: float | None, written: Callable[[float], str]) -> Figure:

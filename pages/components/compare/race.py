@@ -66,7 +66,6 @@ class Race:
 
     @property
     def live(self) -> bool:
-        """Whether a side is running."""
         return any(side.live for side in self.sides)
 
     @property

@@ -58,7 +58,6 @@ def row_key(compared: Compared, row: Row) -> str:
 
 
 def compared_steps(compared: Compared, rows: Sequence[Row]) -> None:
-    """Draw these rows."""
     for row in rows:
         words = compared.words(row)
         # Of several changes the first decides; a step that only moved is the same one.

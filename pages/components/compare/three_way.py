@@ -37,7 +37,6 @@ _SINCE: Mapping[Origin, str] = {"conductor": "plan", "import": "import", "human"
 
 
 def three_way_view(sides: ThreeSides) -> None:
-    """Draw the three columns."""
     comparison = three_way(
         sides.first.workflow,
         sides.edited.workflow,

@@ -163,7 +163,8 @@ def _plan(compared: Compared, cards: Mapping[str, WorkerCard], race: Race, *, in
     tab = TabState()
 
     def chosen(which: Which, step: int | None) -> None:
-        position = None if step is None else _row_of(compared, which, step)
+        side = 0 if which == "left" else 1
+        position = None if step is None else next(row for row in compared.diff.rows if row[side] == step)
         st.session_state["compare-row"] = position
         st.session_state["compare-revision"] = st.session_state.get("compare-revision", 0) + 1
         if position is not None:
@@ -243,10 +244,6 @@ def _steps_list(compared: Compared) -> None:
         _steps(compared)
 
     steps()
-
-
-def _row_of(compared: Compared, which: Which, step: int) -> Row:
-    return next(row for row in compared.diff.rows if row[0 if which == "left" else 1] == step)
 
 
 def _steps(compared: Compared) -> None:

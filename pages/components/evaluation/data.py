@@ -24,6 +24,7 @@ from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.team_tests import team_set
 from conductor.text.formatting import quantity
 from pages.components.tab.state import plain
+from pages.components.widgets.controls import choice
 from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
 
@@ -71,10 +72,7 @@ def chosen_questions(store: SessionStore) -> Chosen | None:
     """
     sources = [_OWN, *SHIPPED, *([_TEAM] if store.tests.sets() else [])]
     names = {name: _SOURCES.get(name, name.capitalize()) for name in sources}
-    source = st.segmented_control(
-        "Questions", sources, default=_OWN, required=True, key="data-source",
-        format_func=distinct_labels(names), label_visibility="collapsed",
-    )  # fmt: skip
+    source = choice("Questions", names, key="data-source", default=_OWN)
     if source == _TEAM:
         tests = _of_team(store)
         _preview(tests)
@@ -90,7 +88,6 @@ def chosen_questions(store: SessionStore) -> Chosen | None:
 
 
 def _of_team(store: SessionStore) -> DataSet:
-    """One of the team's sets."""
     sets = store.tests.sets()
     names = {name: f"{name}, {quantity(tests, 'test')}" for name, tests in sets.items()}
     name = st.selectbox("Set", list(sets), key="data-team", format_func=distinct_labels(names))

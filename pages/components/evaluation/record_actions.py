@@ -36,7 +36,6 @@ _DELETION, _FILE = "evaluation-delete-asked", "evaluation-file"
 
 
 def evaluation_actions(store: SessionStore, record: EvaluationRecord, *, under_way: bool) -> None:
-    """Draw the menu and the button."""
     key = "evaluation-export"
 
     def export() -> None:

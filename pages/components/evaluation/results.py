@@ -15,7 +15,7 @@ from conductor.evaluation.spec import EvaluationSpec
 from pages.components.tab.services import services
 from pages.components.tab.state import plain
 from pages.components.view_models.workflow.card_content import worker_marks
-from pages.components.widgets.labels import distinct_labels
+from pages.components.widgets.controls import choice
 
 
 def planner_marks(spec: EvaluationSpec) -> dict[str, Mark]:
@@ -28,7 +28,6 @@ def planner_marks(spec: EvaluationSpec) -> dict[str, Mark]:
 
 
 def planners_table(table: EvaluationTable, spec: EvaluationSpec) -> None:
-    """The planners' figures."""
     with st.container(key="planners-table"):
         st.html(table_html(table, spec, marks=planner_marks(spec)))
     st.caption(
@@ -48,11 +47,7 @@ def accuracy_figure(table: EvaluationTable, spec: EvaluationSpec) -> None:
     st.subheader("What accuracy costs", anchor=False)
     axis = options[0]
     if len(options) > 1:
-        chosen = st.segmented_control(
-            "Against", options, default=axis, required=True, key="chart-axis", label_visibility="collapsed",
-            format_func=distinct_labels(AXES),
-        )  # fmt: skip
-        axis = chosen or axis
+        axis = choice("Against", {each: AXES[each] for each in options}, key="chart-axis", default=axis)
     with st.container(key="accuracy-chart"):
         dark = st.context.theme.type == "dark"
         st.html(chart_image(figure_of(table, axis, spec), dark=dark, marks=planner_marks(spec)))

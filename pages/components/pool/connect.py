@@ -49,11 +49,9 @@ class Connection:
     fault: str = ""
 
     def key(self, name: str) -> str:
-        """The key of a widget."""
         return f"connect-{self.serial}-{name}"
 
     def typed(self, name: str) -> str:
-        """What a text field has."""
         return str(st.session_state.get(self.key(name)) or "").strip()
 
 
@@ -64,7 +62,6 @@ def open_connection(document: PoolDocument) -> None:
 
 
 def connection_dialog(bench: Workbench) -> None:
-    """Draw it, if it is open."""
     if st.session_state.get(_CONNECTION) is None:
         return
 

@@ -44,7 +44,6 @@ class Box:
 
     @property
     def key(self) -> str:
-        """The widget's key."""
         return f"pool-text-{self.serial}"
 
     @property

@@ -74,7 +74,6 @@ class Form:
     serial: int
 
     def key(self, name: str) -> str:
-        """The key of a widget."""
         return f"pool-{self.serial}-{name}"
 
 

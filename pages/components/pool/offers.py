@@ -208,15 +208,11 @@ def _pasted(bench: Workbench) -> None:
     st.session_state[_PASTED] = st.session_state.get(_PASTED, 0) + 1
     tab.ask_redraw()
     try:
-        _use_key(bench, _service(key, chosen), key)
+        service = _service(key, chosen)
+        with key_on_trial(service.api_key_env or "", key):
+            _use(bench, of_service(service))
     except PoolError as error:
         tab.notify("error", str(error), place="found")
-
-
-def _use_key(bench: Workbench, service: Service, key: str) -> None:
-    """Keep the key, unless its service refuses it, and use the service. Raises `PoolError`."""
-    with key_on_trial(service.api_key_env or "", key):
-        _use(bench, of_service(service))
 
 
 @contextmanager

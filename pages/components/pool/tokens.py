@@ -113,7 +113,6 @@ class TokenDialog:
     fault: str = ""
 
     def key(self, name: str) -> str:
-        """The key of a widget."""
         return f"token-{self.serial}-{name}"
 
 

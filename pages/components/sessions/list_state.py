@@ -57,7 +57,6 @@ class SessionList:
 
     @classmethod
     def of_tab(cls) -> SessionList:
-        """This tab's."""
         return cast("SessionList", st.session_state.setdefault("session-list", cls()))
 
     def follow_address(self) -> None:
@@ -105,7 +104,6 @@ class SessionList:
         self.times_asked += 1
 
     def close(self) -> None:
-        """Close the dialog."""
         self.dialog = None
 
     def leave_for(self, page: str, query: Mapping[str, str]) -> None:

@@ -66,7 +66,6 @@ def session_row(
     snippet: Snippet | None,
     actions: SessionActions,
 ) -> None:
-    """Draw one session."""
     with row(f"row-{session.id}"):
         _checkbox(
             listed, f"Select {plain(session.title, limit=110)}", [session.id], name=f"select-{session.id}"

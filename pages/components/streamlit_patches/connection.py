@@ -46,6 +46,5 @@ def scripts() -> tuple[str, ...]:
 
 
 def connection() -> None:
-    """Watch the connection of this page."""
     with st.container(key="connection"):
         _component(key="server-away", data={"scripts": scripts()}, height=1, on_back_change=_nothing)

@@ -27,8 +27,6 @@ class DisconnectGuard:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one connection or request."""
-
         async def sent(message: Message) -> None:
             with suppress(OSError):
                 await send(message)

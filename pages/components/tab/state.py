@@ -58,8 +58,6 @@ class FoundWords:
 
 
 class TabState(EditMemory):
-    """One tab's state."""
-
     remembered = Remembered[str | None]("session", None)
     """The session opened last, for pages whose address is not that session's."""
     rewrites = Remembered[bool]("rewrites", False)
@@ -214,7 +212,6 @@ class TabState(EditMemory):
             st.session_state["download"] = file
 
     def leave_replay(self) -> None:
-        """Show things as they are."""
         st.session_state.pop("replay", None)
 
     # -- what the next run of the page does ------------------------------------------------------------

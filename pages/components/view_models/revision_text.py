@@ -32,7 +32,6 @@ class RevisionRow:
 
     @property
     def note(self) -> str:
-        """What it did."""
         return " ".join(self.entry.note.split()) or _NOTES[self.entry.origin]
 
     @property

@@ -29,7 +29,6 @@ def mode_of(settings: Settings) -> Mode | None:
 
 
 def with_mode(settings: Settings, mode: Mode) -> Settings:
-    """The settings in that mode."""
     return settings.model_copy(update={name: getattr(MODES[mode], name) for name in _OF_MODE})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Literal, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -11,7 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 from conductor.errors import ConductorError
 from pages.components.tab.state import TabState
 from pages.components.view_models.comparable import last_two
+from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
+
+T = TypeVar("T")
 
 COMPARE_PAGE = "pages/compare.py"
 
@@ -51,6 +54,19 @@ def action(
     symbol = None if icon is None else f":material/{icon}:"
     st.button(
         label, key=key, icon=symbol, help=help, disabled=disabled, type=type, width=width, on_click=pressed
+    )
+
+
+def choice(label: str, names: Mapping[T, str], *, key: str, default: T) -> T:
+    """Buttons side by side; one is always chosen. The `label` is for screen readers."""
+    return st.segmented_control(
+        label,
+        list(names),
+        default=default,
+        required=True,
+        key=key,
+        format_func=distinct_labels(names),
+        label_visibility="collapsed",
     )
 
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from conductor.report.words import request_name
-from conductor.runs.step_state import Retry, StepState, StepStatus
+from conductor.runs.events import Retry
+from conductor.runs.step_state import StepState, StepStatus
 from conductor.text.formatting import duration, quantity
 from conductor.values.output import CUT_OFF, KIND_LABELS, NO_ANSWER
 from conductor.values.total import Total

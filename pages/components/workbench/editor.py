@@ -53,7 +53,6 @@ class Editor:
 
     @property
     def workflow(self) -> Workflow:
-        """What is edited."""
         return self.head.workflow
 
     def commit(
@@ -125,7 +124,6 @@ class Editor:
         self.head = self.bench.store.revisions.find(last.after)
 
     def worker(self, step: int, worker: str) -> None:
-        """Give a step to another worker."""
         before = self.workflow.steps[step].worker
         self.commit(lambda: self.workflow.with_worker(step, worker), f"Step {step + 1}: {before} to {worker}")
 
@@ -137,7 +135,6 @@ class Editor:
         )
 
     def instruction(self, step: int, text: str) -> EditEnd:
-        """Give a step another instruction."""
         return self.commit(
             lambda: self.workflow.with_instruction(step, text), f"Step {step + 1}: instruction"
         )
@@ -197,7 +194,6 @@ class Editor:
         self.commit(lambda: self.workflow.add_step(step, at), f"Step {at + 1} added", select=at)
 
     def remove(self, step: int) -> None:
-        """Remove a step."""
         last = len(self.workflow) - 2
         self.commit(
             lambda: self.workflow.remove_step(step),
@@ -206,7 +202,6 @@ class Editor:
         )
 
     def move(self, step: int, to: int) -> None:
-        """Move a step to another place."""
         self.commit(
             lambda: self.workflow.move_step(step, to), f"Step {step + 1} moved to {to + 1}", select=to
         )

@@ -14,6 +14,7 @@ from conductor.values.note import NotePart
 from conductor.workflow.model import Workflow
 from pages.components.keyboard.palette import PaletteRow, find_box
 from pages.components.sessions.import_export import open_import
+from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.services import workbench
 from pages.components.tab.state import Export, FoundWords, TabState
@@ -28,12 +29,11 @@ from pages.components.view_models.destinations import (
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import compare_query
-from pages.components.widgets.section_dialog import open_section, section_dialog
 from pages.components.workbench.bar.share import open_code
 from pages.components.workbench.drawer.panels import PANELS
 from pages.components.workbench.step.inspector import PARTS, state_of
 from storage import RunRecord, SessionFilter
-from studio.documentation import find_sections
+from studio.documentation import Section, find_sections, sections
 from studio.sessions.words import LONGEST, SessionText, WordPlace, find_words, texts_of
 from studio.workbench import Workbench
 
@@ -207,3 +207,23 @@ def _go(tab: TabState, view: SessionView, place: WordPlace) -> None:
         words = place.words if text.note is None else text.note.quote
         tab.search_match = FoundWords(text.step, text.part, words, place.near, time.time()) if words else None
     tab.ask_redraw()
+
+
+_OPEN = "documentation-open"
+
+
+def open_section(id: str) -> None:
+    """Have the dialog open on the next run of the page, at the section with this id."""
+    st.session_state[_OPEN] = id
+
+
+def section_dialog() -> None:
+    section = next((each for each in sections() if each.id == st.session_state.get(_OPEN)), None)
+    if section is not None:
+        dialog = st.dialog(section.page, width="large", on_dismiss=lambda: st.session_state.pop(_OPEN, None))
+        dialog(_section)(section)
+
+
+def _section(section: Section) -> None:
+    dialog_theme()
+    st.markdown(section.text)

@@ -35,7 +35,6 @@ _BEGINNING = 60
 
 
 def reading_pane(bench: Workbench, tab: TabState, current: CurrentView) -> None:
-    """Draw it."""
     view = current.of_page
     with st.container(key="read-pane", gap=None):
         # The tabs come with the step, so that they know which one has been drawn.

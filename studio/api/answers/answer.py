@@ -10,18 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Literal
 
-from conductor.runs.events import (
-    Event,
-    RunFinished,
-    StepCallDelta,
-    StepDelta,
-    StepFellBack,
-    StepFinished,
-    StepKept,
-    StepReused,
-    StepThought,
-    TextPiece,
-)
+from conductor.runs import events
 from conductor.runs.request import RequestState
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import FinishReason
@@ -66,30 +55,30 @@ class Answer:
         self.order: list[Piece] = []
         """What it has, in the order in which each began to be given out."""
 
-    def add(self, event: Event) -> str:
+    def add(self, event: events.Event) -> str:
         """The text that the event adds to what is given out."""
-        if not isinstance(event, TextPiece):
+        if not isinstance(event, events.TextPiece):
             self.state = self.state.advance(event)
         match event:
-            case StepDelta():
+            case events.StepDelta():
                 if not self._is_answer(event.step):
                     return ""
                 self.tokens.add(event.logprobs)
                 return self._write(event.text)
-            case StepThought():
+            case events.StepThought():
                 if self._is_answer(event.step):
                     self.thoughts.add(event.text, event.members)
                     self._note_order()
                 return ""
-            case StepFellBack():
+            case events.StepFellBack():
                 self.calls.signed = self.calls.signed and not self._is_answer(event.step)
                 return ""
-            case StepCallDelta():
+            case events.StepCallDelta():
                 if self._is_answer(event.step):
                     self.calls.add(event)
                     self._note_order()
                 return ""
-            case StepFinished() | StepReused() | StepKept():
+            case events.StepFinished() | events.StepReused() | events.StepKept():
                 if not self._is_answer(event.step) or event.output.empty:
                     return ""
                 self._complete_thoughts(event.output)
@@ -98,7 +87,7 @@ class Answer:
                 self.calls.complete(event.output.tool_calls, run=event.run)
                 self._note_order()
                 return text
-            case RunFinished() if self._last and not self.state.runs[-1].calls_tools:
+            case events.RunFinished() if self._last and not self.state.runs[-1].calls_tools:
                 return self._complete(event.answer or "")
             case _:
                 return ""
@@ -253,7 +242,6 @@ class GivenTokens:
                 self._give(self._stops.feed(token.token))
 
     def complete(self, tokens: Sequence[TokenLogprob]) -> None:
-        """Add the rest of all tokens."""
         self.add(tokens[self._came :])
 
     def end(self, tokens: Sequence[TokenLogprob]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conductor.errors import ConductorError
 from conductor.values.budget import Crossing
 from studio.access.errors import ApiError
-from studio.api.answers.answered_run import AnsweredRun
+from studio.api.answers.followed_run import AnsweredRun
 from studio.api.error_answers import FAULT, NO_RETRY, api_error, failed_run
 
 PAUSED = "run_paused"

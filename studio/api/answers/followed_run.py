@@ -20,6 +20,7 @@ from conductor.workers.pool.pool import Pool
 from storage.records import RunRecord
 from storage.store import SessionStore
 from studio.api.answers.answer import Answer
+from studio.api.answers.response_run import ResponseRun
 from studio.api.backend import Backend
 from studio.api.error_answers import failed_run, unsupported
 from studio.api.stored import visible
@@ -41,7 +42,7 @@ QUIET_SECONDS = 1.0
 
 @dataclass(eq=False)
 class FollowedRun:
-    """An `AnsweredRun`, read from the store. It goes on whether it is read or not."""
+    """A `ResponseRun` as far as it is read from the store. It goes on whether it is read or not."""
 
     stored_response: StoredResponse
     pool: Pool
@@ -88,7 +89,7 @@ class FollowedRun:
 
     @property
     def failure(self) -> Exception | None:
-        """See `AnsweredRun.failure`; where the run's process stored no response, it died, perhaps after the
+        """See `ResponseRun.failure`; where the run's process stored no response, it died, perhaps after the
         end of its run.
         """
         runs = self.answer.state.runs
@@ -97,11 +98,11 @@ class FollowedRun:
 
     @property
     def stopped(self) -> bool:
-        """See `AnsweredRun.stopped`: then its process stored the response."""
+        """See `ResponseRun.stopped`: then its process stored the response."""
         return False
 
     async def progress(self) -> AsyncGenerator[tuple[Event, str], None]:
-        """See `AnsweredRun.progress`. It ends where the response is stored, or its process has died."""
+        """See `ResponseRun.progress`. It ends where the response is stored, or its process has died."""
         quiet_since = -QUIET_SECONDS
         while True:
             # Looked at first: what ended was stored before.
@@ -179,6 +180,10 @@ class FollowedRun:
                 break
             rounds.append(run)
         return rounds
+
+
+AnsweredRun = ResponseRun | FollowedRun
+"""What an answer is written from."""
 
 
 def interrupted() -> Exception:

@@ -70,5 +70,4 @@ class GivenThoughts:
 
     @property
     def whole(self) -> dict[str, Any]:
-        """The members of a message."""
         return {**({_PLAIN: self.text} if self else {}), **self._members}

@@ -10,7 +10,7 @@ from typing import Any
 
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from studio.api.answers.answer import Piece
-from studio.api.answers.answered_run import AnsweredRun
+from studio.api.answers.followed_run import AnsweredRun
 from studio.api.answers.run_metadata import Shape
 from studio.api.stored.lists import call_item
 from studio.api.tool_names import ToolNames

@@ -406,7 +406,6 @@ class ResponseRun:
 
     @property
     def stored(self) -> bool:
-        """Whether its session is stored."""
         return self.lifetime is None
 
     @property

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from conductor.runs.events import EVENT
 from studio.access.errors import ApiError
 from studio.api.answers.answer_usage import response_usage
-from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.failure import PAUSED, no_answer
+from studio.api.answers.followed_run import AnsweredRun
 from studio.api.answers.response_items import OutputStream, output
 from studio.api.answers.run_metadata import Shape, run_metadata
 from studio.api.answers.streaming import Piece, comment, data, progress_line

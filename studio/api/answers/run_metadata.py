@@ -14,8 +14,8 @@ from conductor.workflow.file import Origin, write_plan
 from conductor.workflow.model import Step
 from studio.api.answers.answer import Answer
 from studio.api.answers.answer_usage import estimate, sum_of_calls, tokens_and_cost
-from studio.api.answers.answered_run import AnsweredRun
 from studio.api.answers.choices import Choices
+from studio.api.answers.followed_run import AnsweredRun
 from studio.api.requests.request import ApiRequest
 
 Shape = dict[str, Any]

@@ -8,35 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
 
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from conductor.planner.prompt.sentences import one_line
-from conductor.runs.events import (
-    AnswerKept,
-    BudgetExceeded,
-    Event,
-    PlanningFailed,
-    PlanningRetried,
-    PlanningStarted,
-    PlanRejected,
-    StepBlocked,
-    StepCancelled,
-    StepFailed,
-    StepFellBack,
-    StepFinished,
-    StepKept,
-    StepPaused,
-    StepRetried,
-    StepReused,
-    StepStarted,
-    WorkflowPlanned,
-)
+from conductor.runs import events
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 
@@ -108,6 +88,7 @@ class EventStream(Response):
         self._waiting: list[Piece] = []
         self._is_open = False
         self._writing = asyncio.Lock()
+        self._pinging: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -122,41 +103,48 @@ class EventStream(Response):
             await self._pieces.aclose()
 
     async def _sent(self, send: Send) -> None:
-        with ExitStack() as pinging:
-            if not self._hold:
-                await self._write(send, pinging)
-            opening = asyncio.create_task(self._open_late(send, pinging))
-            try:
-                async for piece in self._pieces:
-                    if piece.error is not None and not self._is_open:
-                        piece.error.headers = {**self._own_headers, **piece.error.headers}
-                        raise piece.error
-                    self._waiting.append(piece)
-                    is_ready = self._is_open or any(each.opens for each in self._waiting)
-                    if is_ready and not self._more():
-                        await self._write(send, pinging)
-                await self._write(send, pinging, last=True)
-            finally:
-                opening.cancel()
+        if not self._hold:
+            await self._write(send)
+        opening = asyncio.create_task(self._open_late(send))
+        try:
+            async for piece in self._pieces:
+                if piece.error is not None and not self._is_open:
+                    piece.error.headers = {**self._own_headers, **piece.error.headers}
+                    raise piece.error
+                self._waiting.append(piece)
+                is_ready = self._is_open or any(each.opens for each in self._waiting)
+                if is_ready and not self._more():
+                    await self._write(send)
+            await self._write(send, last=True)
+        finally:
+            opening.cancel()
+            if self._pinging is not None:
+                self._pinging.cancel()
 
-    async def _open_late(self, send: Send, pinging: ExitStack) -> None:
+    async def _open_late(self, send: Send) -> None:
         await asyncio.sleep(self._hold)
         if not self._is_open:
-            await self._write(send, pinging)
+            await self._write(send)
 
-    async def _write(self, send: Send, pinging: ExitStack, *, last: bool = False) -> None:
+    async def _write(self, send: Send, *, last: bool = False) -> None:
         """Send what waits, behind the head where that is not out."""
         async with self._writing:
             if not self._is_open:
                 self._is_open = True
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                pinging.enter_context(_pings.sent_by(send, self._ping))
+                self._pinging = asyncio.create_task(self._send_pings(send))
             waiting, self._waiting = self._waiting, []
             content = b"".join(piece.content for piece in waiting)
             if waiting:
                 self._number = waiting[-1].number
             if content or last:
                 await send(_body(content, last=last))
+
+    async def _send_pings(self, send: Send) -> None:
+        while True:
+            await asyncio.sleep(PING_SECONDS)
+            with suppress(OSError):
+                await send(_body(self._ping()))
 
     def _ping(self) -> bytes:
         """A comment, and where events have numbers an event, because some clients wait for one. It has the
@@ -171,52 +159,6 @@ class EventStream(Response):
 
 def _body(content: bytes, *, last: bool = False) -> Message:
     return {"type": "http.response.body", "body": content, "more_body": not last}
-
-
-class Pings:
-    """Sends each open stream of an event loop its ping every `PING_SECONDS`, by one timer for all."""
-
-    def __init__(self) -> None:
-        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Send, Callable[[], bytes]]] = (
-            WeakKeyDictionary()
-        )
-        self._timers: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
-        self._sending: dict[Send, asyncio.Task[None]] = {}
-
-    @contextmanager
-    def sent_by(self, send: Send, ping: Callable[[], bytes]) -> Iterator[None]:
-        """A stream that `send` sends is open in the block; `ping` makes what fills its silence."""
-        loop = asyncio.get_running_loop()
-        streams = self._open.setdefault(loop, {})
-        if not streams:
-            self._time(loop)
-        streams[send] = ping
-        try:
-            yield
-        finally:
-            del streams[send]
-            if not streams:
-                self._timers.pop(loop).cancel()
-            if (sending := self._sending.pop(send, None)) is not None:
-                sending.cancel()
-
-    def _time(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timers[loop] = loop.call_later(PING_SECONDS, self._ping, loop)
-
-    def _ping(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._time(loop)
-        for send, ping in self._open[loop].items():
-            # One whose client does not read has enough to read.
-            if send not in self._sending or self._sending[send].done():
-                self._sending[send] = loop.create_task(_send_ping(send, ping))
-
-
-async def _send_ping(send: Send, ping: Callable[[], bytes]) -> None:
-    with suppress(OSError):
-        await send(_body(ping()))
-
-
-_pings = Pings()
 
 
 async def until_disconnect(receive: Receive, work: Coroutine[Any, Any, T]) -> T | None:
@@ -243,47 +185,47 @@ async def _disconnected(receive: Receive) -> None:
 
 # -- progress --------------------------------------------------------------------------------------
 
-_STEP_EVENTS: dict[type[Event], str] = {
-    StepStarted: "started",
-    StepFinished: "finished",
-    StepReused: "reused",
-    StepKept: "kept",
-    StepFailed: "failed",
-    StepBlocked: "blocked",
-    StepPaused: "held at its gate",
-    StepCancelled: "stopped",
-    StepRetried: "asked again",
-    StepFellBack: "asked another worker",
+_STEP_EVENTS: dict[type[events.Event], str] = {
+    events.StepStarted: "started",
+    events.StepFinished: "finished",
+    events.StepReused: "reused",
+    events.StepKept: "kept",
+    events.StepFailed: "failed",
+    events.StepBlocked: "blocked",
+    events.StepPaused: "held at its gate",
+    events.StepCancelled: "stopped",
+    events.StepRetried: "asked again",
+    events.StepFellBack: "asked another worker",
 }
 
 
-def progress_line(event: Event, answer: Answer) -> str | None:
+def progress_line(event: events.Event, answer: Answer) -> str | None:
     """A line on an event that was added to `answer`; None if it changes nothing worth a line.
 
     Names of workers come from the pool, and cannot begin a line of their own.
     """
     match event:
-        case PlanningStarted():
+        case events.PlanningStarted():
             attempt = f", attempt {event.attempt}" if event.attempt > 1 else ""
             return f"planning round {event.round}{attempt} ({one_line(event.planner)})"
-        case PlanningRetried():
+        case events.PlanningRetried():
             return "planning: asked again"
-        case WorkflowPlanned():
+        case events.WorkflowPlanned():
             steps = len(event.report.workflow) if event.report.workflow is not None else 0
             return f"planned {steps} step{'' if steps == 1 else 's'}"
-        case AnswerKept():
+        case events.AnswerKept():
             return "the answer stands"
-        case PlanRejected():
+        case events.PlanRejected():
             return "the plan is not valid"
-        case PlanningFailed():
+        case events.PlanningFailed():
             return "no plan"
-        case BudgetExceeded():
+        case events.BudgetExceeded():
             return f"{'stopped at' if event.stopped else 'used up'} the budget of {event.limit}"
         case _:
             return _step_line(event, answer)
 
 
-def _step_line(event: Event, answer: Answer) -> str | None:
+def _step_line(event: events.Event, answer: Answer) -> str | None:
     outcome = _STEP_EVENTS.get(type(event))
     workflow = answer.state.runs[-1].workflow if answer.state.runs else None
     at: int | None = getattr(event, "step", None)

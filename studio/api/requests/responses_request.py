@@ -291,7 +291,6 @@ def _one(before: Turn, turn: Turn) -> bool:
 
 
 def _joined(before: Turn, turn: Turn) -> Turn:
-    """Two messages as one."""
     calls = (*before.tool_calls, *turn.tool_calls)
     thinking = turn if turn.thoughts or before.worker is None else before
     own = {"thoughts": thinking.thoughts, "worker": thinking.worker}

@@ -75,7 +75,6 @@ class RequestWorkers:
 
     @property
     def candidates(self) -> list[WorkerCard]:
-        """Those that may come to answer."""
         return [self.cards[name] for name in self.allowed or self.offered]
 
 
@@ -93,7 +92,6 @@ class Terms:
 
     @property
     def alone(self) -> bool:
-        """A worker is asked by itself."""
         return self.model.kind == "worker"
 
     def finished(self, workflow: Workflow) -> Workflow:
@@ -175,8 +173,7 @@ def _terms(request: ApiRequest, question: Question, principal: Principal, pool: 
         question = replace(question, tools=question.tools and question.tools.allowed)
     check_planner(model, pool)
     _check_length(request, question, model)
-    _check_images(request, question.history)
-    _check_files(request, question.history)
+    _check_attachments(request, question.history)
     cards = pool.cards
     workers = RequestWorkers(
         cards=cards,
@@ -246,20 +243,15 @@ def _check_length(request: ApiRequest, question: Question, model: Model) -> None
             raise ApiError(message, param=request.query_parameter, code="context_length_exceeded")
 
 
-def _check_images(request: ApiRequest, history: Conversation) -> None:
-    """Raise `ApiError` where the images are too many together, those of earlier responses included."""
+def _check_attachments(request: ApiRequest, history: Conversation) -> None:
+    """Raise `ApiError` where images or files are too many together, those of earlier responses included."""
+    code = "images_too_large"
     try:
         check_images(history.pictures)
-    except ValueError as fault:
-        raise ApiError(str(fault), param=request.query_parameter, code="images_too_large") from None
-
-
-def _check_files(request: ApiRequest, history: Conversation) -> None:
-    """Raise `ApiError` where the files are too many together."""
-    try:
+        code = "files_too_large"
         check_files(history.attached)
     except ValueError as fault:
-        raise ApiError(str(fault), param=request.query_parameter, code="files_too_large") from None
+        raise ApiError(str(fault), param=request.query_parameter, code=code) from None
 
 
 # -- workers ---------------------------------------------------------------------------------------

@@ -60,7 +60,6 @@ class CustomToolChoice(EchoPart):
     custom: NamedFunction
 
     def functions(self, names: ToolNames) -> tuple[str, ...]:
-        """As of a function."""
         return (names.function(self.custom.name),)
 
 

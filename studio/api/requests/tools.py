@@ -119,7 +119,6 @@ class CallItem(_AnyCallItem):
     arguments: _Arguments
 
     def call(self, names: ToolNames) -> ToolCall:
-        """As its worker made it."""
         return self._made_with(self.arguments, names)
 
 
@@ -130,7 +129,6 @@ class CustomCallItem(_AnyCallItem):
     input: str
 
     def call(self, names: ToolNames) -> ToolCall:
-        """As its worker made it."""
         return self._made_with(arguments_of(self.input), names)
 
 

@@ -192,7 +192,6 @@ class StoredResponse:
 
     @classmethod
     def read(cls, session: str, text: str) -> StoredResponse:
-        """What is stored for the session."""
         shape = json.loads(text)
         own = (shape.get("conductor") or {}).pop(_ORIGIN_KEY, None)
         origin = None if own is None else ResponseOrigin.model_validate(own)
@@ -217,11 +216,17 @@ class StoredResponse:
 
 def response(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
     """A stored response. Raises `ApiError` for an unknown id."""
-    session = _session_of(store, id, RESPONSE, token=token)
+    return _stored(store, id, RESPONSE, "response", "response", token=token)
+
+
+def _stored(
+    store: SessionStore, id: str, prefix: str, kind: str, named: str, *, token: str | None
+) -> StoredResponse:
+    session = _session_of(store, id, prefix, token=token)
     record = None if session is None else _response_in(store, session.id, id)
     if record is None:
-        message = f"There is no response {id[:200]!r}: it {_NOT_THERE}."
-        raise ApiError(message, status=404, param="response_id", code="response_not_found")
+        message = f"There is no {named} {id[:200]!r}: it {_NOT_THERE}."
+        raise ApiError(message, status=404, param=f"{kind}_id", code=f"{kind}_not_found")
     return record
 
 
@@ -369,12 +374,7 @@ def _session_of(store: SessionStore, id: str, prefix: str, *, token: str | None)
 
 def completion(store: SessionStore, id: str, *, token: str | None) -> StoredResponse:
     """A chat completion that was stored because its request asked for it. Raises `ApiError` without one."""
-    session = _session_of(store, id, COMPLETION, token=token)
-    record = None if session is None else _response_in(store, session.id, id)
-    if record is None:
-        message = f"There is no chat completion {id[:200]!r}: it {_NOT_THERE}."
-        raise ApiError(message, status=404, param="completion_id", code="completion_not_found")
-    return record
+    return _stored(store, id, COMPLETION, "completion", "chat completion", token=token)
 
 
 def with_metadata(

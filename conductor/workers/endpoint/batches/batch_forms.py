@@ -44,34 +44,22 @@ class Line:
     error: object = None
 
 
-class BatchForm(Protocol):
-    """Raises `ValueError` for a document that is none of its own."""
-
-    def headers(self, key: str | None) -> Mapping[str, str]: ...
-
-    async def submit(self, send: Send, requests: Mapping[str, Body]) -> str:
-        """Begin a batch of these requests by their ids; its own id."""
-        ...
-
-    async def lines(self, send: Send, batch: str) -> Mapping[str, Line] | None:
-        """What a batch that has ended has for its requests; None while it goes on. Raises `WorkerError` for
-        a batch that was refused as a whole.
-        """
-        ...
-
-
 def form_of(endpoint: Endpoint) -> BatchForm:
     """The form that an endpoint's batches have."""
     return AnthropicForm() if endpoint.host in ANTHROPIC_HOSTS else OpenAIForm()
 
 
 class OpenAIForm:
-    """`/v1/files` and `/v1/batches`, which others have, too."""
+    """`/v1/files` and `/v1/batches`, which others have, too.
+
+    Each form raises `ValueError` for a document that is none of its own.
+    """
 
     def headers(self, key: str | None) -> Mapping[str, str]:
         return {} if key is None else {"Authorization": f"Bearer {key}"}
 
     async def submit(self, send: Send, requests: Mapping[str, Body]) -> str:
+        """Begin a batch of these requests by their ids; its own id."""
         url = "/v1/chat/completions"
         lines = (
             json.dumps({"custom_id": id, "method": "POST", "url": url, "body": body})
@@ -82,6 +70,9 @@ class OpenAIForm:
         return _id_of(_document(await send("POST", "batches", json=form)))
 
     async def lines(self, send: Send, batch: str) -> Mapping[str, Line] | None:
+        """What a batch that has ended has for its requests; None while it goes on. Raises `WorkerError` for
+        a batch that was refused as a whole.
+        """
         answer = _document(await send("GET", f"batches/{batch}"))
         if answer.get("status") == "failed":
             faults = (answer.get("errors") or {}).get("data") or []
@@ -125,6 +116,8 @@ class AnthropicForm:
         content = await send("GET", f"messages/batches/{batch}/results")
         return {line["custom_id"]: _anthropic_line(line["result"]) for line in _json_lines(content)}
 
+
+BatchForm = OpenAIForm | AnthropicForm
 
 _SAME = ("model", "temperature", "top_p", "top_k", "thinking", "metadata")
 _RENAMED = {"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "stop": "stop_sequences"}

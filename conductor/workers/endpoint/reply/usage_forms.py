@@ -101,7 +101,6 @@ class TokensSoFar:
 
     @property
     def is_known(self) -> bool:
-        """Whether any number came."""
         return bool(self._most) or self._cost is not None
 
     def usage(self, *, wrote: bool) -> Usage:

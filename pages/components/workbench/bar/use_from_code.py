@@ -14,8 +14,7 @@ from pages.components.tab.account import api_url, is_local, own_api_url
 from pages.components.tab.services import access, machine_token
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.controls import action, row
-from pages.components.widgets.labels import distinct_labels
+from pages.components.widgets.controls import action, choice, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.bar.code_snippets import KEY, snippets
 from studio.access.auth import OWN_KEY
@@ -48,15 +47,7 @@ def use_from_code(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     st.html(_STYLES)
     with st.container(key="code-panel"):
-        what = st.segmented_control(
-            "What to ask",
-            list(_WHAT),
-            default="workflow",
-            required=True,
-            key="code-what",
-            label_visibility="collapsed",
-            format_func=distinct_labels(_WHAT),
-        )
+        what = choice("What to ask", _WHAT, key="code-what", default="workflow")
         model = f"workflow:{view.head.id}" if what == "workflow" else "conductor"
         st.caption(_meaning(model))
         st.code(model, language=None)

@@ -30,7 +30,6 @@ MORE = 300
 
 
 def history_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw the history of the session."""
     session = view.session
     entries = bench.store.revisions.history(session.id)
     rows = revision_rows(

@@ -15,7 +15,6 @@ def remark(bench: Workbench, view: SessionView) -> str:
 
 
 def plans_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw them."""
     plans = bench.store.plans.of_session(view.session.id)
     latest, of = view.latest_plan, view.plan
     if latest is not None and (of is None or (latest.round, latest.looks_back) != (of.round, of.looks_back)):

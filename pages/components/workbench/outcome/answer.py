@@ -9,7 +9,9 @@ import streamlit as st
 from conductor.planner.corrections import Thumbs
 from conductor.report.words import STATUSES
 from conductor.runs.state import RunState
+from conductor.text.final_answer import NO_ANSWER
 from conductor.text.formatting import duration, quantity
+from conductor.values.output import NO_ANSWER as REFUSED
 from conductor.workflow.model import Workflow
 from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
@@ -27,7 +29,6 @@ from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.outcome.keep_as_test import NOTICE, keep_as_test
-from pages.components.workbench.outcome.no_answer import no_answer
 from pages.components.workbench.planning.plan import plan_facts
 from pages.components.workbench.question.settings import open_settings
 from pages.components.workbench.step.notes import step_notes
@@ -74,7 +75,7 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         notes = [] if view.as_run else ["of the run before your edits"]
         notes += [*answer_notes(state), *(pool_notes(view) or answer_kind(state))]
         if state.status == "finished" and not state.answered:
-            no_answer(state, notes)
+            _no_answer(state, notes)
         else:
             _noted_answer(bench, tab, view, state, notes)
         if state.warning:
@@ -262,3 +263,17 @@ def _round(bench: Workbench, tab: TabState, revision: Revision, state: RunState)
                 notes=[*author_notes(workflow.steps[at].worker, step), *answers],
                 height=160,
             )
+
+
+def _no_answer(state: RunState, notes: Sequence[str]) -> None:
+    """Why the run ended without an answer, and the way to a model."""
+    with st.container(key="no-answer", border=True, gap="small"):
+        rendered_text(
+            (state.answer or "").removeprefix(NO_ANSWER),
+            key=f"answer-{state.run}",
+            label="No answer",
+            notes=[note for note in notes if note != REFUSED],
+            framed=False,
+        )
+        if state.answer_step is not None and state.steps[state.answer_step].worker_kind == "offline":
+            st.page_link("pages/pool.py", label="Add a model", icon=":material/groups:")

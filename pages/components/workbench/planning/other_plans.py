@@ -68,7 +68,8 @@ def number_of_plans(bench: Workbench, view: SessionView) -> int:
 
 
 def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:
-    facts = " · ".join([f"{quantity(len(batch), 'alternative')} requested at once", *_spent(batch)])
+    spent = Total.of(plan.usage for plan in batch).known_words
+    facts = " · ".join([f"{quantity(len(batch), 'alternative')} requested at once", *spent])
     valid = sum(plan.report is not None and plan.report.workflow is not None for plan in batch)
     sentences = [f"{facts}; {valid or 'none'} of them valid." if valid < len(batch) else f"{facts}."]
     if valid > 1 and sum(choice.workflow is not None for choice in choices) == 1:
@@ -76,11 +77,6 @@ def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:
         if batch[0].planner_kind == "offline":
             sentences.append("The built-in planner follows rules, so it writes the same plan every time.")
     return " ".join(sentences)
-
-
-def _spent(batch: Sequence[Plan]) -> list[str]:
-    """What all of them took together, as far as it is known."""
-    return Total.of(plan.usage for plan in batch).known_words
 
 
 def _ask(bench: Workbench, view: SessionView) -> None:

@@ -171,17 +171,14 @@ def no_plan(bench: Workbench, tab: TabState, view: SessionView) -> None:
         elif plan.report is None and (icon := _ENDED_EARLY.get(_verdict(plan))):
             st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=icon)
         else:
-            gave = f"{_of_round(plan)}no {'' if plan.report is None else 'valid '}plan. {_what_stands(plan)}"
+            gave = "The Conductor gave" if plan.round == 1 else f"Round {plan.round}: the Conductor gave"
+            gave += f" no {'' if plan.report is None else 'valid '}plan. {_what_stands(plan)}"
             (st.warning if plan.report is None else st.error)(gave, icon=":material/rule:")
             _reasons(plan)
             if plan.report is not None and (facts := plan_facts(plan)):
                 st.caption(plain(" · ".join([f"Attempt {plan.attempt}", *facts])))
         _ways_on(bench, view, plan)
         tab.show_notice("plan")
-
-
-def _of_round(plan: Plan) -> str:
-    return "The Conductor gave " if plan.round == 1 else f"Round {plan.round}: the Conductor gave "
 
 
 def _what_stands(plan: Plan) -> str:

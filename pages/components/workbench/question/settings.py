@@ -12,6 +12,8 @@ from typing import Literal
 
 import streamlit as st
 
+from conductor.baselines.methods import BASELINES
+from conductor.baselines.named import PREFIX, WORKER
 from conductor.errors import ConductorError
 from conductor.values.budget import Budget, Limit
 from conductor.values.presets import MAX_ROUNDS, MODES, Mode, Settings
@@ -22,7 +24,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models import settings_choices
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
-from pages.components.workbench.question.plan_as import plan_as
+from pages.components.widgets.labels import distinct_labels
 from studio.workbench import Workbench
 
 # The row moves, and at its end the other arrow is left.
@@ -240,3 +242,53 @@ class _Panel:
             placeholder="no limit",
             on_change=committing(self.tab, key, chosen),
         )
+
+
+def plan_as(bench: Workbench, view: SessionView) -> None:
+    """Draw the choice of a method, and of its worker or of what it has learnt where it needs one."""
+    st.markdown("Plan with a published method", help="Its workflow replaces the current one")
+    session, learnt = view.session.id, list(bench.pool.fitted)
+    methods = [name for name, entry in BASELINES.items() if entry.method is not None or learnt]
+    with row("plan-as"):
+        method = st.selectbox(
+            "Method",
+            methods,
+            index=methods.index("moa"),
+            key=f"plan-as-method-{session}",
+            format_func=distinct_labels({name: BASELINES[name].label for name in methods}),
+            label_visibility="collapsed",
+            width=220,
+        )
+        entry, choice = BASELINES[method], ""
+        if entry.method is None:
+            choice = "fitted=" + st.selectbox(
+                "Fitted from",
+                learnt,
+                key=f"plan-as-fitted-{session}",
+                label_visibility="collapsed",
+                width=180,
+            )
+        if entry.one_worker:
+            choice = st.selectbox(
+                "Its worker",
+                bench.pool.names,
+                key=f"plan-as-worker-{session}",
+                label_visibility="collapsed",
+                width=180,
+            )
+        action(
+            f"Plan as {entry.label}",
+            "schema",
+            lambda: bench.planning.begin_as(session, _method_name(method, choice)),
+            key="plan-as-begin",
+            help="Undo restores the current workflow",
+            disabled=view.locked,
+            place="settings",
+        )
+        st.caption(entry.about, width="content")
+
+
+def _method_name(method: str, choice: str) -> str:
+    if method == "worker":
+        return f"{WORKER}{choice}"
+    return f"{PREFIX}{method}:{choice}" if choice else f"{PREFIX}{method}"

@@ -35,7 +35,6 @@ class Place:
 
     @property
     def inner(self) -> RunState:
-        """What is checked."""
         return self.rounds[self.round_index]
 
 
@@ -97,7 +96,6 @@ class Inside:
 
     @property
     def way(self) -> Way:
-        """What is open."""
         return cast("Way", st.session_state.get(self._key, ()))
 
     @property

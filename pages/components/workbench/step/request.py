@@ -52,12 +52,10 @@ class Sent:
 
     @property
     def own(self) -> StepState:
-        """The step in that run."""
         return self.state.steps[self.step]
 
     @property
     def worker(self) -> str:
-        """Who answered."""
         return self.own.answered_by(self.workflow.steps[self.step].worker)
 
 

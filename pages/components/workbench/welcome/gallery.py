@@ -55,7 +55,6 @@ class Opened:
 
     @property
     def key(self) -> str:
-        """The key of its field."""
         return f"gallery-query-{self.serial}"
 
 

@@ -16,7 +16,6 @@ focus_fallback("welcome", "stop", "run", "query")
 
 
 def welcome(bench: Workbench, tab: TabState, current: Stage) -> None:
-    """Draw it."""
     with st.container(key="welcome", gap="small"):
         with st.container(key="welcome-head", gap="small"):
             st.title("Conductor Studio", anchor=False)

@@ -16,41 +16,12 @@ from conductor.values.messages import Completion, Delta, Request, Thought
 from conductor.workers.protocol import WorkerCard
 from studio.access.errors import ApiError
 from studio.api.answers import streaming
-from studio.api.answers.streaming import EventStream, Piece, Pings
+from studio.api.answers.streaming import EventStream, Piece
 from tests.studio.api.performers import SECONDS, Paced
 from tests.studio.api.stage import Stage
 from tests.support.runs.conductor_cases import plan_text
 
 POST: Scope = {"type": "http", "method": "POST"}
-
-
-async def _send(_: Message) -> None:
-    pass
-
-
-async def _send_other(_: Message) -> None:
-    pass
-
-
-async def test_streams_that_follow_one_another_never_have_two_timers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were those of ended streams left on, all of them would ping the one that is open."""
-    loop, timers = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
-    begin = loop.call_later
-
-    def schedule(*arguments: Any) -> asyncio.TimerHandle:
-        timers.append(begin(*arguments))
-        return timers[-1]
-
-    monkeypatch.setattr(loop, "call_later", schedule)
-
-    def on() -> int:
-        return sum(not timer.cancelled() for timer in timers)
-
-    pings = Pings()
-    for _ in range(3):
-        with pings.sent_by(_send, bytes), pings.sent_by(_send_other, bytes):
-            assert on() == 1
-        assert on() == 0
 
 
 @dataclass
@@ -199,6 +170,26 @@ async def test_a_ping_has_the_number_of_the_last_event_that_was_sent(monkeypatch
     assert b'event: keepalive\ndata: {"type": "keepalive", "sequence_number": 5}\n\n' in b"".join(
         bodies[: bodies.index(b"three")]
     )
+
+
+async def test_a_stream_that_has_ended_sends_no_ping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "PING_SECONDS", 0.001)
+    bodies: list[bytes] = []
+
+    async def come() -> AsyncGenerator[Piece, None]:
+        yield Piece(b"one")
+
+    async def send(message: Message) -> None:
+        bodies.append(message.get("body", b""))
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    await EventStream(come(), headers={}, on_end=lambda: None)(POST, receive, send)
+    sent = len(bodies)
+    await asyncio.sleep(0.02)
+    assert len(bodies) == sent
 
 
 @pytest.mark.usefixtures("open_at_once")

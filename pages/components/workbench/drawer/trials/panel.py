@@ -23,7 +23,7 @@ from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import Results, SessionView
 from pages.components.view_models.workflow.card_content import step_name
-from pages.components.widgets.controls import action, expander, row
+from pages.components.widgets.controls import action, choice, expander, row
 from pages.components.widgets.labels import distinct_labels
 from pages.components.workbench.drawer.trials.data_trials import data_trials, new_data_trial
 from pages.components.workbench.drawer.trials.experiment_results import edge_results, swap_results
@@ -70,15 +70,7 @@ def _new(bench: Workbench, tab: TabState, view: SessionView, head: Revision) -> 
     workflow = head.workflow
     with st.container(border=True, key="new-experiment", gap="small"):
         kinds = {kind: f":material/{_ICONS[kind]}: {name}" for kind, name in _KINDS.items()}
-        kind = st.segmented_control(
-            "What to try",
-            list(kinds),
-            default="swap",
-            required=True,
-            key="experiment-kind",
-            label_visibility="collapsed",
-            format_func=distinct_labels(kinds),
-        )
+        kind = choice("What to try", kinds, key="experiment-kind", default="swap")
         if kind == "data":
             new_data_trial(bench, view, head)
             return

@@ -8,8 +8,9 @@ import pytest
 
 from conductor.drawing.marks import MARKS
 from conductor.engine.schedule import BlastRadius
+from conductor.runs.events import Retry
 from conductor.runs.state import RunState
-from conductor.runs.step_state import Retry, StepState
+from conductor.runs.step_state import StepState
 from conductor.text.formatting import duration
 from conductor.values.messages import Usage
 from conductor.workers.protocol import WorkerCard
@@ -177,7 +178,7 @@ def test_a_card_shows_the_output_that_a_rerun_would_keep():
     assert content(ONE.with_pin(0, ANSWER)).excerpt == BEGINNING
 
 
-ASKED_TWICE = (Retry(attempt=1, message="No answer.", seconds=1, at=90.0),)
+ASKED_TWICE = (Retry(run="r", seq=0, attempt=1, message="No answer.", seconds=1, at=90.0),)
 USED = Usage(prompt_tokens=1000, completion_tokens=312, cost=0.0214)
 
 

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from conductor.report.words import request_name
+from conductor.runs.events import Retry
 from conductor.runs.state import RunState, fold
-from conductor.runs.step_state import Retry, StepState
+from conductor.runs.step_state import StepState
 from pages.components.view_models.workflow.card_content import (
     asked_again_in,
     card_contents,
@@ -25,6 +26,8 @@ from pages.components.widgets.step_result import (
 from pages.components.workbench.step.nested import inner_facts
 from pages.components.workbench.step.nested_path import Inside, Level, places, round_names
 from tests.support.runs.nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, failed_inner
+
+STAMP = {"run": "r", "seq": 0}
 
 RUN = fold(events())
 EVENTS = events()
@@ -113,7 +116,9 @@ def test_a_card_follows_a_step_that_is_asked_again_thinks_and_answers(count, sta
 
 
 def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
-    state = StepState(status="running", retries=(Retry(attempt=1, message="m", seconds=2.0, at=100.0),))
+    state = StepState(
+        status="running", retries=(Retry(**STAMP, attempt=1, message="m", seconds=2.0, at=100.0),)
+    )
     assert asked_again_in(state, 100.5) == pytest.approx(1.5)
     assert phase(state, 100.5) == "retrying"
     assert asked_again_in(state, 102.0) is None
@@ -133,7 +138,7 @@ def test_a_running_step_says_that_its_first_words_were_withdrawn(  # noqa: PLR09
     withdrawn, text, seconds, expected, notes, monkeypatch
 ):
     monkeypatch.setattr(step_result, "time", SimpleNamespace(time=lambda: 100.0 + seconds))
-    retry = Retry(attempt=1, message="m", seconds=2.0, at=100.0, withdrawn=withdrawn)
+    retry = Retry(**STAMP, attempt=1, message="m", seconds=2.0, at=100.0, withdrawn=withdrawn)
     state = StepState(status="running", text=text, retries=(retry,))
     assert expected is None or silence(state) == expected
     assert withdrawn_note(state) == notes
@@ -160,13 +165,13 @@ def test_a_card_says_that_its_step_sees_the_round_before():
 
 
 def test_a_retry_is_one_sentence_whose_end_is_seen_however_long_the_message():
-    expected = retry_text(Retry(attempt=3, message="long\nwords " * 9_000, seconds=1.2, at=0.0))
+    expected = retry_text(Retry(**STAMP, attempt=3, message="long\nwords " * 9_000, seconds=1.2, at=0.0))
     assert "\n" not in expected
     assert len(expected) < 400
     assert expected.endswith("; asked again after 1.2 s")
-    withdrawn = retry_text(Retry(attempt=1, message="Broke.", seconds=0.0, at=0.0, withdrawn=1200))
+    withdrawn = retry_text(Retry(**STAMP, attempt=1, message="Broke.", seconds=0.0, at=0.0, withdrawn=1200))
     assert withdrawn == "Attempt 1 broke off: Broke; 1,200 characters withdrawn, asked again at once"
-    at_once = retry_text(Retry(attempt=1, message="Gone.", seconds=0.0, at=0.0))
+    at_once = retry_text(Retry(**STAMP, attempt=1, message="Gone.", seconds=0.0, at=0.0))
     assert at_once == "Attempt 1 gave nothing: Gone; asked again at once"
 
 
