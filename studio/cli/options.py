@@ -160,6 +160,9 @@ def flag(name: str, help: str, *, panel: str | None = None) -> Any:
 
 
 Force = Annotated[bool, flag("--force -F", "Overwrite a file that exists.")]
+DryRun = Annotated[
+    bool, flag("--dry-run --forecast", "Print what would be called, and call and store nothing.")
+]
 OutputFile = Annotated[Path | None, option("Write here.", "FILE", Path, names=("--output", "-o"))]
 Files = Annotated[
     list[Path] | None,
@@ -288,7 +291,7 @@ class Limited(BudgetOptions):
 
     mode: Annotated[Mode | None, _sought("Default: standard.", names=("--mode", "-m"))] = None
     max_steps: Annotated[int | None, _most("Steps of a plan.")] = None
-    rounds: Annotated[int | None, _most(f"Rounds, {MAX_ROUNDS} at most.", most=MAX_ROUNDS)] = None
+    rounds: Annotated[int | None, _most("Rounds.", most=MAX_ROUNDS)] = None
     attempts: Annotated[int | None, _most("How often a plan is asked for.")] = None
     workers: Annotated[Sequence[str] | None, _named("Use these workers, in this order.")] = None
     exclude: Annotated[Sequence[str] | None, _named("Do not use these workers.")] = None

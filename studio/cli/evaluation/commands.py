@@ -25,6 +25,7 @@ from conductor.text.formatting import quantity
 from conductor.values.budget import Budget
 from studio.cli.cluster import crew_of, on_store_and_cluster
 from studio.cli.evaluation.data_trials import trials, trials_of_planner
+from studio.cli.evaluation.evaluation_forecast import show_evaluation, show_resumption
 from studio.cli.evaluation.gate import Gate, code_of
 from studio.cli.evaluation.outcome import carried_out, checked, presentation, print_findings
 from studio.cli.evaluation.plans import plans_of_files
@@ -37,6 +38,7 @@ from studio.cli.options import (
     App,
     BudgetOptions,
     Configured,
+    DryRun,
     EvaluationId,
     Limited,
     Shared,
@@ -119,6 +121,7 @@ def run(
     batch: Annotated[
         bool, flag("--batch", "Ask all at once by batch endpoints: half the price, up to a day a step.")
     ] = False,
+    dry_run: DryRun = False,
     gate: Gate,
     reporting: Reporting,
     source: Source,
@@ -135,6 +138,13 @@ def run(
     if with_pool is not options:
         options, planner = with_pool, planner or list(SHIPPED[data].planners or ())
     questions = source.questions(data, database=options.database)
+    planners = _worded(planner or [CONDUCTOR, EVERY_WORKER], prompt_file)
+    if dry_run:
+        with opened(options) as bench:
+            spec = source.spec(settings_of(choice, pool=bench.pool))
+            return show_evaluation(
+                bench, questions.items, planners, spec, options, given_plans=plans_of_files(planners)
+            )
     confirm_keys(options.pool, ask=True)
     with on_store_and_cluster(ray, options), opened(options) as bench:
         spec = source.spec(settings_of(choice, pool=bench.pool))
@@ -142,7 +152,6 @@ def run(
         if ray is not None:
             # Refused before anything is stored.
             check_uncounted(spec.settings.budget)
-        planners = _worded(planner or [CONDUCTOR, EVERY_WORKER], prompt_file)
         record = Evaluations(bench).add(questions, planners, spec, given_plans=plans_of_files(planners))
         if (compared := len(record.spec.planners) - 1) > 0:
             print_remark(power(len(questions.items), comparisons=compared))
@@ -164,6 +173,7 @@ def resume(
     prompt_file: _PromptFile = None,
     ray: _Ray = None,
     *,
+    dry_run: DryRun = False,
     gate: Gate,
     reporting: Reporting,
     budget: BudgetOptions,
@@ -174,11 +184,15 @@ def resume(
     What an outage left unanswered is asked again, and what was not judged is judged again. Limits that are
     given take the place of the evaluation's own; what was used before counts.
     """
+    planners = _worded(planner or (), prompt_file)
+    if dry_run:
+        with opened(options) as bench:
+            record = find_evaluation(bench.store, evaluation)
+            return show_resumption(bench, record, planners, options, given_plans=plans_of_files(planners))
     confirm_keys(options.pool, ask=True)
     with on_store_and_cluster(ray, options), opened(options) as bench:
         record = find_evaluation(bench.store, evaluation)
-        if planner:
-            planners = _worded(planner, prompt_file)
+        if planners:
             record = Evaluations(bench).extend(record.id, planners, given_plans=plans_of_files(planners))
         print_remark(resumed_words(bench.store, record))
         limits = {name: value for name, value in budget.limits.items() if value is not None}
