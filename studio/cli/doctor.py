@@ -63,7 +63,9 @@ def doctor(
         options.show(_shape(path, examined, ok=ok))
     else:
         print_shown(f"{path or 'The built-in pool'}: {pool.label or quantity(len(pool.workers), 'worker')}\n")
-        print_shown(table(_HEADINGS, [_row(target, health) for target, health in examined]), "")
+        lines = table(_HEADINGS, [_row(target, health) for target, health in examined]).split("\n")
+        failing = {at for at, (_, health) in enumerate(examined, 1) if health.failing}
+        print_shown(*lines, "", red=failing)
         for check, (well, sentence) in checks().items():
             print_shown(f"{check.capitalize()}{'' if well else ' (faulty)'}: {one_line(sentence)}")
         if pool.conductor is None:

@@ -28,6 +28,7 @@ from studio.cli.options import DEBUG, LARGEST
 from studio.cli.output.terminal import (
     be_quiet,
     name_next,
+    print_by_line,
     print_fault,
     print_next,
     print_remark,
@@ -108,7 +109,7 @@ def _show_version(is_set: bool) -> None:
 
 def _conductor(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Plan, run and edit workflows that a Conductor writes."""
@@ -199,6 +200,7 @@ class _Commands(TyperGroup):
         """Run the command and end with its exit code; an error that a person can act on is one sentence."""
         name_next(None)
         be_quiet(False)
+        print_by_line(False)
         try:
             code: int = super().invoke(ctx)
             # Here rather than when Python ends, so that a reader who has gone is noticed.

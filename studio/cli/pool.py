@@ -18,7 +18,7 @@ from conductor.workers.pool.built_in import built_in_file
 from conductor.workers.pool.pool import built_in_pool, configured_path, configured_pool, path_to_write
 from conductor.workers.pool.toml_editor import PoolDocument
 from storage import data_folder, default_url
-from studio.cli.options import App, Pooled
+from studio.cli.options import App, JsonLines, Pooled
 from studio.cli.output.terminal import agreed, one_line, print_remark, print_shown, table
 
 app = App()
@@ -33,7 +33,7 @@ def pool() -> None:
 
 
 @app.command()
-def find(options: Pooled) -> int:
+def find(*, _json_lines: JsonLines = False, options: Pooled) -> int:
     """List servers on this machine and keys that are set, with what the pool does not have of them."""
     sources = _open_offers(options)
     if options.json:

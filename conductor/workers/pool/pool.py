@@ -110,7 +110,7 @@ class Pool:
         except KeyError:
             names = ", ".join(self.names)
             raise PoolError(
-                f"The pool has no worker named {name!r}; it has {names}. Give the step one of these."
+                f"The pool has no worker named {name!r}; it has {names}. Name one of these."
             ) from None
 
     @property

@@ -40,6 +40,7 @@ from studio.cli.options import (
     Configured,
     DryRun,
     EvaluationId,
+    JsonLines,
     Limited,
     Shared,
     Storable,
@@ -245,6 +246,7 @@ def fit(
 def list_evaluations(
     tag: Annotated[list[str] | None, option("Those with this tag. Once for each.", "NAME")] = None,
     *,
+    _json_lines: JsonLines = False,
     options: Configured,
 ) -> int:
     """List the evaluations of the store, the newest first."""

@@ -8,7 +8,7 @@ from typer import Argument
 
 from conductor.runs.scope import EDITED
 from studio.cli.opening import confirm_keys, name_session, opened
-from studio.cli.options import App, DryRun, Shared, Storable, text_or_stdin
+from studio.cli.options import App, DryRun, JsonLines, Shared, Storable, text_or_stdin
 from studio.cli.output.terminal import print_remark
 from studio.cli.workflow.forecast import show_run, unstored
 from studio.cli.workflow.run import Output, listening, run_session
@@ -23,7 +23,7 @@ def gallery() -> None:
 
 
 @app.command("list")
-def list_workflows(options: Shared) -> int:
+def list_workflows(*, _json_lines: JsonLines = False, options: Shared) -> int:
     """List the workflows by name, and what the query of each must hold."""
     shapes = [{**entry._asdict(), "steps": len(entry.workflow)} for entry in GALLERY]
     lines = [f"{entry.name}: {entry.sentence}\n    {entry.fill_in}" for entry in GALLERY]
