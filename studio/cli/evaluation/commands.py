@@ -11,9 +11,7 @@ from typing import Annotated, Literal
 
 from typer import Argument
 
-from conductor.baselines.fitted import write_fitted
-from conductor.baselines.named import PREFIX, with_prompt
-from conductor.baselines.options import FILE
+from conductor.baselines.named import with_prompt
 from conductor.errors import DataError
 from conductor.evaluation.evaluation_table import EvaluationTable, disagreements
 from conductor.evaluation.report.exports import as_csv, as_latex
@@ -21,11 +19,11 @@ from conductor.evaluation.report.published import PUBLISHED
 from conductor.evaluation.report.remarks import power
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR
-from conductor.text.formatting import quantity
 from conductor.values.budget import Budget
 from studio.cli.cluster import crew_of, on_store_and_cluster
 from studio.cli.evaluation.data_trials import trials, trials_of_planner
 from studio.cli.evaluation.evaluation_forecast import show_evaluation, show_resumption
+from studio.cli.evaluation.fit import fit
 from studio.cli.evaluation.gate import Gate, code_of
 from studio.cli.evaluation.outcome import carried_out, checked, presentation, print_findings
 from studio.cli.evaluation.plans import plans_of_files
@@ -44,7 +42,6 @@ from studio.cli.options import (
     Limited,
     Shared,
     Storable,
-    count,
     flag,
     option,
 )
@@ -61,7 +58,6 @@ from studio.cli.output.terminal import (
 )
 from studio.cli.workflow.plan import settings_of
 from studio.evaluation.evaluations import EVERY_WORKER, Evaluations, check_uncounted
-from studio.evaluation.fitting import fit_on
 from studio.evaluation.results import (
     compared,
     find_evaluation,
@@ -165,6 +161,7 @@ app.command("trials-of")(trials_of_planner)
 app.command()(keep)
 app.command("tests")(list_tests)
 app.command()(export)
+app.command()(fit)
 
 
 @app.command()
@@ -210,36 +207,6 @@ def _worded(planners: Sequence[str], prompt: Path | None) -> list[str]:
 def list_sets(options: Shared) -> int:
     """List the published sets that have a name, with their sources and licences."""
     return options.show(sets_shape(), sets_lines())
-
-
-@app.command()
-def fit(
-    evaluation: EvaluationId,
-    baseline: Annotated[str, Argument(metavar="BASELINE", help="baseline:routerdc and others that learn.")],
-    out: Annotated[Path | None, option("Write here.", "FILE", Path, names=("--out", "-o"))] = None,
-    limit: Annotated[int | None, count("Fit on the first N questions.")] = None,
-    *,
-    options: Configured,
-) -> int:
-    """Fit a baseline on what each worker answered alone, and write what it learnt into a file."""
-    confirm_keys(options.pool, ask=True)
-    with opened(options) as bench:
-        record = find_evaluation(bench.store, evaluation)
-        fitted = fit_on(bench, record, baseline, limit=limit)
-    path = out or Path(f"{fitted.baseline}-{record.id[:8]}{FILE}")
-    if path.suffix != FILE:
-        raise DataError(f"{path} must end in {FILE}, so that it can be named behind a planner.")
-    write_fitted(fitted, path)
-    planner = f"{PREFIX}{fitted.baseline}:fitted={path}"
-    shape = {
-        "file": str(path),
-        "planner": planner,
-        "questions": len(fitted.questions),
-        "workers": [name for name, _ in fitted.workers],
-        "encoder": fitted.encoder.title,
-    }
-    about = f"fitted on {quantity(len(fitted.questions), 'question')}, compared by {fitted.encoder.title}"
-    return options.show(shape, f"{path}: {about}.", f"Use it as: --planner {planner}")
 
 
 @app.command("list")

@@ -71,14 +71,14 @@ def show_resumption(
     names, plans = Evaluations(bench).resolved(more, given_plans)
     planners = tuple(dict.fromkeys((*spec.planners, *names)))
     missing = [
-        (item, planner)
+        ((at, repeat), item, planner)
         for at, item in enumerate(bench.store.evaluations.items(record.id, damaged=True))
         for repeat in range(spec.repeats)
         for planner in planners
         if isinstance(item, Item) and spec.asks(planner, at)
         and not ((score := scores.get((at, planner, repeat))) is not None and score.is_known)
     ]  # fmt: skip
-    items = [item for item, _ in groupby(missing, key=itemgetter(0))]
-    lacking = [planner for planner in planners if any(planner == each for _, each in missing)]
+    items = [next(same)[1] for _, same in groupby(missing, key=itemgetter(0))]
+    lacking = [planner for planner in planners if any(planner == each for *_, each in missing)]
     once = spec.model_copy(update={"repeats": 1})
     return show_evaluation(bench, items, lacking, once, options, given_plans=(*spec.given, *plans.values()))

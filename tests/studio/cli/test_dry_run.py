@@ -35,7 +35,7 @@ FLOW = {
 
 MAY_PAY = {
     "plan", "run", "gallery run", "find-step", "doctor", "learn grpo",
-    "evaluate run", "evaluate resume", "evaluate trials", "evaluate trials-of",
+    "evaluate run", "evaluate resume", "evaluate fit", "evaluate trials", "evaluate trials-of",
 }  # fmt: skip
 
 
@@ -53,7 +53,9 @@ def test_nothing_is_called_or_stored(line: Line, folder: Path) -> None:
     with serving(FakeOpenAI()) as served:
         (folder / "pool.toml").write_text(POOL.replace("URL", served.base_url))
         session = json.loads(line("run", "--workflow", "flow.json", "--json").out)["session"]
-        ended = line("evaluate", "run", "q.jsonl", "-p", "worker:alpha", "--limit", "1", "-q")
+        ended = line(
+            "evaluate", "run", "q.jsonl", "-p", "worker:alpha", "--limit", "1", "--repeats", "2", "-q"
+        )
         assert ended.code == 0
         calls = len(served.log.entries)
         with SessionStore.open("sqlite:///data/conductor.db") as store:
@@ -82,8 +84,10 @@ def test_nothing_is_called_or_stored(line: Line, folder: Path) -> None:
                 ("find-step", session, "--answer", "x", "--write", "1=x"): "At most 1 run, 1 call",
                 ("evaluate", "run", "q.jsonl"): "6 answers: ~3 calls, ~",
                 ("evaluate", "run", "q.jsonl", "-p", "plan:flow.json", "-p", f"plan:{session}"): "~6 calls",
-                ("evaluate", "resume", "last", "-p", "baseline:vote"): "1 answer: ~",
+                ("evaluate", "resume", "last", "-p", "baseline:vote"): "2 answers: ~",
+                ("evaluate", "resume", "last"): "0 answers",
                 ("evaluate", "trials", "flow.json", "q.jsonl", "--steps"): "variants on",
+                ("evaluate", "fit", "last", "baseline:routerdc"): "1 question: no model is called.",
                 ("doctor",): "conductor",
             }.items():
                 result = line(*arguments, "--dry-run")
