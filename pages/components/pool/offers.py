@@ -19,7 +19,7 @@ from conductor.text.bounded_value import toml_value
 from conductor.text.formatting import named
 from conductor.workers.discovery.offers import Offer, list_models, of_service, offers, with_offer
 from conductor.workers.endpoint.failures import EndpointFailure
-from conductor.workers.keys.secret import SECRETS_FILE, find_secret
+from conductor.workers.keys.secret import find_secret, secrets_path
 from conductor.workers.keys.secrets_file import keep_key
 from conductor.workers.keys.services import HOSTED, Service, service_of
 from conductor.workers.pool.built_in import ORCHARD, built_in_file
@@ -196,7 +196,7 @@ def _paste(bench: Workbench) -> None:
             placeholder="Detect from the key",
             key=_SERVICE,
         )
-        st.caption(f"It is stored in {SECRETS_FILE} on the app's machine and sent to that service only.")
+        st.caption(f"It is stored in {secrets_path()} on the app's machine and sent to that service only.")
         st.form_submit_button("Use the key", on_click=_pasted, args=(bench,))
 
 
