@@ -15,10 +15,10 @@ RUN pip install --no-deps .
 
 FROM python:3.13-slim-trixie
 
-# Sessions, pool.toml and the API's token are in the volume. A password is needed beyond this machine.
+# Sessions, pool.toml and the API's token are this user's own files, in the volume. A password is needed beyond this machine.
 RUN useradd --system --uid 10001 --create-home --home-dir /data conductor
 COPY --from=build /opt/conductor /opt/conductor
-ENV PATH=/opt/conductor/bin:$PATH
+ENV PATH=/opt/conductor/bin:$PATH HOME=/data
 USER conductor
 WORKDIR /data
 VOLUME /data

@@ -9,10 +9,11 @@ from pathlib import Path
 import streamlit as st
 
 from conductor.errors import PoolError
+from conductor.files.project_folder import new_pool_file
 from conductor.workers.health.probe import ProbeTarget, unconfirmed
-from conductor.workers.keys.secret import SECRETS_FILE
+from conductor.workers.keys.secret import secrets_path
 from conductor.workers.pool.built_in import built_in_file
-from conductor.workers.pool.pool import DEFAULT_PATH, Pool, built_in_pool, configured_path, read_pool
+from conductor.workers.pool.pool import Pool, built_in_pool, configured_path, read_pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
 from pages.components.keyboard.focus import focus_fallback
@@ -50,7 +51,7 @@ def page() -> None:
             st.title("Pool", anchor=False)
         path = configured_path()
         built_in = path is not None and built_in_file(path) is not None
-        document = PoolDocument.opened(DEFAULT_PATH if path is None or built_in else path)
+        document = PoolDocument.opened(new_pool_file() if path is None or built_in else path)
         refusal = access().editing_refusal
         if refusal is None:
             saved_notice(tab, asks=True)
@@ -192,14 +193,14 @@ def _keys(entries: Sequence[ProbeTarget]) -> None:
         named = missing or list(words)
         st.markdown(
             "Keys are never shown or written to the pool file. The app reads each key from the "
-            f"environment, otherwise from `{SECRETS_FILE}`."
+            f"environment, otherwise from `{secrets_path()}`."
         )
         ways = st.columns(2)
         with ways[0]:
             st.caption("In the environment, before the app starts")
             st.code("\n".join(f'export {variable}="..."' for variable in named), language=None)
         with ways[1]:
-            st.caption(f"In {SECRETS_FILE}; it applies from the next call on")
+            st.caption(f"In {secrets_path()}; it applies from the next call on")
             st.code("\n".join(f'{variable} = "..."' for variable in named), language=None)
 
 

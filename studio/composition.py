@@ -19,7 +19,7 @@ from conductor.orchestration.runtime import Runtime, Runtimes, runtime_of
 from conductor.own_settings import setting
 from conductor.workers.endpoint.transport.timing import waiting_calls
 from conductor.workers.keys.hosts import hosts_file
-from conductor.workers.keys.secret import SECRETS_FILE
+from conductor.workers.keys.secret import secrets_path
 from conductor.workers.pool.pool import configured_path, configured_pool
 from conductor.workers.pool.toml_file import named_files
 from storage.store import SessionStore, default_url
@@ -121,7 +121,7 @@ class ConfiguredRuntime:
             file = path, None if path is None else _version(path)
             if file != self._file:
                 self._named = () if path is None else _named_in(path)
-            others = tuple(map(_version, (SECRETS_FILE, hosts_file(), *self._named)))
+            others = tuple(map(_version, (secrets_path(), hosts_file(), *self._named)))
             if (file, others) != (self._file, self._others):
                 self._file, self._others = file, others
                 try:

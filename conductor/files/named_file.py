@@ -123,7 +123,7 @@ def read_whole(path: Path) -> str | None:
 
 
 def write_whole(path: Path, text: str, *, before: str | None) -> None:
-    """Put `text` in the file's place, with the file's permissions; a link stays one.
+    """Put `text` in the file's place, with the file's permissions; a link stays one. Makes its folder.
 
     Raises `PoolError` when the file is no longer `before`, or cannot be written.
     """
@@ -135,6 +135,7 @@ def write_whole(path: Path, text: str, *, before: str | None) -> None:
                 "and make your change again."
             )
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path.resolve(), text.encode("utf-8"))
         except OSError as error:
             raise PoolError(

@@ -13,7 +13,11 @@ from pathlib import Path
 POOL = Path("pool.toml")
 STORE = Path("data/conductor.db")
 
+_STORES = (STORE, STORE.with_name("api-token"))
+"""What a store leaves in its project; a server on PostgreSQL only its token."""
+
 _OWN = "conductor-studio"
+_WHY_OWN = "this user's own, as no folder from here up has one"
 
 
 @dataclass(frozen=True)
@@ -26,20 +30,30 @@ class ProjectFile:
 
 def pool_place() -> ProjectFile | None:
     """The pool file; None if there is none."""
-    return _nearest(POOL) or _own_pool()
+    if (there := _nearest(POOL)) is not None:
+        return there
+    own = own_pool_file()
+    return ProjectFile(own, _WHY_OWN) if own.exists() else None
+
+
+def new_pool_file() -> Path:
+    """Where the first pool file is written: beside the nearest store, else in this user's own folder."""
+    there = _nearest(*_STORES)
+    return own_pool_file() if there is None else _root(there.path) / POOL
 
 
 def store_place() -> ProjectFile:
-    """The store on SQLite: beside the nearest pool file, if no store is nearer, and new in the current folder
-    without either.
-    """
-    if (there := _nearest(STORE, POOL)) is not None:
-        return ProjectFile(STORE if there.path in (STORE, POOL) else _root(there.path) / STORE, there.why)
-    if (own := _own_pool()) is not None:
-        import platformdirs  # noqa: PLC0415 - seldom needed
+    """The store on SQLite: the nearest one, or beside a pool file that is nearer, else this user's own."""
+    if (there := _nearest(*_STORES, POOL)) is not None:
+        return ProjectFile(_root(there.path) / STORE, there.why)
+    return ProjectFile(own_store(), _WHY_OWN)
 
-        return ProjectFile(platformdirs.user_data_path(_OWN, appauthor=False) / STORE.name, own.why)
-    return ProjectFile(STORE, "a new one in this folder")
+
+def own_store() -> Path:
+    """Where this user's own store is, or would be."""
+    import platformdirs  # noqa: PLC0415 - seldom needed
+
+    return platformdirs.user_data_path(_OWN, appauthor=False) / STORE.name
 
 
 def own_pool_file() -> Path:
@@ -47,11 +61,6 @@ def own_pool_file() -> Path:
     import platformdirs  # noqa: PLC0415 - seldom needed
 
     return platformdirs.user_config_path(_OWN, appauthor=False) / POOL
-
-
-def _own_pool() -> ProjectFile | None:
-    path = own_pool_file()
-    return ProjectFile(path, "this user's own, as no folder from here up has one") if path.exists() else None
 
 
 def _nearest(*names: Path) -> ProjectFile | None:

@@ -29,13 +29,10 @@ from tenacity import (
 )
 
 from conductor.errors import StorageError
-from conductor.files.project_folder import STORE
+from conductor.files.project_folder import STORE, own_store
 from storage.database.compiled_statement import by_driver
 from storage.database.error_messages import explanation
 from storage.database.write_ahead_log import WriteAheadLog
-
-DEFAULT_PATH = STORE
-"""The SQLite file where no other store is named; its folder is this program's own."""
 
 PATIENCE_SECONDS = 10.0
 """How long a write waits: for a lock that another program holds, and for a server that was there before."""
@@ -200,8 +197,8 @@ class Database:
         return create_engine(self._url, pool_size=connections, max_overflow=0, hide_parameters=True, **own)
 
     def create_folder(self) -> None:
-        """Make the folder of a SQLite file, and the file its owner's alone, with its copies and the folder
-        `data`, which holds what a store leads to. Raises `StorageError`.
+        """Make the folder of a SQLite file, and the file its owner's alone, with its copies and the default
+        folder, which holds what a store leads to. Raises `StorageError`.
         """
         if self.path is None:
             return
@@ -221,7 +218,7 @@ class Database:
             own = tuple(f"{self.path.name}{ending}" for ending in ("-wal", "-shm", ".version-"))
             beside = (each for each in self.path.parent.iterdir() if each.name.startswith(own))
             # Another folder may be shared.
-            folder = [self.path.parent] if self.path == DEFAULT_PATH else []
+            folder = [self.path.parent] if self.path in (STORE, own_store()) else []
             for place in (*folder, self.path, *beside):
                 if (mode := S_IMODE(place.stat().st_mode)) & 0o077:
                     place.chmod(mode & 0o700)

@@ -20,7 +20,7 @@ from conductor.workers.pool.pool import configured_path, configured_pool
 from storage import SessionStore, default_url
 from studio.cli.environment import checks
 from studio.cli.opening import confirm_keys
-from studio.cli.options import App, Configured, flag
+from studio.cli.options import App, Configured, DryRun, flag
 from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, print_shown, table
 
 Examined = tuple[ProbeTarget, Health]
@@ -35,6 +35,7 @@ app = App()
 def doctor(
     confirm: Annotated[bool, flag("--confirm-keys", "First let each key be sent to its host.")] = False,
     *,
+    dry_run: DryRun = False,
     options: Configured,
 ) -> int:
     """Try every worker and the Conductor.
@@ -44,9 +45,14 @@ def doctor(
     The exit code is 0 when all can be used, else 1.
     """
     path = configured_path(options.pool)
-    confirm_keys(path, ask=not confirm)
+    if not dry_run:
+        confirm_keys(path, ask=not confirm)
     pool = configured_pool(path)
     probes = targets(pool)
+    if dry_run:
+        rows = [(one_line(each.name), each.role, one_line(each.card.model)) for each in probes]
+        shapes = [{"name": each.name, "role": each.role, "model": each.card.model} for each in probes]
+        return options.show({"asked": shapes}, table(("asked for a short answer", "as", "model"), rows))
     if not options.json:
         print_remark(f"asking {len(probes)}, a short answer each")
     charges: list[Charge] = []
@@ -57,7 +63,9 @@ def doctor(
         options.show(_shape(path, examined, ok=ok))
     else:
         print_shown(f"{path or 'The built-in pool'}: {pool.label or quantity(len(pool.workers), 'worker')}\n")
-        print_shown(table(_HEADINGS, [_row(target, health) for target, health in examined]), "")
+        lines = table(_HEADINGS, [_row(target, health) for target, health in examined]).split("\n")
+        failing = {at for at, (_, health) in enumerate(examined, 1) if health.failing}
+        print_shown(*lines, "", red=failing)
         for check, (well, sentence) in checks().items():
             print_shown(f"{check.capitalize()}{'' if well else ' (faulty)'}: {one_line(sentence)}")
         if pool.conductor is None:

@@ -16,7 +16,7 @@ from storage import data_folder, default_url
 from storage.database.database import Database
 from studio.cli.options import App, Configured
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import one_line, table
+from studio.cli.output.terminal import one_line
 from studio.version import own_version
 
 _PREFIX = "CONDUCTOR_"
@@ -45,17 +45,22 @@ def info(options: Configured) -> int:
         "variables": _variables(),
     }
     pool, store = shape["pool"], shape["store"]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         ("version", shape["version"], f"Python {shape['python']}, in {shape['program']}"),
-        ("pool", pool["place"] or "the built-in workers", pool["why"]),
-        ("", pool["fault"] or pool["workers"], ""),
-        ("store", store["place"], store["why"]),
-        ("", store["fault"] or _EXISTS[store["exists"]], ""),
+        ("pool", pool["place"] or "the built-in workers", pool["why"], pool["fault"] or pool["workers"]),
+        ("store", store["place"], store["why"], store["fault"] or _EXISTS[store["exists"]]),
         ("files", store["folder"], "tokens, models and trainings"),
         ("own pool", shape["own_pool"], "in force where no folder from here up has one"),
-        *((name, value, "variable") for name, value in shape["variables"].items()),
+        *shape["variables"].items(),
     ]
-    return options.show(shape, table(("what", "is", "why"), [tuple(map(one_line, row)) for row in rows]))
+    # Not a table: a narrow terminal gets that with cut paths.
+    width = max(len(what) for what, *_ in rows) + 2
+    lines = [
+        f"{'' if at else what:{width}}{one_line(text)}"
+        for what, *texts in rows
+        for at, text in enumerate(texts)
+    ]
+    return options.show(shape, *lines)
 
 
 def _pool(options: Configured) -> Shape:

@@ -24,10 +24,11 @@ from typer.main import get_command
 
 from conductor.errors import ConductorError
 from conductor.typed_command import command_name
-from studio.cli.options import DEBUG
+from studio.cli.options import DEBUG, LARGEST
 from studio.cli.output.terminal import (
     be_quiet,
     name_next,
+    print_by_line,
     print_fault,
     print_next,
     print_remark,
@@ -108,7 +109,7 @@ def _show_version(is_set: bool) -> None:
 
 def _conductor(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Plan, run and edit workflows that a Conductor writes."""
@@ -127,12 +128,33 @@ def _command(name: str, markup: Any) -> Any:
     return command
 
 
-def _add_examples(command: Any, path: str) -> None:
-    """Let the help of the command, and of those below it, end with its examples."""
+def _complete_help(command: Any, path: str, ctx: Any) -> None:
+    """Let the help of the command, and of those below it, end with its examples and have its ranges in
+    words. Such a command is for its help alone.
+    """
     for name, below in getattr(command, "commands", {}).items():
-        _add_examples(below, f"{path} {name}")
+        _complete_help(below, f"{path} {name}", ctx)
+    for each in (*command.params, command.get_help_option(ctx)):
+        if words := _range_words(each):
+            each.help = f"{each.help} ({words})"
+        each.min = each.max = None
+        _hide_type(each)
     if examples := examples_by_command().get(path):
         command.epilog = "\n\n".join(["Examples:", *(f"{command_name()} {each}" for each in examples)])
+
+
+def _hide_type(parameter: Any) -> None:
+    """A flag has none, and the help of an argument has what is to be known of its own."""
+    if parameter.param_type_name == "argument" or parameter.is_flag:
+        parameter.display_type_rich = lambda **_: ""
+
+
+def _range_words(parameter: Any) -> str:
+    """Between which numbers a parameter is; "" where that is any number from 0 or 1 on."""
+    least, most = getattr(parameter, "min", None), getattr(parameter, "max", None)
+    if most is None or most == LARGEST:
+        return f"{least:g} or more" if least not in (None, 0, 1) else ""
+    return f"{least:g} to {most:g}"
 
 
 @cache
@@ -159,19 +181,26 @@ class _Commands(TyperGroup):
                 )
             )
 
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)
+        for each in params:
+            _hide_type(each)
+        return params
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, listed, rest = super().resolve_command(ctx, args)
         if listed is None:
             return name, None, rest
         command = _command(name or "", self.rich_markup_mode)
         if not {"--help", "-h"}.isdisjoint(rest):
-            _add_examples(command, name or "")
+            _complete_help(command, name or "", ctx)
         return name, command, rest
 
     def invoke(self, ctx: Any) -> NoReturn:
         """Run the command and end with its exit code; an error that a person can act on is one sentence."""
         name_next(None)
         be_quiet(False)
+        print_by_line(False)
         try:
             code: int = super().invoke(ctx)
             # Here rather than when Python ends, so that a reader who has gone is noticed.

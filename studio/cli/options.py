@@ -27,7 +27,7 @@ from conductor.files.named_file import STDIN, read_bounded
 from conductor.text.calendar_time import unix_seconds
 from conductor.values.budget import Budget
 from conductor.values.presets import MAX_ROUNDS, Mode
-from studio.cli.output.terminal import be_quiet, print_json, print_shown
+from studio.cli.output.terminal import be_quiet, print_by_line, print_json, print_shown
 
 _MOST_READ = 5_000_000
 _PATIENCE = 5.0
@@ -37,6 +37,8 @@ LARGEST = 10**12
 
 DEBUG = "conductor.debug"
 """The key in `typer.Context.meta` under which `--debug` is found."""
+
+_BY_LINE = "conductor.by_line"
 
 
 # -- readers ---------------------------------------------------------------------------------------
@@ -115,6 +117,16 @@ def _remember_debug(context: typer.Context, value: bool) -> bool:
     return value
 
 
+def _read_json(context: typer.Context, value: bool) -> bool:
+    return value or context.meta.get(_BY_LINE, False)
+
+
+def _read_json_lines(context: typer.Context, value: bool) -> bool:
+    context.meta[_BY_LINE] = value
+    print_by_line(value)
+    return value
+
+
 def _read_quiet(value: bool) -> bool:
     be_quiet(value)
     return value
@@ -160,6 +172,14 @@ def flag(name: str, help: str, *, panel: str | None = None) -> Any:
 
 
 Force = Annotated[bool, flag("--force -F", "Overwrite a file that exists.")]
+JsonLines = Annotated[
+    bool,
+    # Before --json is read.
+    Option("--jsonl", callback=_read_json_lines, is_eager=True, help="Print each entry as JSON in a line."),
+]
+DryRun = Annotated[
+    bool, flag("--dry-run --forecast", "Print what would be called, and call and store nothing.")
+]
 OutputFile = Annotated[Path | None, option("Write here.", "FILE", Path, names=("--output", "-o"))]
 Files = Annotated[
     list[Path] | None,
@@ -200,7 +220,7 @@ def worker_names(context: typer.Context, incomplete: str) -> list[str]:
 class Shared:
     """The options of every command."""
 
-    json: Annotated[bool, flag("--json -j", "Print one JSON object.")] = False
+    json: Annotated[bool, Option("--json", "-j", callback=_read_json, help="Print one JSON object.")] = False
     quiet: Annotated[
         bool, Option("--quiet", "-q", callback=_read_quiet, help="Print nothing on stderr but what failed.")
     ] = False
@@ -288,7 +308,7 @@ class Limited(BudgetOptions):
 
     mode: Annotated[Mode | None, _sought("Default: standard.", names=("--mode", "-m"))] = None
     max_steps: Annotated[int | None, _most("Steps of a plan.")] = None
-    rounds: Annotated[int | None, _most(f"Rounds, {MAX_ROUNDS} at most.", most=MAX_ROUNDS)] = None
+    rounds: Annotated[int | None, _most("Rounds.", most=MAX_ROUNDS)] = None
     attempts: Annotated[int | None, _most("How often a plan is asked for.")] = None
     workers: Annotated[Sequence[str] | None, _named("Use these workers, in this order.")] = None
     exclude: Annotated[Sequence[str] | None, _named("Do not use these workers.")] = None

@@ -15,10 +15,10 @@ from conductor.workers.discovery.local_servers import local_servers
 from conductor.workers.discovery.offers import Offer, list_models, offers, with_model_file, with_offer
 from conductor.workers.embedded.model_hub import HUB_MODELS, Listen, download, hub_address, hub_model
 from conductor.workers.pool.built_in import built_in_file
-from conductor.workers.pool.pool import DEFAULT_PATH, built_in_pool, configured_path, configured_pool
+from conductor.workers.pool.pool import built_in_pool, configured_path, configured_pool, path_to_write
 from conductor.workers.pool.toml_editor import PoolDocument
 from storage import data_folder, default_url
-from studio.cli.options import App, Pooled
+from studio.cli.options import App, JsonLines, Pooled
 from studio.cli.output.terminal import agreed, one_line, print_remark, print_shown, table
 
 app = App()
@@ -33,7 +33,7 @@ def pool() -> None:
 
 
 @app.command()
-def find(options: Pooled) -> int:
+def find(*, _json_lines: JsonLines = False, options: Pooled) -> int:
     """List servers on this machine and keys that are set, with what the pool does not have of them."""
     sources = _open_offers(options)
     if options.json:
@@ -62,7 +62,7 @@ def use(
     if not offer.has_known_host and not agreed(f"Send {offer.api_key_env} to {offer.origin}?"):
         raise PoolError(f"{offer.api_key_env} was not sent to {offer.origin}, and nothing was changed.")
     offer = asyncio.run(list_models(offer))
-    path = configured_path(options.pool) or DEFAULT_PATH
+    path = path_to_write(options.pool)
     document, message = with_offer(PoolDocument.opened(path), offer)
     document.save()
     return options.show({"pool": str(path), **_shape(offer)}, f"{one_line(message)} Written to {path}.")
@@ -84,7 +84,7 @@ def embed(
         raise PoolError(f"{model.name} was not downloaded, and nothing was changed.")
     with _bar(model.name, quiet=options.json) as listen:
         file = download(model, data_folder(default_url()) / "models", listen=listen)
-    path = configured_path(options.pool) or DEFAULT_PATH
+    path = path_to_write(options.pool)
     document, message = with_model_file(PoolDocument.opened(path), model.name, file)
     document.save()
     shape = {"pool": str(path), "name": model.name, "file": str(file)}

@@ -12,7 +12,7 @@ from conductor.text.formatting import quantity
 from storage import SessionStore
 from storage.api_token import Period, Spent, Token, TokenLimits, limit_texts
 from studio.cli.opening import stored
-from studio.cli.options import App, Stored, above_zero, count, flag, names, option
+from studio.cli.options import App, JsonLines, Stored, above_zero, count, flag, names, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import UNKNOWN, moment, name_next, one_line, print_remark, print_shown, table
 
@@ -72,7 +72,7 @@ def create(
 
 
 @app.command("list")
-def list_tokens(options: Stored) -> int:
+def list_tokens(*, _json_lines: JsonLines = False, options: Stored) -> int:
     """List tokens and what they have used.
 
     "~" stands before a sum with calls whose usage no endpoint reports: they count by estimate, and without

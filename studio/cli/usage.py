@@ -7,7 +7,7 @@ from typing import Annotated
 from conductor.values.total import Total
 from storage import UsageKey
 from studio.cli.opening import stored
-from studio.cli.options import App, Stored, first_moment, option
+from studio.cli.options import App, JsonLines, Stored, first_moment, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import one_line, print_remark, print_shown, table, tokens_cell
 from studio.sessions.usage_table import UsageRow, UsageTable
@@ -24,6 +24,7 @@ def usage(
     since: Annotated[
         float | None, option("Only requests that ended then or later.", "YYYY-MM-DD", first_moment)
     ] = None,
+    _json_lines: JsonLines = False,
     options: Stored,
 ) -> int:
     """Sum up what requests have used.

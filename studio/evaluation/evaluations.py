@@ -64,7 +64,7 @@ class Evaluations:
         pool = self._bench.pool
         if spec.batch:
             _ = self._bench.runner.runtime.batched(NO_BATCHES)
-        named, plans = self._resolved(planners, given_plans)
+        named, plans = self.resolved(planners, given_plans)
         for planner, times in Counter(named).items():
             if times > 1:
                 raise DataError(f"The planner {planner!r} is named twice; name each planner once.")
@@ -103,7 +103,7 @@ class Evaluations:
         They are named, and refused, as those of `add`; raises `DataError` also for one that it has already.
         """
         spec, pool = self._store.find(evaluation).spec, self._bench.pool
-        added, plans = self._resolved(planners, given_plans)
+        added, plans = self.resolved(planners, given_plans)
         for planner, times in Counter((*spec.planners, *added)).items():
             if times > 1:
                 raise DataError(f"The evaluation has {planner!r} already; add other planners.")
@@ -119,10 +119,12 @@ class Evaluations:
         }
         return self._store.set_spec(evaluation, spec.model_copy(update=update))
 
-    def _resolved(
+    def resolved(
         self, planners: Sequence[str], given_plans: Sequence[GivenPlans]
     ) -> tuple[list[str], dict[str, GivenPlans]]:
-        """The planners by their own names, and those of them that write nothing by theirs."""
+        """The planners by their own names, and those of them that write nothing by theirs. Raises
+        `DataError`.
+        """
         plans = {each.name: each for each in given_plans}
         named = []
         for planner in (each for name in planners for each in _expanded(name, self._bench.pool)):

@@ -6,24 +6,28 @@ common. What a Conductor that is a model will plan is unknown, unless an earlier
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
+from types import MappingProxyType
 
 from conductor.baselines.named import Baseline
 from conductor.baselines.planner_file.file_planner import FilePlanner
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.estimate import ANSWER_TOKENS
 from conductor.errors import ConductorError
 from conductor.evaluation.forecast import Forecast, forecast
-from conductor.evaluation.given import PLAN
+from conductor.evaluation.given import PLAN, FixedPlan
 from conductor.evaluation.items import Item
 from conductor.evaluation.mean import Mean
+from conductor.evaluation.report import planner_name
 from conductor.evaluation.spec import CONDUCTOR, CellResult
 from conductor.orchestration.rounds import plan_request
 from conductor.planner.conductor import Planned, PlanRequest
 from conductor.planner.rule_planner import OfflineConductor, plan_by_rules
 from conductor.runs.request import RunRequest
+from conductor.text.formatting import estimated, named
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.values.total import Total
@@ -60,6 +64,24 @@ class EvaluationOutlook:
     judged: int = 0
     unmeasured: bool = False
 
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What is to be known of the figures, in sentences."""
+        without = named([planner_name(name) for name in self.without])
+        parts = {
+            f"{approximation(self.shared, 'call')} shared between planners count once.": self.shared,
+            f"{approximation(self.judged, 'call')} of the calls go to the judge.": self.judged,
+            "The judge's tokens and cost are not included: it has not judged anything yet.": self.unmeasured,
+            f"Assumes {ANSWER_TOKENS} tokens per answer where nothing has been measured yet.": self.assumed,
+            f"Does not include {without}, whose plans are not known in advance.": self.without,
+        }
+        return [sentence for sentence, holds in parts.items() if holds]
+
+
+def approximation(number: int, noun: str) -> str:
+    """The number without the noun, such as ~1,200."""
+    return estimated(number, noun).rsplit(" ", 1)[0] if number else "0"
+
 
 @dataclass(frozen=True)
 class _Measured:
@@ -82,9 +104,10 @@ def outlook(
     repeats: int = 1,
     parallel: int = 4,
     judge: str | None = None,
+    fixed_plans: Mapping[str, FixedPlan] = MappingProxyType({}),
 ) -> EvaluationOutlook:
     """The forecast of these planners on the items. `planners` are names without `worker:*`, `judge` is the
-    worker that judges.
+    worker that judges, `fixed_plans` has workflows by the names of planners.
 
     Raises `PlanError` for an unknown planner or one that lacks what it has to learn, `FormatError` where that
     cannot be read, `WorkflowError` for a workflow with a worker that the pool does
@@ -94,7 +117,7 @@ def outlook(
     planned: list[tuple[str, _Planner | Workflow]] = []
     without = []
     for name in planners:
-        planner = _planner(bench, name)
+        planner = fixed_plans[name].edited if name in fixed_plans else _planner(bench, name)
         if planner is not None:
             planned.append((name, planner))
         elif (figures := _measured(bench, name)) is not None:

@@ -18,6 +18,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Timer
 
+from conductor.files.project_folder import STORE
 from conductor.runs.events import StepStarted
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
@@ -85,6 +86,9 @@ class AppServer:
         """Start it and wait until it answers; what does not answer is ended, and its log is the error."""
         options = {"server.port": self.port, "server.address": "127.0.0.1", "server.headless": "true"}
         flags = [item for name, value in options.items() for item in (f"--{name}", str(value))]
+        # The folder is a project, whose pool file is its own; the store has a place of its own.
+        (self.folder / STORE).parent.mkdir(exist_ok=True)
+        (self.folder / STORE).touch()
         with self._log.open("ab") as log:
             self._process = start(
                 [sys.executable, "-m", "streamlit", "run", str(self._script), *flags],

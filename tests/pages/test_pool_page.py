@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from conductor.files.project_folder import own_pool_file
 from conductor.workers.keys.hosts import hosts_file
 from conductor.workers.pool.built_in import ORCHARD
 from pages.components.tab import services
@@ -192,7 +193,7 @@ def test_the_built_in_pool_is_labelled_and_says_how_a_model_gets_in(app, tmp_pat
 def test_the_orchard_is_chosen_with_one_click_and_a_worker_is_added_beside_it(app, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = press(app("pool"), "found-use-orchard")
-    assert (tmp_path / "pool.toml").read_text(encoding="utf-8") == ORCHARD
+    assert own_pool_file().read_text(encoding="utf-8") == ORCHARD
     assert services.workbench().pool.names[:2] == ("facts", "letters")
     assert services.workbench().conductor.card.kind == "embedded"
     assert "6 workers · simulated workers; the Conductor is a small model on this machine" in page_text(page)
@@ -563,7 +564,7 @@ def test_the_first_worker_may_stand_beside_a_calculator(app, tmp_path, monkeypat
     field(page, "add-calculator").check()
     press(page, "pool-save")
     assert services.workbench().pool.names == ("new", "calculator")
-    assert (tmp_path / "pool.toml").exists()
+    assert own_pool_file().exists()
 
 
 def test_a_conductor_in_this_program_is_added_tested_and_changed(app, file, tmp_path):

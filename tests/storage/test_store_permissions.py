@@ -10,6 +10,7 @@ from stat import S_IMODE
 
 import pytest
 
+from conductor.files.project_folder import STORE, own_store
 from storage import SessionStore, default_url
 from storage.database.database import Database
 
@@ -35,17 +36,22 @@ def use(url: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("was_there", [False, True])
-def test_the_folder_data_and_all_files_of_a_store_are_its_users_alone(was_there: bool) -> None:
+@pytest.mark.parametrize("place", [STORE, None])
+def test_the_default_folder_and_all_files_of_a_store_are_its_users_alone(
+    was_there: bool, place: Path | None
+) -> None:
+    place = place or own_store()
+    folder, url = place.parent, f"sqlite:///{place}"
     if was_there:
-        use(default_url())
-        for each in (*Path("data").iterdir(), Path("data/conductor.db.version-1.19700101T000000")):
+        use(url)
+        for each in (*folder.iterdir(), folder / "conductor.db.version-1.19700101T000000"):
             each.touch()
             each.chmod(0o666)
-        Path("data").chmod(0o777)
-    written = use(default_url())
+        folder.chmod(0o777)
+    written = use(url)
     assert {"conductor.db", "conductor.db-wal", "conductor.db-shm"} <= written.keys()
     assert set(written.values()) == {0o600}
-    assert modes(Path())["data"] == 0o700
+    assert modes(folder.parent)[folder.name] == 0o700
 
 
 def test_a_store_in_another_folder_leaves_that_and_its_other_files_as_they_are(tmp_path: Path) -> None:

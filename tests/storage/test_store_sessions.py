@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import StorageError
+from conductor.files.project_folder import own_store
 from conductor.values.messages import Usage
 from conductor.workflow.plan_report import PlanReport
 from storage import SessionFilter, SessionStore, default_url
@@ -181,9 +182,12 @@ def test_an_unknown_id_is_named(store: SessionStore, unknown: str) -> None:
             ask(unknown)
 
 
-def test_the_default_store_is_the_environments_or_in_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_store_is_the_environments_or_this_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("CONDUCTOR_DATABASE_URL", raising=False)
-    assert default_url() == "sqlite:///data/conductor.db"
+    monkeypatch.chdir(tmp_path)
+    assert default_url() == f"sqlite:///{own_store()}"
     monkeypatch.setenv("CONDUCTOR_DATABASE_URL", "postgresql://host/name")
     assert default_url() == "postgresql://host/name"
 

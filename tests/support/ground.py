@@ -6,6 +6,7 @@ A plugin of pytest's own, so that the process that only hands out the tests to o
 from __future__ import annotations
 
 import gc
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
 
-from conductor.workers.keys.hosts import hosts_file
+from conductor.files.project_folder import own_pool_file, own_store
 from conductor.workers.pool import built_in
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -51,13 +52,16 @@ def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Nothing in the caller's home is ours to read; their variables are gone by now (`caller.py`)."""
+def no_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Nothing in the caller's home is ours to read; their variables are gone by now (`caller.py`). The home
+    of the tests.
+    """
+    home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("HOME", str(home))
         # No test looks for servers at the usual ports, where the caller's own may listen.
         patch.setenv("CONDUCTOR_LOCAL_PORTS", "")
-        yield
+        yield home
 
 
 @pytest.fixture(autouse=True)
@@ -71,10 +75,12 @@ def own_signals() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def no_hosts() -> Iterator[None]:
-    """The hosts that a test lets have a key are forgotten after it."""
+def no_own_files(no_settings: Path) -> Iterator[None]:
+    """A test leaves nothing among the user's own files, such as which host may have a key."""
     yield
-    hosts_file().unlink(missing_ok=True)
+    for folder in (own_pool_file().parent, own_store().parent):
+        assert folder.is_relative_to(no_settings), "a test never touches the caller's own files"
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

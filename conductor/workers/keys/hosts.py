@@ -16,9 +16,9 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 import httpx
-from platformdirs import user_config_path
 
 from conductor.errors import PoolError
+from conductor.files.project_folder import own_pool_file
 from conductor.own_settings import setting
 from conductor.typed_command import command_name
 from conductor.workers.keys.own_file import own_text
@@ -66,7 +66,7 @@ def hosts_file() -> Path:
     """One confirmed pair a line, as NAME ORIGIN POOL, in this user's own configuration folder: no repository
     and no archive that is unpacked reaches it.
     """
-    return user_config_path("conductor-studio", appauthor=False) / "key-hosts.txt"
+    return own_pool_file().with_name("key-hosts.txt")
 
 
 def is_known(variable: str, origin: str) -> bool:

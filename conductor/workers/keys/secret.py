@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from conductor.errors import PoolError
+from conductor.files.project_folder import new_pool_file, pool_place
 from conductor.own_settings import setting
 from conductor.text.bounded_value import toml_value
 from conductor.workers.keys.own_file import own_text
@@ -115,7 +116,20 @@ def secrets_text() -> str:
     """The text of the secrets file, or "". Raises `PoolError`, also where it is not this
     user's alone.
     """
-    return own_text(SECRETS_FILE, kind=_KIND)
+    return own_text(secrets_path(), kind=_KIND)
+
+
+def secrets_path() -> Path:
+    """`SECRETS_FILE` in the current folder if it is there, else beside the pool file of the project or the
+    user, whether `CONDUCTOR_POOL` names another one or not.
+    """
+    try:
+        if SECRETS_FILE.exists():
+            return SECRETS_FILE
+    except OSError:
+        return SECRETS_FILE  # reading it names what is wrong
+    place = pool_place()
+    return (new_pool_file() if place is None else place.path).parent / SECRETS_FILE
 
 
 def secrets_in(text: str) -> dict[str, Any]:

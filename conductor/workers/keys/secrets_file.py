@@ -13,7 +13,7 @@ import tomlkit
 
 from conductor.errors import PoolError
 from conductor.files.named_file import replace_file
-from conductor.workers.keys.secret import SECRETS_FILE, name_fault, secrets_in, secrets_text
+from conductor.workers.keys.secret import SECRETS_FILE, name_fault, secrets_in, secrets_path, secrets_text
 
 _SHORTEST = 8
 _LONGEST = 1000
@@ -41,13 +41,13 @@ def keep_key(variable: str, key: str | None) -> None:
                 f"{variable} is set in the environment, which goes before {SECRETS_FILE}; change it there, "
                 "or start the program without it."
             )
-        new = _edited_text(before, variable, key)
+        new, path = _edited_text(before, variable, key), secrets_path()
         try:
-            target = SECRETS_FILE.resolve()
+            target = path.resolve()
             target.parent.mkdir(parents=True, exist_ok=True)
             replace_file(target, new.encode("utf-8"), mode=0o600)
         except OSError as error:
-            raise PoolError(f"{SECRETS_FILE} cannot be written: {error.strerror}; it is as it was.") from None
+            raise PoolError(f"{path} cannot be written: {error.strerror}; it is as it was.") from None
 
 
 def _edited_text(text: str, variable: str, key: str | None) -> str:

@@ -70,10 +70,14 @@ def conductor_table(entry: object) -> ConductorEntry:
 
 
 def worker_table(entry: object) -> WorkerTable:
-    """A `[[worker]]` table; with a base_url the kind may be left out. Raises `ValidationError`."""
+    """A `[[worker]]` table; with a base_url, also a misspelt one, the kind may be left out. Raises
+    `ValidationError`.
+    """
     if not isinstance(entry, dict):
         return ModelTable.model_validate(entry)
-    if "kind" not in entry and "base_url" in entry:
+    if "kind" not in entry and any(
+        _OTHERS.get(key) == "base_url" or get_close_matches(key, ["base_url"]) for key in entry
+    ):
         entry = {"kind": "model", **entry}
     return _of_kind(WORKERS, entry, _WORKER_KINDS).model_validate(entry)
 
@@ -139,7 +143,8 @@ def faults(error: ValidationError, entry: object) -> tuple[Fault, ...]:
         if len(path) == 1:
             kinds.setdefault(detail["type"], []).append(key)
     for key in kinds["extra_forbidden"]:
-        for missing_key in get_close_matches(key, kinds["missing"], n=1):
+        other = [_OTHERS[key]] if _OTHERS.get(key) in kinds["missing"] else []
+        for missing_key in other or get_close_matches(key, kinds["missing"], n=1):
             # One mistake, reported where it was made.
             by_key[key] = Fault(key, f"unknown key; write {missing_key}.")
             by_key.pop(missing_key, None)

@@ -13,7 +13,7 @@ from pathlib import Path
 from conductor.drawing.marks import Colour
 from conductor.errors import PoolError
 from conductor.files.named_file import read_whole
-from conductor.files.project_folder import POOL, pool_place
+from conductor.files.project_folder import new_pool_file, pool_place
 from conductor.own_settings import setting
 from conductor.runs.state import RunState
 from conductor.values.output import KIND_LABELS, SMALL_CONDUCTOR, WorkerKind
@@ -28,9 +28,6 @@ from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
 from conductor.workflow.model import Workflow
-
-DEFAULT_PATH = POOL
-"""Where the pool file is looked for when none is named."""
 
 HERE = Path()
 """The folder that the program was started in."""
@@ -116,7 +113,7 @@ class Pool:
         except KeyError:
             names = ", ".join(self.names)
             raise PoolError(
-                f"The pool has no worker named {name!r}; it has {names}. Give the step one of these."
+                f"The pool has no worker named {name!r}; it has {names}. Name one of these."
             ) from None
 
     @property
@@ -163,6 +160,11 @@ def configured_path(path: Path | None = None) -> Path | None:
         return Path(named)
     place = pool_place()
     return None if place is None else place.path
+
+
+def path_to_write(path: Path | None = None) -> Path:
+    """The pool file in use (see `configured_path`), else `new_pool_file`."""
+    return configured_path(path) or new_pool_file()
 
 
 def configured_pool(path: Path | None = None) -> Pool:

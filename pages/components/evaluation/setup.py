@@ -8,7 +8,6 @@ import streamlit as st
 
 from conductor.baselines.methods import BASELINES
 from conductor.baselines.named import PREFIX, WORKER
-from conductor.engine.estimate import ANSWER_TOKENS
 from conductor.errors import ConductorError
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.report import planner_name
@@ -16,7 +15,7 @@ from conductor.evaluation.report.remarks import power
 from conductor.evaluation.scorers.judge import can_judge
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
-from conductor.text.formatting import dollars, duration, estimated, named, quantity
+from conductor.text.formatting import dollars, duration, named, quantity
 from conductor.values.presets import MAX_ROUNDS, Settings
 from conductor.workers.pool.pool import Pool
 from pages.components.evaluation.data import Chosen, chosen_questions
@@ -28,7 +27,7 @@ from pages.components.widgets.budget_fields import budget_fields
 from pages.components.widgets.controls import action
 from pages.components.widgets.labels import distinct_labels
 from studio.evaluation.evaluations import Evaluations
-from studio.evaluation.outlook import EvaluationOutlook, outlook
+from studio.evaluation.outlook import EvaluationOutlook, approximation, outlook
 from studio.workbench import Workbench
 
 DEMO = "demo"
@@ -245,8 +244,8 @@ def _forecast(forecast: EvaluationOutlook, data: DataSet, spec: EvaluationSpec) 
     answers = len(data.items) * len(spec.planners) * spec.repeats
     figures = {
         "Answers": f"{answers:,}",
-        "Calls": _approximation(forecast.calls, "call"),
-        "Tokens": "-" if forecast.tokens is None else _approximation(forecast.tokens, "token"),
+        "Calls": approximation(forecast.calls, "call"),
+        "Tokens": "-" if forecast.tokens is None else approximation(forecast.tokens, "token"),
         "Cost": "-" if forecast.cost is None else f"~{dollars(forecast.cost)}".replace("~<", "<"),
         "Time": "-" if forecast.seconds is None else f"~{duration(forecast.seconds)}".replace("~<", "<"),
     }
@@ -256,17 +255,7 @@ def _forecast(forecast: EvaluationOutlook, data: DataSet, spec: EvaluationSpec) 
     notes = []
     if len(spec.planners) > 1:
         notes.append(power(len(data.items), comparisons=len(spec.planners) - 1))
-    if forecast.shared:
-        notes.append(f"{_approximation(forecast.shared, 'call')} shared between planners count once.")
-    if forecast.judged:
-        notes.append(f"{_approximation(forecast.judged, 'call')} of the calls go to the judge.")
-    if forecast.unmeasured:
-        notes.append("The judge's tokens and cost are not included: it has not judged anything yet.")
-    if forecast.assumed:
-        notes.append(f"Assumes {ANSWER_TOKENS} tokens per answer where nothing has been measured yet.")
-    if forecast.without:
-        names = named([planner_name(name) for name in forecast.without])
-        notes.append(f"Does not include {names}, whose plans are not known in advance.")
+    notes += forecast.remarks
     budget = spec.settings.budget
     if not budget.open:
         limits = [
@@ -275,7 +264,3 @@ def _forecast(forecast: EvaluationOutlook, data: DataSet, spec: EvaluationSpec) 
         ]
         notes.append(f"It stops at {' or '.join(limits)}.")
     st.caption(plain(" ".join(notes)))
-
-
-def _approximation(number: int, noun: str) -> str:
-    return estimated(number, noun).rsplit(" ", 1)[0] if number else "0"

@@ -8,7 +8,7 @@ import streamlit as st
 
 from conductor.errors import PoolError
 from conductor.workers.pool.built_in import built_in_file
-from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
+from conductor.workers.pool.pool import configured_path, path_to_write
 from conductor.workers.pool.toml_editor import Entry, PoolDocument
 from pages.components.learning.runs import PLACE
 from pages.components.tab.services import access
@@ -40,7 +40,7 @@ def use(folder: Path) -> None:
             f"The pool is the built-in set {path}, chosen by its name when the app was started; start it "
             "with a pool file, or without one, to choose a Conductor here."
         )
-    document = PoolDocument.opened(DEFAULT_PATH if path is None else path)
+    document = PoolDocument.opened(path_to_write())
     before = document.conductor
     entry = {"kind": "local", "model": named(folder, document.path), "name": folder.parent.name}
     edited = document.with_built_in(_WORKERS)

@@ -17,7 +17,7 @@ from conductor.workers.discovery.models import strengths_of
 from conductor.workers.discovery.offers import Offer, served_models, usual_choice, with_offer
 from conductor.workers.health.probe import targets
 from conductor.workers.keys.hosts import KeyHost, confirm
-from conductor.workers.keys.secret import SECRETS_FILE, find_secret, name_fault
+from conductor.workers.keys.secret import find_secret, name_fault, secrets_path
 from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.pool.fields import SERVICES
 from pages.components.pool.form import service_field
@@ -107,7 +107,7 @@ def _address(bench: Workbench, connection: Connection) -> None:
             key=connection.key("variable"),
             placeholder="Derived from the URL",
             help="The environment variable with the key. A key entered here is stored in "
-            f"{SECRETS_FILE}; the pool file has only this name.",
+            f"{secrets_path()}; the pool file has only this name.",
         )
     st.caption("Listing models sends the key to this URL only.")
     _fault(connection)

@@ -10,7 +10,7 @@ import streamlit as st
 from conductor.text.formatting import percent
 from conductor.workers.discovery.offers import with_model_file
 from conductor.workers.embedded.model_hub import HUB_MODELS, HubModel, hub_address
-from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
+from conductor.workers.pool.pool import path_to_write
 from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.tab.services import services
 from pages.components.tab.state import TabState, plain
@@ -60,6 +60,6 @@ def _model(model: HubModel) -> None:
 
 def _add(model: HubModel, file: Path) -> None:
     """Put the model into the pool file. Raises `PoolError`."""
-    path = configured_path() or DEFAULT_PATH
+    path = path_to_write()
     document, _ = with_model_file(PoolDocument.opened(path), model.name, file)
     document.save()

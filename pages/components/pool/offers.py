@@ -19,11 +19,11 @@ from conductor.text.bounded_value import toml_value
 from conductor.text.formatting import named
 from conductor.workers.discovery.offers import Offer, list_models, of_service, offers, with_offer
 from conductor.workers.endpoint.failures import EndpointFailure
-from conductor.workers.keys.secret import SECRETS_FILE, find_secret
+from conductor.workers.keys.secret import find_secret, secrets_path
 from conductor.workers.keys.secrets_file import keep_key
 from conductor.workers.keys.services import HOSTED, Service, service_of
 from conductor.workers.pool.built_in import ORCHARD, built_in_file
-from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
+from conductor.workers.pool.pool import path_to_write
 from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.account import is_local
@@ -139,7 +139,7 @@ _SETS = {
 
 def _sets_to_use() -> Sequence[str]:
     """The built-in sets that could replace the pool; empty if its file has anything else."""
-    path = configured_path() or DEFAULT_PATH
+    path = path_to_write()
     if built_in_file(path) is not None:
         return ()
     try:
@@ -164,7 +164,7 @@ def _pressed(use: Callable[..., None], *args: object) -> None:
 
 def _use_set(name: str) -> None:
     """Write the pool file of the set. Raises `PoolError`."""
-    path = configured_path() or DEFAULT_PATH
+    path = path_to_write()
     document = PoolDocument.opened(path).with_text(_SETS[name].text)
     save(document, notice=f"{_SETS[name].notice} the pool now, in {path}.")
 
@@ -172,7 +172,7 @@ def _use_set(name: str) -> None:
 def _use(bench: Workbench, offer: Offer) -> None:
     """Put the offer's models into the pool file. Raises `PoolError`."""
     listed = bench.background.spawn(list_models(offer)).result()
-    path = configured_path() or DEFAULT_PATH
+    path = path_to_write()
     document, done = with_offer(PoolDocument.opened(path), listed)
     save(document, notice=done)
 
@@ -196,7 +196,7 @@ def _paste(bench: Workbench) -> None:
             placeholder="Detect from the key",
             key=_SERVICE,
         )
-        st.caption(f"It is stored in {SECRETS_FILE} on the app's machine and sent to that service only.")
+        st.caption(f"It is stored in {secrets_path()} on the app's machine and sent to that service only.")
         st.form_submit_button("Use the key", on_click=_pasted, args=(bench,))
 
 

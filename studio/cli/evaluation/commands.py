@@ -11,9 +11,7 @@ from typing import Annotated, Literal
 
 from typer import Argument
 
-from conductor.baselines.fitted import write_fitted
-from conductor.baselines.named import PREFIX, with_prompt
-from conductor.baselines.options import FILE
+from conductor.baselines.named import with_prompt
 from conductor.errors import DataError
 from conductor.evaluation.evaluation_table import EvaluationTable, disagreements
 from conductor.evaluation.report.exports import as_csv, as_latex
@@ -21,10 +19,11 @@ from conductor.evaluation.report.published import PUBLISHED
 from conductor.evaluation.report.remarks import power
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR
-from conductor.text.formatting import quantity
 from conductor.values.budget import Budget
 from studio.cli.cluster import crew_of, on_store_and_cluster
 from studio.cli.evaluation.data_trials import trials, trials_of_planner
+from studio.cli.evaluation.evaluation_forecast import show_evaluation, show_resumption
+from studio.cli.evaluation.fit import fit
 from studio.cli.evaluation.gate import Gate, code_of
 from studio.cli.evaluation.outcome import carried_out, checked, presentation, print_findings
 from studio.cli.evaluation.plans import plans_of_files
@@ -37,11 +36,12 @@ from studio.cli.options import (
     App,
     BudgetOptions,
     Configured,
+    DryRun,
     EvaluationId,
+    JsonLines,
     Limited,
     Shared,
     Storable,
-    count,
     flag,
     option,
 )
@@ -58,7 +58,6 @@ from studio.cli.output.terminal import (
 )
 from studio.cli.workflow.plan import settings_of
 from studio.evaluation.evaluations import EVERY_WORKER, Evaluations, check_uncounted
-from studio.evaluation.fitting import fit_on
 from studio.evaluation.results import (
     compared,
     find_evaluation,
@@ -119,6 +118,7 @@ def run(
     batch: Annotated[
         bool, flag("--batch", "Ask all at once by batch endpoints: half the price, up to a day a step.")
     ] = False,
+    dry_run: DryRun = False,
     gate: Gate,
     reporting: Reporting,
     source: Source,
@@ -135,6 +135,13 @@ def run(
     if with_pool is not options:
         options, planner = with_pool, planner or list(SHIPPED[data].planners or ())
     questions = source.questions(data, database=options.database)
+    planners = _worded(planner or [CONDUCTOR, EVERY_WORKER], prompt_file)
+    if dry_run:
+        with opened(options) as bench:
+            spec = source.spec(settings_of(choice, pool=bench.pool))
+            return show_evaluation(
+                bench, questions.items, planners, spec, options, given_plans=plans_of_files(planners)
+            )
     confirm_keys(options.pool, ask=True)
     with on_store_and_cluster(ray, options), opened(options) as bench:
         spec = source.spec(settings_of(choice, pool=bench.pool))
@@ -142,7 +149,6 @@ def run(
         if ray is not None:
             # Refused before anything is stored.
             check_uncounted(spec.settings.budget)
-        planners = _worded(planner or [CONDUCTOR, EVERY_WORKER], prompt_file)
         record = Evaluations(bench).add(questions, planners, spec, given_plans=plans_of_files(planners))
         if (compared := len(record.spec.planners) - 1) > 0:
             print_remark(power(len(questions.items), comparisons=compared))
@@ -155,6 +161,7 @@ app.command("trials-of")(trials_of_planner)
 app.command()(keep)
 app.command("tests")(list_tests)
 app.command()(export)
+app.command()(fit)
 
 
 @app.command()
@@ -164,6 +171,7 @@ def resume(
     prompt_file: _PromptFile = None,
     ray: _Ray = None,
     *,
+    dry_run: DryRun = False,
     gate: Gate,
     reporting: Reporting,
     budget: BudgetOptions,
@@ -174,11 +182,15 @@ def resume(
     What an outage left unanswered is asked again, and what was not judged is judged again. Limits that are
     given take the place of the evaluation's own; what was used before counts.
     """
+    planners = _worded(planner or (), prompt_file)
+    if dry_run:
+        with opened(options) as bench:
+            record = find_evaluation(bench.store, evaluation)
+            return show_resumption(bench, record, planners, options, given_plans=plans_of_files(planners))
     confirm_keys(options.pool, ask=True)
     with on_store_and_cluster(ray, options), opened(options) as bench:
         record = find_evaluation(bench.store, evaluation)
-        if planner:
-            planners = _worded(planner, prompt_file)
+        if planners:
             record = Evaluations(bench).extend(record.id, planners, given_plans=plans_of_files(planners))
         print_remark(resumed_words(bench.store, record))
         limits = {name: value for name, value in budget.limits.items() if value is not None}
@@ -197,40 +209,11 @@ def list_sets(options: Shared) -> int:
     return options.show(sets_shape(), sets_lines())
 
 
-@app.command()
-def fit(
-    evaluation: EvaluationId,
-    baseline: Annotated[str, Argument(metavar="BASELINE", help="baseline:routerdc and others that learn.")],
-    out: Annotated[Path | None, option("Write here.", "FILE", Path, names=("--out", "-o"))] = None,
-    limit: Annotated[int | None, count("Fit on the first N questions.")] = None,
-    *,
-    options: Configured,
-) -> int:
-    """Fit a baseline on what each worker answered alone, and write what it learnt into a file."""
-    confirm_keys(options.pool, ask=True)
-    with opened(options) as bench:
-        record = find_evaluation(bench.store, evaluation)
-        fitted = fit_on(bench, record, baseline, limit=limit)
-    path = out or Path(f"{fitted.baseline}-{record.id[:8]}{FILE}")
-    if path.suffix != FILE:
-        raise DataError(f"{path} must end in {FILE}, so that it can be named behind a planner.")
-    write_fitted(fitted, path)
-    planner = f"{PREFIX}{fitted.baseline}:fitted={path}"
-    shape = {
-        "file": str(path),
-        "planner": planner,
-        "questions": len(fitted.questions),
-        "workers": [name for name, _ in fitted.workers],
-        "encoder": fitted.encoder.title,
-    }
-    about = f"fitted on {quantity(len(fitted.questions), 'question')}, compared by {fitted.encoder.title}"
-    return options.show(shape, f"{path}: {about}.", f"Use it as: --planner {planner}")
-
-
 @app.command("list")
 def list_evaluations(
     tag: Annotated[list[str] | None, option("Those with this tag. Once for each.", "NAME")] = None,
     *,
+    _json_lines: JsonLines = False,
     options: Configured,
 ) -> int:
     """List the evaluations of the store, the newest first."""

@@ -20,7 +20,7 @@ from studio.cli.evaluation.outcome import carried_out
 from studio.cli.evaluation.plans import plan_named
 from studio.cli.evaluation.questions import Source, on_its_pool
 from studio.cli.opening import confirm_keys, opened
-from studio.cli.options import BudgetOptions, Configured, EvaluationId, flag, option
+from studio.cli.options import BudgetOptions, Configured, DryRun, EvaluationId, flag, option
 from studio.cli.output.terminal import print_remark
 from studio.cli.output.trial_table import forecast_line, forecast_shape
 from studio.evaluation.evaluations import Evaluations
@@ -52,7 +52,7 @@ def trials(
     steps: Annotated[bool, flag("--steps", "Leave out each step.")] = False,
     swaps: Annotated[bool, flag("--workers", "Give each step to each other worker.")] = False,
     margin: _Margin = MARGIN,
-    forecast: Annotated[bool, flag("--forecast", "Print what it would take, and end.")] = False,
+    dry_run: DryRun = False,
     source: Source,
     budget: BudgetOptions,
     options: Configured,
@@ -64,7 +64,8 @@ def trials(
     """
     options = on_its_pool(data, options)
     questions = source.questions(data, database=options.database)
-    confirm_keys(options.pool, ask=True)
+    if not dry_run:
+        confirm_keys(options.pool, ask=True)
     with opened(options) as bench:
         kinds = VariantKinds(edges, steps, swaps) if edges or steps or swaps else VariantKinds()
         base = plan_named(bench.store, plan)
@@ -75,7 +76,7 @@ def trials(
         expected = trial_forecast(
             bench, items, plans, repeats=spec.repeats, parallel=spec.parallel, seed=spec.seed, searches=True
         )
-        if forecast:
+        if dry_run:
             return options.show(forecast_shape(expected), forecast_line(expected))
         print_remark(forecast_line(expected))
         print_remark(power_of_trial(expected.held_out // spec.repeats, margin))
@@ -91,14 +92,15 @@ def trials_of_planner(
     access: Annotated[bool, flag("--access", "Leave out access.")] = False,
     swaps: Annotated[bool, flag("--workers", "Replace each worker by each other one.")] = False,
     margin: _Margin = MARGIN,
-    forecast: Annotated[bool, flag("--forecast", "Print what it would take, and end.")] = False,
+    dry_run: DryRun = False,
     options: Configured,
 ) -> int:
     """Try the plans that a planner wrote in an evaluation, with less access and with other workers.
 
     Prints what access and each worker are worth. What the evaluation called is not called again.
     """
-    confirm_keys(options.pool, ask=True)
+    if not dry_run:
+        confirm_keys(options.pool, ask=True)
     with opened(options) as bench:
         earlier = find_evaluation(bench.store, evaluation)
         if planner not in earlier.spec.planners:
@@ -111,7 +113,7 @@ def trials_of_planner(
         items = bench.store.evaluations.items(earlier.id)
         spec = earlier.spec
         expected = trial_forecast(bench, items, plans, repeats=spec.repeats, parallel=spec.parallel)
-        if forecast:
+        if dry_run:
             return options.show(forecast_shape(expected), forecast_line(expected))
         print_remark(forecast_line(expected))
         record = Evaluations(bench).add_on(earlier, plans, margin=margin)

@@ -19,7 +19,7 @@ from conductor.own_settings import setting
 from conductor.text.control_characters import escaped
 from conductor.text.formatting import quantity
 from studio.cli.opening import SessionId, run_of, session_of, stored, test_of
-from studio.cli.options import Stored, option
+from studio.cli.options import JsonLines, Stored, option
 from studio.cli.output.terminal import one_line, print_remark, table, written_to
 from studio.evaluation.team_tests import TEAM_SET, TeamTests
 from studio.sessions.notes import AUTHOR
@@ -70,6 +70,7 @@ def list_tests(
         option("Write the set here, as JSON Lines; - is stdout.", "FILE", str, names=("--output", "-o")),
     ] = None,
     *,
+    _json_lines: JsonLines = False,
     options: Stored,
 ) -> int:
     """List the team's tests of a set, or its sets; delete some; write a set as a file.

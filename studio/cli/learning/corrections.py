@@ -19,11 +19,11 @@ from conductor.planner.corrections import LeftOut, Row, row_of
 from conductor.planner.local.card import read_card
 from conductor.text.formatting import percent, quantity
 from conductor.workers.local_model import SHIPPED
+from studio.cli.learning.grpo import Out, folder_of
 from studio.cli.opening import opened
 from studio.cli.options import Configured, above_zero, count, option
 from studio.cli.output.terminal import print_remark
 
-CORRECTED = Path("data") / "learn" / "corrected"
 TAUGHT = CorrectionSettings()
 
 
@@ -33,7 +33,7 @@ def corrections(
         list[Path] | None, Argument(parser=Path, metavar="FILE...", help="Of `export corrections`.")
     ] = None,
     *,
-    out: Annotated[Path, option("The new Conductor's folder.", "DIR", Path)] = CORRECTED,
+    out: Out = None,
     dpo: Annotated[
         int, count("Epochs that also learn what was replaced (DPO), after the first.", least=0)
     ] = TAUGHT.dpo_epochs,
@@ -58,6 +58,7 @@ def corrections(
             f"There is no correction that {model} can learn from; edit plans of questions of its world, "
             f"whose workers are {', '.join(workers)}."
         )
+    out = folder_of(out, "corrected")
     settings = CorrectionSettings(seed=seed, epochs=epochs, lr=lr, dpo_epochs=dpo)
     training = training_module("conductor.learning.corrections.preference_training")
     learnt: Learnt = training.learn_corrections(

@@ -30,16 +30,21 @@ from conductor.learning.grpo.trainer.training import Tracker, Training
 from conductor.learning.reward import Variant, WorkflowJudge
 from conductor.text.formatting import dollars, quantity
 from conductor.workers.pool.pool import Pool, configured_pool
+from storage import data_folder, default_url
 from studio.cli.cluster import judge_on, on_cluster
 from studio.cli.evaluation.questions import Questions
 from studio.cli.opening import confirm_keys
 from studio.cli.options import Pooled, PromptFrom, above_zero, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, agreed, print_remark, table
 
-OUT = Path("data") / "learn" / "grpo"
-
 StopsOnCollapse = Annotated[bool, flag("--stop-on-collapse", "End where the gauges give alarm.")]
 """For every training that has gauges."""
+
+Out = Annotated[
+    Path | None,
+    option("What is written; without it learn/ and the command's name beside the store.", "DIR", Path),
+]
+"""For every training."""
 
 _PANEL = "What differs from the recipe"
 
@@ -99,7 +104,7 @@ def grpo(
         str, Argument(metavar="DATA", help="JSON Lines, CSV or Parquet, or a name of `evaluate sets`.")
     ],
     recipe: Annotated[Literal["paper"], option("The settings to begin from.")] = "paper",
-    out: Annotated[Path, option("The run's folder.", "DIR", Path)] = OUT,
+    out: Out = None,
     dry_run: Annotated[bool, flag("--dry-run", "Print what it will call and cost, and end.")] = False,
     yes: Annotated[bool, flag("--yes", "Spend what it costs without a question.")] = False,
     *,
@@ -141,7 +146,14 @@ def grpo(
     with on_cluster(ray):
         _agree(cost, yes=yes)
         with judge_on(ray, pool, options, chosen, allow_code=source.allow_code) as judge:
-            return _train(chosen, questions, pool, out, options=options, judge=judge, **more)
+            return _train(
+                chosen, questions, pool, folder_of(out, "grpo"), options=options, judge=judge, **more
+            )
+
+
+def folder_of(out: Path | None, command: str) -> Path:
+    """The folder of a training: `out`, else the command's beside the store, where the app has its own."""
+    return out or data_folder(default_url()) / "learn" / command
 
 
 def _recipe(name: str, differing: Differing) -> GrpoRecipe:

@@ -24,14 +24,16 @@ from conductor.baselines.planner_file.planner_file import (
 )
 from conductor.errors import DataError, PoolError
 from conductor.evaluation.shipped.sets import SHIPPED
+from conductor.files.project_folder import new_pool_file
 from conductor.text.formatting import dollars, percent, quantity, tokens
 from conductor.workers.pool.built_in import BUILT_IN, built_in_file
-from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
+from conductor.workers.pool.pool import configured_path
 from conductor.workers.pool.toml_editor import PoolDocument
 from studio.cli.evaluation.outcome import progress_line
 from studio.cli.evaluation.questions import Source, on_its_pool
+from studio.cli.learning.grpo import Out, folder_of
 from studio.cli.opening import confirm_keys, opened
-from studio.cli.options import Configured, Limited, Pooled, Shared, count, flag, option
+from studio.cli.options import Configured, DryRun, Limited, Pooled, Shared, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, is_quiet, name_next, print_remark, table
 from studio.cli.workflow.plan import settings_of
 from studio.evaluation.outlook import EvaluationOutlook
@@ -41,8 +43,6 @@ from studio.evaluation.planner_learning.planner_learning import (
     usual_planners,
     usual_use,
 )
-
-LEARN = Path("data") / "learn"
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
@@ -78,9 +78,9 @@ def mine(
         str, Argument(metavar="DATA", help="Questions with known answers, as `evaluate run` takes them.")
     ],
     name: Annotated[str, option("The planner's name.", "NAME")] = "mine",
-    out: Annotated[Path | None, option("Its folder. Default: data/learn/NAME.", "DIR", Path)] = None,
+    out: Out = None,
     *,
-    dry_run: Annotated[bool, flag("--dry-run", "Print what it may take, and call nothing.")] = False,
+    dry_run: DryRun = False,
     drawing: Drawing,
     source: Source,
     choice: Limited,
@@ -115,7 +115,7 @@ def mine(
             seed=source.seed,
         )
         spec = source.spec(settings_of(choice, pool=bench.pool))
-        folder = LearningFolder(out or LEARN / name, settings)
+        folder = LearningFolder(folder_of(out, name), settings)
         learning = PlannerLearning(bench, folder, questions, spec, name=name)
         if dry_run:
             return _show_outlook(learning.outlook(), drawing.plans, options)
@@ -156,7 +156,7 @@ def use_planner(
         raise DataError("Name a planner's FILE, or --undo.")
     path = configured_path(options.pool)
     built_in = None if path is None or built_in_file(path) is None else str(path)
-    document = PoolDocument.opened(DEFAULT_PATH if path is None or built_in is not None else path)
+    document = PoolDocument.opened(new_pool_file() if path is None or built_in is not None else path)
     if undo:
         if built_in is not None or not document.text:
             raise PoolError("No pool file is in use, so no planner is; name the file with --pool.")

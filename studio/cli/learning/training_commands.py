@@ -26,15 +26,16 @@ from conductor.learning.gauges import Alarm
 from conductor.learning.reward import Variant
 from conductor.text.formatting import p_value, percent
 from studio.cli.learning.corrections import corrections
-from studio.cli.learning.grpo import StopsOnCollapse, grpo
+from studio.cli.learning.grpo import Out, StopsOnCollapse, folder_of, grpo
 from studio.cli.learning.mine import mine, show, use_planner
 from studio.cli.options import App, Shared, above_zero, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, print_remark, table
 
 app = App()
 
-OUT = Path("data") / "learn" / "demo"
 DEFAULT = DemoSettings()
+
+_TRAINER = "conductor.learning.demonstration.demonstration"
 
 
 @app.callback()
@@ -72,7 +73,7 @@ class Training:
 @app.command()
 def demo(
     seed: Annotated[int, option("Decides all that is random.", "N")] = 0,
-    out: Annotated[Path, option("The run's folder.", "DIR", Path)] = OUT,
+    out: Out = None,
     threads: Annotated[int, count("Cores that are used.", most=64)] = min(2, os.cpu_count() or 1),
     *,
     training: Training,
@@ -97,6 +98,10 @@ def demo(
         fresh=training.fresh,
         stop_on_collapse=training.stop_on_collapse,
     )
+    out = folder_of(out, "demo")
+    if not out.exists():
+        # Where nothing can be trained nothing is written.
+        _ = training_module(_TRAINER)
     folder = RunFolder(out, settings)
     if (done := folder.results) is not None:
         print_remark(f"{out} has a finished run; these are its results.")
@@ -114,7 +119,7 @@ def demo(
 
 def _demonstration(folder: RunFolder, settings: DemoSettings, threads: int) -> Any:
     """The run, where this environment can train. Raises `ConductorError` where it cannot."""
-    demonstration = training_module("conductor.learning.demonstration.demonstration")
+    demonstration = training_module(_TRAINER)
     return demonstration.Demonstration(folder, settings, listen=_print_metrics, threads=threads)
 
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 
-def print_line(line: str, stream: TextIO) -> OSError | None:
+def print_line(line: str, stream: TextIO, *, style: Style | None = None) -> OSError | None:
     """Print a line about a run, which continues whether or not that is possible.
 
     Returns the error, after which nothing more is printed on `stream`; None if the line was printed, and
     where the reader has gone.
     """
     try:
-        print_shown(line, stream=stream)
+        print_shown(line, stream=stream, style=style)
     except OSError as error:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())
@@ -78,7 +78,7 @@ class ProgressPrinter:
         line = self._lines.line(event)
         if line is not None and (not self._quiet or isinstance(event, _FAILURES)):
             self._end_line()
-            print_line(line, sys.stderr)
+            print_line(line, sys.stderr, style="red" if isinstance(event, _FAILURES) else None)
 
     def close(self) -> None:
         """Leave only the lines on the terminal."""

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from io import TextIOWrapper
@@ -32,6 +32,7 @@ Style = Literal["red", "green", "dim"]
 _CODES: dict[Style, int] = {"red": 31, "green": 32, "dim": 2}
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+_by_line: ContextVar[bool] = ContextVar("by_line", default=False)
 _next_line: ContextVar[str | None] = ContextVar("next_line", default=None)
 
 
@@ -58,13 +59,26 @@ _ASCII_LANES = str.maketrans("●○│─├┤┼╰╯┴", "*o|-+++'''")
 
 
 def print_shown(
-    *lines: str, stream: TextIO | None = None, style: Style | None = None, end: str = "\n"
+    *lines: str,
+    stream: TextIO | None = None,
+    style: Style | None = None,
+    red: Collection[int] = (),
+    end: str = "\n",
 ) -> None:
-    """Print lines on `stream` (None: stdout) at once, in a style where the stream shows colours."""
+    """Print lines on `stream` (None: stdout) at once, in a style where the stream shows colours, or those at
+    `red` in red.
+    """
     text = stream_text("\n".join(lines), stream)
     if style is not None and is_coloured(stream):
-        text = f"\x1b[{_CODES[style]}m{text}\x1b[0m"
+        text = _painted(text, style)
+    elif red and is_coloured(stream):
+        texts = (stream_text(line, stream) for line in lines)
+        text = "\n".join(_painted(each, "red") if at in red else each for at, each in enumerate(texts))
     print(text, end=end, file=stream or sys.stdout, flush=True)
+
+
+def _painted(text: str, style: Style) -> str:
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m"
 
 
 def is_coloured(stream: TextIO | None = None) -> bool:
@@ -108,9 +122,19 @@ def print_next() -> None:
 
 
 def print_json(shape: object) -> None:
-    """Print a line of JSON in ASCII, at once."""
+    """Print a line of JSON in ASCII, at once; of a list each entry in a line, after `print_by_line`."""
     name_next(None)
-    print(escaped(json.dumps(shape)), flush=True)
+    entries = [shape]
+    if _by_line.get() and isinstance(shape, Mapping):
+        entries = next((value for value in shape.values() if isinstance(value, list)), entries)
+    print(
+        *(escaped(json.dumps(entry)) for entry in entries), sep="\n", end="\n" if entries else "", flush=True
+    )
+
+
+def print_by_line(is_set: bool) -> None:
+    """Whether `print_json` prints the entries of an object's list, without the object."""
+    _by_line.set(is_set)
 
 
 def write_file(text: str) -> None:
@@ -166,7 +190,7 @@ def one_line(text: str, limit: int = 0) -> str:
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """The headings and the rows, a line each, in columns of equal width; those at `right` are flush right.
 
-    On a terminal that is too narrow for a line the widest of the other columns are cut.
+    On a terminal that is too narrow for a line the widest of the other columns are cut, and then the line.
     Rich's own tables are not used: they cut what is piped, too, and a list that is piped into another program
     may have a hundred thousand rows.
     """
@@ -185,7 +209,10 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequ
         columns.append(
             [gap + cell if at in right else cell + gap for cell, gap in zip(column, gaps, strict=True)]
         )
-    return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
+    lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+    if sys.stdout.isatty():
+        lines = [_cut(line, shutil.get_terminal_size().columns) for line in lines]
+    return "\n".join(lines)
 
 
 _NARROWEST = 12

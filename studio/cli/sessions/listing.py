@@ -17,7 +17,7 @@ from storage import SessionState, SessionSummary
 from storage.records import EVERYTHING, SessionFilter
 from storage.search.terms import Snippet
 from studio.cli.opening import stored
-from studio.cli.options import Stored, count, first_moment, flag, option
+from studio.cli.options import JsonLines, Stored, count, first_moment, flag, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import (
     UNKNOWN,
@@ -84,6 +84,7 @@ class Filter(Stored):
     evaluated: Annotated[bool, flag("--evaluated", "List the sessions of evaluations instead.")] = False
     limit: Annotated[int, count("List N sessions.", names=("--limit", "-n"))] = 50
     offset: Annotated[int, count("Leave out the first N.", least=0)] = 0
+    json_lines: JsonLines = False
 
     def store_filter(self, words: Sequence[str]) -> SessionFilter:
         """These options as the store's filter; `words` are searched for."""
@@ -124,13 +125,15 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
         return options.show({"sessions": shapes, "total": total, "offset": options.offset})
     if summaries:
         headings, *rows = table(_HEADINGS, [_row(summary) for summary in summaries], right=(4, 5)).split("\n")
-        lines = [headings]
+        lines, failed = [headings], set()
         for summary, row in zip(summaries, rows, strict=True):
+            if summary.state in ("failed", "unplanned", "rejected"):
+                failed.add(len(lines))
             lines.append(row)
             if summary.id in places:
                 place = places[summary.id]
                 lines.append(f"          {place.kind}: {one_line(''.join(text for text, _ in place.parts))}")
-        print_shown(*lines)
+        print_shown(*lines, red=failed)
     print_remark(_counts(criteria, on_page=len(summaries), total=total, offset=options.offset))
     return 0
 

@@ -15,7 +15,7 @@ from conductor.values.note import NotePart
 from storage.records import NoteRecord
 from storage.store import SessionStore
 from studio.cli.opening import SessionId, note_of, session_of, stored
-from studio.cli.options import Stored, count, option
+from studio.cli.options import JsonLines, Stored, count, option
 from studio.cli.output.terminal import moment, one_line
 from studio.sessions.notes import AUTHOR, NotePlace, Notes, step_text
 
@@ -84,6 +84,7 @@ def list_notes(
     delete: Annotated[list[str] | None, option("Delete this note; its beginning is enough.", "NOTE")] = None,
     restore: Annotated[list[str] | None, option("Put this one back.", "NOTE")] = None,
     *,
+    _json_lines: JsonLines = False,
     options: Stored,
 ) -> int:
     """List the notes of a session, oldest first."""

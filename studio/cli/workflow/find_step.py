@@ -32,7 +32,7 @@ from conductor.waiting import result_of
 from conductor.workflow.model import Workflow
 from storage import SessionStore
 from studio.cli.opening import SessionId, confirm_keys, opened, session_of
-from studio.cli.options import App, Configured, count, flag, option
+from studio.cli.options import App, Configured, DryRun, count, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import name_next, print_remark, print_shown
 from studio.evaluation.asked_item import asked_item
@@ -65,7 +65,7 @@ def find_step(
         list[str] | None, option("Put this text in place of a step's output.", "STEP=TEXT", written)
     ] = None,
     repeats: Annotated[int, count("Runs for each step, with a control.", most=MAX_REPEATS)] = 1,
-    forecast: Annotated[bool, flag("--forecast", "Print what it would take, and end.")] = False,
+    dry_run: DryRun = False,
     options: Configured,
 ) -> int:
     """Find the step that spoiled a session's answer.
@@ -74,7 +74,8 @@ def find_step(
     follows again, and ranks the steps by whether the answer turns right. In a session of an evaluation its
     question has the accepted answer.
     """
-    confirm_keys(options.pool, ask=True)
+    if not dry_run:
+        confirm_keys(options.pool, ask=True)
     with opened(options) as bench:
         session_id = session_of(bench.store, session)
         base = bench.experiments.base(session_id)
@@ -92,7 +93,7 @@ def find_step(
         trials = trials_of(search, base.workflow)
         expected = bench.experiments.estimate(search, base)
         line = ", ".join([quantity(len(trials), "run"), quantity(expected.calls, "call"), *expected.words])
-        if forecast:
+        if dry_run:
             return options.show(_forecast_shape(len(trials), expected), f"At most {line}.")
         print_remark(f"at most {line}.")
         short = session_id[:8]

@@ -8,8 +8,9 @@ from typer import Argument
 
 from conductor.runs.scope import EDITED
 from studio.cli.opening import confirm_keys, name_session, opened
-from studio.cli.options import App, Shared, Storable, text_or_stdin
+from studio.cli.options import App, DryRun, JsonLines, Shared, Storable, text_or_stdin
 from studio.cli.output.terminal import print_remark
+from studio.cli.workflow.forecast import show_run, unstored
 from studio.cli.workflow.run import Output, listening, run_session
 from studio.gallery import GALLERY, entry_of, needs_models
 
@@ -22,7 +23,7 @@ def gallery() -> None:
 
 
 @app.command("list")
-def list_workflows(options: Shared) -> int:
+def list_workflows(*, _json_lines: JsonLines = False, options: Shared) -> int:
     """List the workflows by name, and what the query of each must hold."""
     shapes = [{**entry._asdict(), "steps": len(entry.workflow)} for entry in GALLERY]
     lines = [f"{entry.name}: {entry.sentence}\n    {entry.fill_in}" for entry in GALLERY]
@@ -37,10 +38,15 @@ def run(
         Argument(parser=text_or_stdin, metavar="QUERY", help="What it must hold is in the list; - is stdin."),
     ],
     *,
+    dry_run: DryRun = False,
     options: Storable,
 ) -> int:
     """Run a workflow of the gallery as a new session; its roles go to the workers of the pool in turn."""
     entry = entry_of(name)
+    if dry_run:
+        with opened(unstored(options)) as workbench:
+            id = workbench.editing.open_gallery(entry, query).id
+            return show_run(workbench, id, workbench.settings(id), options, is_new=True)
     confirm_keys(options.pool, ask=True)
     output: Output = "json" if options.json else "text"
     with listening(output) as listen, opened(options) as workbench:

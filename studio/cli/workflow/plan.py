@@ -22,19 +22,29 @@ from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
 from storage import Plan, Session
 from studio.cli.opening import confirm_keys, opened, session_of, session_option
-from studio.cli.options import App, Choice, Configured, Files, Limited, Query, Storable, count, piped_text
+from studio.cli.options import (
+    App,
+    Choice,
+    Configured,
+    DryRun,
+    Files,
+    Limited,
+    Query,
+    Storable,
+    count,
+    piped_text,
+)
 from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
 from studio.cli.output.terminal import is_quiet, name_next, print_remark, print_shown
 from studio.cli.workflow.change import Change, changes
+from studio.cli.workflow.forecast import show_planning, unstored
 from studio.cli.workflow.parse import print_problems
 from studio.sessions.activity import FEWEST, MOST
 from studio.workbench import Outlook, Workbench
 from studio.workbench.attaching import attached
 
-_alternatives_option = count(
-    f"Ask for K plans at once, {FEWEST} to {MOST}, to choose from.", "K", least=FEWEST, most=MOST
-)
+_alternatives_option = count("Ask for K plans at once, to choose from.", "K", least=FEWEST, most=MOST)
 STDIN_NAME = "stdin.txt"
 _OF_MODE = {"max_steps", "rounds", "economical"}
 
@@ -49,6 +59,7 @@ def plan(
     session: Annotated[str | None, session_option("Ask again for the workflow of a session.")] = None,
     alternatives: Annotated[int | None, _alternatives_option] = None,
     *,
+    dry_run: DryRun = False,
     change: Change,
     choice: Choice,
     options: Storable,
@@ -64,6 +75,8 @@ def plan(
         ctx.fail("--change, --take and --leave go with --session ID alone")
     if change.take is not None and change.leave:
         ctx.fail("give --take or --leave, one of the two")
+    if dry_run:
+        return _forecast(query, session, file or (), choice, options, plans=alternatives or 1, change=change)
     confirm_keys(options.pool, ask=True)
     with opened(options) as workbench:
         if session is not None:
@@ -77,6 +90,28 @@ def plan(
         if alternatives is not None:
             return _alternatives(workbench, chosen, alternatives, options)
         return _plan(workbench, chosen, options)
+
+
+def _forecast(
+    query: str | None,
+    session: str | None,
+    attached: Sequence[Path],
+    choice: Choice,
+    options: Storable,
+    *,
+    plans: int,
+    change: Change,
+) -> int:
+    """Print who would be asked, and how often; a new session is made in no store."""
+    if change.is_set and change.change is None:
+        raise PlanError("--take and --leave call no model; leave --dry-run out.")
+    with opened(options if session is not None else unstored(options)) as workbench:
+        if session is not None:
+            id = session_of(workbench.store, session)
+        else:
+            id = new_session(workbench, query or "", choice, attached).id
+        settings = settings_of(choice, pool=workbench.pool, before=workbench.settings(id))
+        return show_planning(workbench, id, settings, options, is_new=session is None, plans=plans)
 
 
 def _plan(workbench: Workbench, session: Session, options: Configured) -> int:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,13 +18,13 @@ from conductor.runs.events import Event
 from conductor.runs.scope import EDITED, FORCE, RunScope, RunScopeKind
 from conductor.runs.state import RunState
 from conductor.workflow.file import MAX_BYTES, read_plan
-from conductor.workflow.selection import edited_as
 from storage import Session
 from studio.cli.opening import confirm_keys, name_session, opened, session_of, session_option
 from studio.cli.options import (
     App,
     Choice,
     Configured,
+    DryRun,
     Files,
     Query,
     Storable,
@@ -39,6 +38,7 @@ from studio.cli.output.progress import EventLines, ProgressPrinter
 from studio.cli.output.run_end import END_WORDS, exit_code
 from studio.cli.output.shapes import run_shape
 from studio.cli.output.terminal import is_quiet, name_next, print_fault, print_json, print_remark, print_shown
+from studio.cli.workflow.forecast import show_run, unstored
 from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
 from studio.cli.workflow.plan import (
@@ -98,9 +98,7 @@ def run(
         list[str] | None,
         _rule("Go on without its output, or with this text in its place.", "STEP[=TEXT]"),
     ] = None,
-    dry_run: Annotated[
-        bool, flag("--dry-run", "Print what would be called, and call and store nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     events: Annotated[bool, flag("--events", "Print events as JSON lines as they happen.")] = False,
     no_stream: Annotated[
         bool, flag("--no-stream", "Print the answer at its end, also on a terminal.")
@@ -178,7 +176,7 @@ def _forecast(
     """Print what the run would call; a new session is made in no store."""
     content = None if file is None else read_bounded(file, most=MAX_BYTES, kind="a workflow file")
     plan = None if content is None else read_plan(content)
-    options = options if session is not None else replace(options, no_store=True)
+    options = options if session is not None else unstored(options)
     with opened(options) as workbench:
         if session is not None:
             id = session_of(workbench.store, session)
@@ -186,17 +184,11 @@ def _forecast(
             id = workbench.editing.import_plan(content, query=query).id
         else:
             id = new_session(workbench, query or "", choice, attached).id
-        head = workbench.store.revisions.head(id)
-        workflow = plan.workflow if plan is not None else None if head is None else head.workflow
-        if workflow is None:
-            planner = workbench.settings(id).planner or workbench.conductor.card.name
-            sentence = f"{planner} plans first; `plan` shows its steps before any is called."
-            return options.show({"session": session and id, "planner": planner, "estimate": None}, sentence)
-        if head is not None:
-            workflow = edited_as(head.workflow, workflow)
-        outlook = workbench.running.outlook(id, scope, workflow=workflow)
-    shape = {"session": session and id, "planner": None, "estimate": asdict(outlook.estimate)}
-    return options.show(shape, *plan_lines(workflow), outlook.sentence)
+        settings = settings_of(choice, pool=workbench.pool, before=workbench.settings(id))
+        workflow = None if plan is None else plan.workflow
+        return show_run(
+            workbench, id, settings, options, is_new=session is None, scope=scope, workflow=workflow
+        )
 
 
 def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:

@@ -26,10 +26,11 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 OWN = "config/conductor-studio/pool.toml"
 PLACES: list[tuple[tuple[str, ...], str, str | None, str]] = [
-    ((), "project", None, "data/conductor.db"),
+    ((), "project", None, "{}/share/conductor-studio/conductor.db"),
     (("project/pool.toml",), "project", "pool.toml", "data/conductor.db"),
     (("project/pool.toml",), "project/a/b", "{}/project/pool.toml", "{}/project/data/conductor.db"),
     (("project/data/conductor.db",), "project/a", None, "{}/project/data/conductor.db"),
+    (("project/data/api-token",), "project/a", None, "{}/project/data/conductor.db"),
     (
         ("project/pool.toml", "project/a/data/conductor.db"), "project/a",
         "{}/project/pool.toml", "data/conductor.db",

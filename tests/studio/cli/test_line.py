@@ -72,6 +72,7 @@ def test_on_a_terminal_help_and_wrong_arguments_stand_in_frames(
     monkeypatch.setenv("TERM", "dumb")
     assert "╭─ Plan, run and change ─" in line("--help").out
     assert "╭─ How the answer is sought ─" in line("run", "--help").out
+    assert "<bool>" not in line("run", "--help").out
     result = line("run", "x", "--rounds", "9")
     assert result.code == 2
     assert "╭─ Error ─" in result.err

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conductor.files.project_folder import own_pool_file
 from conductor.workers.discovery.local_servers import PORTS
 from conductor.workers.discovery.offers import BASE_URL
 from conductor.workers.keys.hosts import HOSTS
@@ -45,6 +46,14 @@ def test_a_local_server_is_found_and_used_by_name(line: Line, folder: Path, olla
     assert again.code == 1
     assert "'ollama' is not among what is found; `pool find` finds nothing." in again.err
     assert "nothing is found that the pool does not have" in line("pool", "find").err
+
+
+@pytest.mark.slow
+def test_outside_a_project_the_pool_file_is_this_users_own(line: Line, folder: Path, ollama: Served) -> None:
+    (folder / "data" / "conductor.db").unlink()
+    assert line("pool", "use", "ollama").out.endswith(f"Written to {own_pool_file()}.\n")
+    assert json.loads(line("info", "--json").out)["pool"]["place"] == str(own_pool_file())
+    assert not (folder / "pool.toml").exists()
 
 
 def test_a_service_is_asked_only_where_it_is_used_and_its_host_agreed_to(

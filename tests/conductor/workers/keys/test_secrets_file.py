@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import PoolError
+from conductor.files.project_folder import POOL, own_pool_file
 from conductor.workers.keys.secret import SECRETS_FILE, find_secret
 from conductor.workers.keys.secrets_file import keep_key
 
@@ -24,10 +25,26 @@ url = "postgresql://..."
 
 @pytest.fixture(autouse=True)
 def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the file is, in a folder of our own."""
+    """Where the file is, in a project of our own."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / POOL).touch()
     monkeypatch.delenv("ALPHA_API_KEY", raising=False)
     return tmp_path / SECRETS_FILE
+
+
+def test_keys_are_beside_the_pool_file_also_in_a_subfolder_and_outside_of_projects(
+    secrets, tmp_path, monkeypatch
+):
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    keep_key("ALPHA_API_KEY", KEY)
+    assert secrets.exists()
+    (tmp_path / POOL).unlink()
+    assert find_secret("ALPHA_API_KEY") is None
+    keep_key("ALPHA_API_KEY", KEY)
+    assert (own_pool_file().parent / SECRETS_FILE).exists()
+    monkeypatch.chdir(tmp_path.parent)
+    assert find_secret("ALPHA_API_KEY") == KEY
 
 
 def test_the_first_key_makes_a_file_of_its_owner(secrets):

@@ -203,6 +203,11 @@ FILE_FAULTS = [
     ("tokens = " + "1" * 5_000, "whole number of more than 640 digits"),
     ("worker = " + "[" * 100_000, "nested too deeply"),
     ("[[worker]]\nname = 'a'", "line 1: worker 1, kind: needs kind"),
+    ("[[worker]]\nname = 'a'\nbase_ur = 'http://a/v1'\nmodel = 'a'", "base_ur: unknown key; write base_url"),
+    (
+        "[[worker]]\nname = 'a'\napi_base = 'http://a/v1'\nmodel = 'a'",
+        "api_base: unknown key; write base_url",
+    ),
     (OTHERS + "latenci = 1", "line 10: worker 2, latenci: unknown key"),
     (OTHERS.replace("latency = 0.5", "latenci = 0.5"), "line 5: worker 1, latenci: unknown key"),
     (OTHERS.replace("0.5", "-1"), "line 5: worker 1, latency: Input should be greater"),

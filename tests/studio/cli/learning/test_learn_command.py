@@ -37,6 +37,7 @@ def test_an_environment_that_cannot_train_is_told_what_it_lacks(line: Line, tmp_
     assert result.code == 1
     assert "Training needs torch" in result.err
     assert "learn" in result.err
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_finished_run_is_shown_again_and_held_against_what_is_required(line: Line, tmp_path: Path) -> None:

@@ -165,5 +165,15 @@ def test_a_column_is_as_wide_as_what_is_shown(monkeypatch: pytest.MonkeyPatch) -
         assert lines == ["a   b", f"{sign}   1", "xx  2"]
 
 
+def test_no_line_of_a_table_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for columns in (20, 40, 60):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = table(
+            ("id", "title", "by", "n"), [("1" * 8, "x" * 50, "y" * 50, "5")], right=(3,)
+        ).splitlines()
+        assert max(map(len, lines)) == columns
+
+
 def test_an_unknown_number_is_no_zero() -> None:
     assert (amount(None), amount(0), amount(12_345)) == ("-", "0", "12,345")

@@ -76,6 +76,22 @@ def test_sessions_are_listed_newest_first_in_columns(line: Line, store: SessionS
     assert (result.code, result.err) == (0, "conductor: 2 sessions.\n")
 
 
+def test_a_list_has_a_json_line_for_each_session(line: Line, store: SessionStore, session: str) -> None:
+    store.sessions.create("second")
+    rows = [json.loads(row) for row in line("sessions", "list", "--jsonl").out.splitlines()]
+    assert rows == json.loads(line("sessions", "list", "--json").out)["sessions"]
+    assert line("sessions", "search", "nowhere", "--jsonl").out == ""
+
+
+def test_a_session_that_failed_is_red_where_colours_are_shown(
+    line: Line, simulated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line("run", "bad", "--pool", simulated, "--workers", "alpha")
+    assert "\x1b[" not in line("sessions", "list").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert re.search(r"\x1b\[31m\w{8}  failed .*\x1b\[0m\n", line("sessions", "list").out)
+
+
 def test_a_part_of_a_list_names_the_option_that_shows_the_rest(line: Line, store: SessionStore) -> None:
     for at in range(5):
         store.sessions.create(f"question {at}")

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from conductor.files.project_folder import own_store
 from conductor.runs.events import EVENT, RunFinished, StepStarted
 from conductor.runs.state import fold
 from conductor.values.budget import Budget
@@ -89,10 +90,10 @@ def test_a_run_without_an_answer_has_an_exit_code_of_its_own_and_is_found_by_it(
     assert "no answer" in line("sessions", "list").out
 
 
-def test_where_there_is_no_store_one_is_made(line: Line, simulated: str, folder: Path) -> None:
+def test_outside_a_project_this_users_own_store_is_made(line: Line, simulated: str, folder: Path) -> None:
     shutil.rmtree(folder / "data")
     assert line("run", written(PAIR, folder), "--pool", simulated).code == 0
-    with SessionStore.open("sqlite:///data/conductor.db") as store:
+    with SessionStore.open(f"sqlite:///{own_store()}") as store:
         assert store.sessions.count() == 1
 
 
@@ -323,7 +324,7 @@ def test_a_dry_run_calls_and_stores_nothing(line: Line, folder: Path, simulated:
             ("--session", session): "Nothing to run: every step's output is known.",
             ("--session", session, "--workflow", str(changed)): "1 of 2 steps will run, 1 reused",
             ("--session", session, "--all"): "All 2 steps will run",
-            ("What is 2 + 2?", "--planner", "worker:alpha"): "worker:alpha plans first",
+            ("What is 2 + 2?", "--planner", "worker:alpha"): "The step will run",
         }.items():
             result = line("run", *arguments, "--dry-run", "--pool", simulated)
             assert (result.code, sentence in result.out, result.err) == (0, True, ""), arguments
