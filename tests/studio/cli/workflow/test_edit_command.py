@@ -154,6 +154,17 @@ def test_export_overwrites_no_file_unasked(line: Line, folder: Path) -> None:
     assert "task 2" in Path("mine.json").read_text()
 
 
+def test_a_dash_as_the_file_is_standard_output(line: Line, folder: Path) -> None:
+    ran(line, folder)
+    for arguments in (
+        ("export", "last", "-"),
+        ("export", "last", "-o", "-"),
+        ("report", "--session", "last", "-o", "-"),
+    ):
+        assert "task 2" in line(*arguments).out
+    assert not Path("-").exists()
+
+
 OUTPUT = Output(
     fingerprint="", text="one\ntwo", worker="a", worker_kind="model", seconds=0, run="", step=0,
     hand=HandEdit(at=1.0),

@@ -8,14 +8,11 @@ import pty
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
 
 import pytest
 
@@ -27,10 +24,9 @@ from conductor.values.presets import Settings
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from tests.studio.cli.command_line import Line, Result
+from tests.studio.cli.command_line import Line, Result, process
 from tests.support.cases.attached_files import pdf
 from tests.support.endpoints.failing_endpoint import answers
-from tests.support.processes.child_process import child
 from tests.support.runs.waiting import until
 from tests.support.runs.workflow_cases import workflow_of
 
@@ -45,20 +41,6 @@ def written(workflow: Workflow, folder: Path, *, query: str | None = "why?") -> 
     text = write_plan(workflow, query=query, origin="human", workers=workflow.workers(), label=None)
     file.write_text(text, encoding="utf-8")
     return str(file)
-
-
-def process(*arguments: str, folder: Path, **options: Any) -> AbstractContextManager[subprocess.Popen[str]]:
-    environment = {
-        **{key: value for key, value in os.environ.items() if not key.startswith("CONDUCTOR_")},
-        "PYTHONPATH": str(Path(__file__).parents[4]),
-        "TERM": "xterm",
-    }
-    return child(
-        [sys.executable, "-m", "conductor", *arguments],
-        cwd=folder,
-        env=environment,
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
-    )
 
 
 def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> None:
