@@ -151,7 +151,11 @@ def written_to(file: Path | None, *, force: bool = True) -> Iterator[TextIO]:
 def agreed(question: str) -> bool:
     """Whether the person at the terminal answers `question` with yes; stdin must be open."""
     print(stream_text(f"{question} [y/N] ", sys.stderr), end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        raise
 
 
 def one_line(text: str, limit: int = 0) -> str:

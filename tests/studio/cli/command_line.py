@@ -49,3 +49,15 @@ def process(
         env=environment,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
+
+
+def editor(folder: Path, script: str) -> str:
+    """The command of an editor that runs these lines of Python on the `text` of the file, which they change.
+    What it was given each time is appended to the file `texts`.
+    """
+    file = folder / "editor.py"
+    file.write_text(
+        "import sys, pathlib\nfile = pathlib.Path(sys.argv[1])\ntext = file.read_text()\n"
+        f"open('texts', 'a').write(text + '====')\n{script}\nfile.write_text(text)\n"
+    )
+    return f"{sys.executable} {file}"
