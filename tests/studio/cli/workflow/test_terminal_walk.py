@@ -27,7 +27,8 @@ access_list = [[], [], [0, 1]]"""
 WORKERS = ("france", "japan", "writer")
 """A worker for each step, so that the log names the step by its model."""
 
-REWORD = "assert sys.stdin.isatty()\ntext = text.replace('facts of Japan', 'one fact of Japan')"
+OTHER = "Look at the islands as a traveller would."
+REWORD = f"assert sys.stdin.isatty()\ntext = text.replace('Name facts of Japan.', {OTHER!r})"
 STORE = "Store this as the session's workflow? [y/N]"
 
 
@@ -102,13 +103,13 @@ def test_a_plan_is_edited_rerun_compared_and_reported_in_six_documented_commands
     assert "france's output is reused" in rerun
     requests = [str(entry.body) for entry in walk.endpoint.log.entries]
     assert walk.called() == ["japan", "writer"]
-    assert all("one fact of Japan" in request for request in requests)
+    assert all(OTHER in request for request in requests)
 
     compared = walk.does("compare", "last")
-    assert re.search(r"- japan: Name facts of Japan\.\n.*\+ japan: Name one fact of Japan\.", compared)
+    assert re.search(r"- japan: Name facts of Japan\.\n.*\+ japan: Look at the islands", compared)
     assert "Answer" in compared
     walk.does("report", "--session", "last", "-o", "run.html")
-    assert "Name one fact of Japan." in (walk.folder / "run.html").read_text(encoding="utf-8")
+    assert OTHER in (walk.folder / "run.html").read_text(encoding="utf-8")
     assert walk.called() == []
 
     documented = (ROOT / "docs" / "terminal.md").read_text(encoding="utf-8").replace(" ID ", " last ")
@@ -152,7 +153,7 @@ def test_an_edit_that_is_not_agreed_to_changes_nothing_and_loses_no_text(
         text = ran.does("edit", "last", edit=edit, answer=answer, code=code)
     assert sentence in text
     (name,) = re.findall(r"\S+/conductor-\S+\.toml", text.replace("\n", ""))
-    assert "one fact of Japan" in Path(name).read_text()
+    assert OTHER in Path(name).read_text()
     Path(name).unlink()
     assert ran.revisions == 1
     ran.does("run", "--session", "last")
