@@ -164,6 +164,21 @@ def one_line(text: str, limit: int = 0) -> str:
     return line if not limit or len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def folded(text: str, *, before: int, indent: int = 0) -> list[str]:
+    """The lines of a text. On a terminal long ones are broken at words, so that each has room behind `before`
+    cells; all but the first are to stand `indent` cells further.
+    """
+    lines = stream_text(text).split("\n")
+    if not sys.stdout.isatty():
+        return lines
+    # Only a terminal waits for these to load.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    width = max(shutil.get_terminal_size().columns - before - indent, _NARROWEST)
+    return [each.plain.rstrip() for line in lines for each in Text(line).wrap(Console(), width) or [Text("")]]
+
+
 # -- tables ----------------------------------------------------------------------------------------
 
 
