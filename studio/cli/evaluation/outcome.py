@@ -128,7 +128,7 @@ def _shown_progress(id: str, *, quiet: bool) -> Iterator[Listen | None]:
         rich.TimeRemainingColumn(),
     )  # fmt: skip
     with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("answers")
+        task = bar.add_task("answers", total=None)
 
         def listen(progress: Progress) -> None:
             bar.update(task, total=progress.cells, completed=progress.done, description=_words(progress))

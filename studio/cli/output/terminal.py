@@ -185,26 +185,46 @@ def folded(text: str, *, before: int, indent: int = 0) -> list[str]:
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """The headings and the rows, a line each, in columns of equal width; those at `right` are flush right.
 
-    On a terminal that is too narrow for a line the widest of the other columns are cut.
+    On a terminal that is too narrow for a line the widest of the other columns are cut; columns that have no
+    room then follow below, beside the first one again.
     Rich's own tables are not used: they cut what is piped, too, and a list that is piped into another program
     may have a hundred thousand rows.
     """
     cells_of = [[*map(stream_text, texts)] for texts in zip(headings, *rows, strict=True)]
     widths = [max(map(cell_len, column)) for column in cells_of]
+    groups = [[*range(len(widths))]]
     if sys.stdout.isatty():
-        over = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
-        for at in sorted(set(range(len(widths))) - set(right), key=lambda at: -widths[at]):
-            cut = min(over, widths[at] - _NARROWEST)
+        room = shutil.get_terminal_size().columns
+        over = sum(widths) + 2 * (len(widths) - 1) - room
+        cuttable = sorted(set(range(len(widths))) - set(right), key=lambda at: -widths[at])
+        fits = over <= sum(max(widths[at] - _NARROWEST, 0) for at in cuttable)
+        least = _NARROWEST if fits else max(room - widths[0] - 2, _NARROWEST)
+        for at in cuttable:
+            cut = min(over, widths[at] - least)
             if cut > 0:
                 over, widths[at] = over - cut, widths[at] - cut
                 cells_of[at] = [_cut(cell, widths[at]) for cell in cells_of[at]]
+        groups = _groups(widths, room)
     columns = []
     for at, (column, width) in enumerate(zip(cells_of, widths, strict=True)):
         gaps = [" " * (width - cell_len(cell)) for cell in column]
         columns.append(
             [gap + cell if at in right else cell + gap for cell, gap in zip(column, gaps, strict=True)]
         )
-    return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
+    return "\n\n".join(
+        "\n".join("  ".join(cells).rstrip() for cells in zip(*(columns[at] for at in group), strict=True))
+        for group in groups
+    )
+
+
+def _groups(widths: Sequence[int], room: int) -> list[list[int]]:
+    """The columns that stand beside one another, the first in each group."""
+    groups = [[0]]
+    for at in range(1, len(widths)):
+        if len(groups[-1]) > 1 and sum(widths[each] + 2 for each in groups[-1]) + widths[at] > room:
+            groups.append([0])
+        groups[-1].append(at)
+    return groups
 
 
 _NARROWEST = 12

@@ -123,13 +123,12 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
         shapes = [_shape(summary, places if criteria.search else None) for summary in summaries]
         return options.show({"sessions": shapes, "total": total, "offset": options.offset})
     if summaries:
-        headings, *rows = table(_HEADINGS, [_row(summary) for summary in summaries], right=(4, 5)).split("\n")
-        lines = [headings]
-        for summary, row in zip(summaries, rows, strict=True):
-            lines.append(row)
-            if summary.id in places:
-                place = places[summary.id]
-                lines.append(f"          {place.kind}: {one_line(''.join(text for text, _ in place.parts))}")
+        lines = table(_HEADINGS, [_row(summary) for summary in summaries], right=(4, 5)).split("\n")
+        # Below its row, from the last one on; the first line has the headings.
+        for at, summary in reversed([*enumerate(summaries, start=2)]):
+            if (place := places.get(summary.id)) is not None:
+                words = one_line("".join(text for text, _ in place.parts))
+                lines.insert(at, f"          {place.kind}: {words}")
         print_shown(*lines)
     print_remark(_counts(criteria, on_page=len(summaries), total=total, offset=options.offset))
     return 0
