@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from itertools import chain
 from pathlib import Path
 
 from conductor.errors import ConductorError
@@ -16,7 +17,7 @@ from storage import data_folder, default_url
 from storage.database.database import Database
 from studio.cli.options import App, Configured
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import one_line, table
+from studio.cli.output.terminal import folded, one_line
 from studio.version import own_version
 
 _PREFIX = "CONDUCTOR_"
@@ -47,15 +48,19 @@ def info(options: Configured) -> int:
     pool, store = shape["pool"], shape["store"]
     rows = [
         ("version", shape["version"], f"Python {shape['python']}, in {shape['program']}"),
-        ("pool", pool["place"] or "the built-in workers", pool["why"]),
-        ("", pool["fault"] or pool["workers"], ""),
-        ("store", store["place"], store["why"]),
-        ("", store["fault"] or _EXISTS[store["exists"]], ""),
+        ("pool", pool["place"] or "the built-in workers", pool["why"], pool["fault"] or pool["workers"]),
+        ("store", store["place"], store["why"], store["fault"] or _EXISTS[store["exists"]]),
         ("files", store["folder"], "tokens, models and trainings"),
         ("own pool", shape["own_pool"], "in force where no folder from here up has one"),
-        *((name, value, "variable") for name, value in shape["variables"].items()),
+        *shape["variables"].items(),
     ]
-    return options.show(shape, table(("what", "is", "why"), [tuple(map(one_line, row)) for row in rows]))
+    width = max(len(what) for what, *_ in rows)
+    lines = [
+        f"{'' if at else what:{width}}  {line}"
+        for what, *texts in rows
+        for at, line in enumerate(chain(*(folded(one_line(text), before=width + 2) for text in texts)))
+    ]
+    return options.show(shape, *lines)
 
 
 def _pool(options: Configured) -> Shape:

@@ -23,8 +23,9 @@ TRIO = workflow_of((), (0,), (0, 1)).with_worker(1, "beta")
 
 
 @pytest.fixture(autouse=True)
-def pool(simulated: str, folder: Path) -> None:
+def pool(simulated: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "pool.toml").write_text(Path(simulated).read_text())
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
 
 
 def ran(line: Line, folder: Path) -> str:

@@ -207,6 +207,19 @@ def test_changes_are_asked_for_in_words_printed_and_taken_by_their_numbers(
     assert [json.loads(row)["metadata"]["wish"] for row in rows] == ["one step, no verifier"]
 
 
+def test_an_answer_that_changes_nothing_makes_no_revision(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = changeable(line, monkeypatch)
+    for wish in ("one step", "one step, please"):
+        proposal = line("plan", "--session", session, "--change", wish)
+        take = line("plan", "--session", session, "--take", "all")
+    assert proposal.out.startswith("The Conductor changes nothing.\n")
+    assert "--take" not in proposal.err
+    assert (take.code, take.out) == (1, "")
+    assert "there is no change to take" in take.err
+
+
 def test_a_change_that_is_left_changes_nothing_and_is_read_by_programs(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
