@@ -188,7 +188,9 @@ def stream(
         while (event := _LOOP.wait(lambda: _next(events), name="astream")) is not None:
             yield event
     finally:
-        _LOOP.wait(events.aclose, name="astream")
+        # Python collects a stream that nothing closed when it ends, after the loop has ended the work.
+        if not _LOOP.is_closing:
+            _LOOP.wait(events.aclose, name="astream")
 
 
 async def _next(events: AsyncGenerator[Event, None]) -> Event | None:
@@ -301,7 +303,7 @@ class _Loop:
         self._making = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._is_closing = False
+        self.is_closing = False
 
     def wait(self, work: Callable[[], Coroutine[Any, Any, T]], *, name: str) -> T:
         loop = self._started()
@@ -309,6 +311,10 @@ class _Loop:
             raise ConductorError(
                 f"{name.removeprefix('a')} waits for the loop that it is called in, as by on_event or a "
                 f"worker; write `await {name}(...)` in a coroutine in its place."
+            )
+        if self.is_closing and not threading.current_thread().daemon:
+            raise ConductorError(
+                f"Python ends, and the loop of {name.removeprefix('a')} is closed; call it earlier."
             )
         try:
             future = asyncio.run_coroutine_threadsafe(_awaited(work), loop)
@@ -318,7 +324,7 @@ class _Loop:
                 future.cancel()
                 raise
         except (futures.CancelledError, RuntimeError):
-            if self._is_closing:
+            if self.is_closing:
                 # A daemon thread while Python ends, which nothing waits for.
                 threading.Event().wait()
             raise
@@ -339,7 +345,7 @@ class _Loop:
         loop, thread = self._loop, self._thread
         if loop is None or thread is None or process != os.getpid():
             return
-        self._is_closing = True
+        self.is_closing = True
         with suppress(TimeoutError):
             asyncio.run_coroutine_threadsafe(_cleared(loop), loop).result(timeout=_CLOSING_SECONDS)
         loop.call_soon_threadsafe(loop.stop)

@@ -5,7 +5,8 @@ Knows a diff and its rows; who wrote the other workflow it does not know. Positi
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from itertools import pairwise
 from secrets import randbits
 
 from conductor.errors import WorkflowError
@@ -112,14 +113,26 @@ def _read(diff: PlanDiff, row: int, read: int, place: dict[int, int], *, of_new:
 
 
 def edited_as(old: Workflow, new: Workflow) -> Workflow:
-    """`new`, which was written from `old` as a text: each step that was there has its number from `old`, and
-    each that is added has one of its own.
+    """`new`, which was written from `old` as a text: each step that was there has its number from `old`, also
+    where it was rewritten in its place, and each that is added has one of its own.
     """
-    came_from = {pair.new: old.lineage[pair.old] for pair in plan_diff(old, new).pairs}
+    came_from = {pair.new: pair.old for pair in plan_diff(old, new).pairs}
+    came_from |= dict(_rewritten(came_from, len(old), len(new)))
     return Workflow.of(
-        step.model_copy(update={"lineage": came_from.get(at, MAX_STEPS + randbits(52))})
+        step.model_copy(
+            update={"lineage": old.lineage[came_from[at]] if at in came_from else MAX_STEPS + randbits(52)}
+        )
         for at, step in enumerate(new.steps)
     )
+
+
+def _rewritten(came_from: Mapping[int, int], old_steps: int, new_steps: int) -> Iterator[tuple[int, int]]:
+    """New and old positions of steps without a partner, as many in both between the same two neighbours."""
+    ends = {-1: -1, **came_from, new_steps: old_steps}
+    for before, after in pairwise(sorted(ends)):
+        gap = range(ends[before] + 1, ends[after])
+        if len(gap) == after - before - 1 and not set(gap) & {*came_from.values()}:
+            yield from zip(range(before + 1, after), gap, strict=True)
 
 
 def with_own_settings(old: Workflow, new: Workflow) -> Workflow:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from itertools import chain
 from pathlib import Path
 
 from conductor.errors import ConductorError
@@ -16,7 +17,7 @@ from storage import data_folder, default_url
 from storage.database.database import Database
 from studio.cli.options import App, Configured
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import one_line
+from studio.cli.output.terminal import folded, one_line
 from studio.version import own_version
 
 _PREFIX = "CONDUCTOR_"
@@ -53,12 +54,11 @@ def info(options: Configured) -> int:
         ("own pool", shape["own_pool"], "in force where no folder from here up has one"),
         *shape["variables"].items(),
     ]
-    # Not a table: a narrow terminal gets that with cut paths.
-    width = max(len(what) for what, *_ in rows) + 2
+    width = max(len(what) for what, *_ in rows)
     lines = [
-        f"{'' if at else what:{width}}{one_line(text)}"
+        f"{'' if at else what:{width}}  {line}"
         for what, *texts in rows
-        for at, text in enumerate(texts)
+        for at, line in enumerate(chain(*(folded(one_line(text), before=width + 2) for text in texts)))
     ]
     return options.show(shape, *lines)
 

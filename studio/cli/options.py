@@ -97,19 +97,27 @@ def text_or_stdin(text: str) -> str:
         raise BadParameter(str(error)) from error
 
 
+def file_or_stdout(name: str) -> Path | None:
+    """The file of that name; None, as without a name, is stdout."""
+    return None if name == STDIN else Path(name)
+
+
 def piped_text() -> str | None:
-    """What is piped or redirected to the program; None if stdin is a terminal or a device, or if a
-    pipe stays empty for `_PATIENCE` seconds, as one that a parent left open.
+    """What `is_piped` has, None without it."""
+    return (text_or_stdin(STDIN) or None) if is_piped() else None
+
+
+def is_piped() -> bool:
+    """Whether something is piped or redirected to the program: stdin is no terminal and no device, and no
+    pipe that stays empty for `_PATIENCE` seconds, as one that a parent left open.
     """
     try:
         kind = os.fstat(sys.stdin.fileno()).st_mode
-        if not (S_ISFIFO(kind) or S_ISREG(kind) or S_ISSOCK(kind)):
-            return None
-        if not S_ISREG(kind) and not select.select([sys.stdin], [], [], _PATIENCE)[0]:
-            return None
+        if S_ISREG(kind):
+            return True
+        return (S_ISFIFO(kind) or S_ISSOCK(kind)) and bool(select.select([sys.stdin], [], [], _PATIENCE)[0])
     except (AttributeError, OSError, ValueError):
-        return None
-    return text_or_stdin(STDIN) or None
+        return False
 
 
 def _remember_debug(context: typer.Context, value: bool) -> bool:
@@ -180,7 +188,9 @@ JsonLines = Annotated[
 DryRun = Annotated[
     bool, flag("--dry-run --forecast", "Print what would be called, and call and store nothing.")
 ]
-OutputFile = Annotated[Path | None, option("Write here.", "FILE", Path, names=("--output", "-o"))]
+OutputFile = Annotated[
+    Path | None, option("Write here; - is stdout.", "FILE", file_or_stdout, names=("--output", "-o"))
+]
 Files = Annotated[
     list[Path] | None,
     option("Attach this text or PDF to the query; once for each file.", "FILE", Path, names=("--file", "-f")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sqlite3
 import sys
@@ -21,17 +20,8 @@ from storage import SessionStore
 from storage.database import database
 from storage.database.database import Database
 from storage.store.housekeeping import _put
+from tests.support.processes.privileges import give_up_privileges
 from tests.support.stores.store_scenario import VALID, begin, delta, finished, keep
-
-
-def _give_up_privileges() -> None:
-    """Make of this thread, and of those it starts, one to which file permissions apply, also under root.
-
-    On Linux a thread has privileges of its own, and none may always be had: `capset`, version 3, all zero.
-    """
-    if sys.platform == "linux":
-        header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-        assert ctypes.CDLL(None).capset(header, sets) == 0
 
 
 def _use(url: str) -> None:
@@ -42,7 +32,7 @@ def _use(url: str) -> None:
 
 def _use_without_privileges(url: str) -> BaseException | None:
     """What `_use` raises as somebody who owns nothing more than the files."""
-    with ThreadPoolExecutor(1, initializer=_give_up_privileges) as thread:
+    with ThreadPoolExecutor(1, initializer=give_up_privileges) as thread:
         return thread.submit(_use, url).exception()
 
 

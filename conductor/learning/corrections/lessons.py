@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import Field
 
 from conductor.errors import DataError
+from conductor.files.named_file import STDIN, open_seekable
 from conductor.planner.corrections import LeftOut, Row
 from conductor.planner.local.local_prompt import prompt_text
 from conductor.planner.parsing.parse import parse
@@ -74,22 +75,25 @@ def lessons_of(rows: Iterable[Row | LeftOut], names: Collection[str]) -> tuple[l
     return [each for each in lessons if not isinstance(each, LeftOut)], left_out
 
 
-def read_rows(file: Path) -> Iterator[Row]:
-    """The rows of an export. Raises `DataError` naming the line."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
-        raise DataError(f"{file} cannot be read: {reason}.") from error
+def read_rows(file: Path | str) -> Iterator[Row]:
+    """The rows of an export, or of stdin where it is `STDIN`. Raises `DataError` naming the line, and
+    `FormatError` where the file cannot be read.
+    """
+    called = "stdin" if str(file) == STDIN else file
+    with open_seekable(file) as content:
+        try:
+            lines = content.read().decode().splitlines()
+        except UnicodeDecodeError as error:
+            raise DataError(f"{called} cannot be read: it is not text in UTF-8.") from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             row = json_value(line)
         except ValueError as error:
-            raise DataError(f"{file}, line {number}, is not JSON; export the corrections again.") from error
+            raise DataError(f"{called}, line {number}, is not JSON; export the corrections again.") from error
         if not isinstance(row, dict):
-            raise DataError(f"{file}, line {number}, is no row; export the corrections again.")
+            raise DataError(f"{called}, line {number}, is no row; export the corrections again.")
         yield row
 
 

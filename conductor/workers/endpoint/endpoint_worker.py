@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from functools import partial
+from typing import NoReturn
 
 from conductor.errors import WorkerError
 from conductor.values.messages import Message, Request, Sampling
@@ -67,6 +68,12 @@ class OpenAIWorker:
 
     def __repr__(self) -> str:
         return f"OpenAIWorker({self.card.name!r}, model={self.card.model!r}, endpoint={self.card.endpoint!r})"
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError(
+            f"The worker {self.card.name} has connections, which no other process can use; give that process "
+            "the path of the pool file, or built-in."
+        )
 
     async def stream(self, request: Request) -> AsyncGenerator[ChatItem, None]:
         check_context(

@@ -275,7 +275,7 @@ def print_table(
                 print_json(shape)
             else:
                 print_shown(lines)
-        print_findings(findings)
+        print_findings(findings, gate, record)
         return code_of(findings)
 
 

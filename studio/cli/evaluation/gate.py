@@ -25,7 +25,7 @@ UNDECIDED = 5
 Finding = tuple[int, str]
 """1 where the gate is closed, or `UNDECIDED`; and the sentence that names why."""
 
-_PANEL = "When it fails (the first planner; exit code 1, and 5 where missing answers decide)"
+_PANEL = "When it fails (exit code 1, and 5 where missing answers decide)"
 _ceiling = partial(option, panel=_PANEL)
 
 
@@ -45,24 +45,27 @@ class Gate:
     """What the first planner is compared with. None is no limit."""
 
     fail_if_beaten_by: Annotated[
-        list[str] | None, _ceiling("This planner is significantly better. Once for each.", "NAME")
+        list[str] | None,
+        _ceiling("This planner is significantly better than the first. Once for each.", "NAME"),
     ] = None
-    fail_below: Annotated[float | None, _ceiling("Fewer answers are right, 0 to 1.", "SHARE", _share)] = None
+    fail_below: Annotated[
+        float | None, _ceiling("Fewer answers of the first planner are right, 0 to 1.", "SHARE", _share)
+    ] = None
     by_interval: Annotated[
         bool,
         flag("--by-interval", "--fail-below is for the lower end of the 95% interval.", panel=_PANEL),
     ] = False
     fail_above_cost: Annotated[
-        float | None, _ceiling("An answer costs more on average.", "USD", above_zero)
+        float | None, _ceiling("The first planner's mean answer costs more.", "USD", above_zero)
     ] = None
     fail_above_tokens: Annotated[
-        float | None, _ceiling("An answer takes more tokens on average.", "N", above_zero)
+        float | None, _ceiling("The first planner's mean answer takes more tokens.", "N", above_zero)
     ] = None
     fail_above_seconds: Annotated[
-        float | None, _ceiling("An answer takes longer on average.", "S", above_zero)
+        float | None, _ceiling("The first planner's mean answer takes longer.", "S", above_zero)
     ] = None
     fail_above_invalid: Annotated[
-        float | None, _ceiling("More plans are not valid, 0 to 1.", "SHARE", _share)
+        float | None, _ceiling("More plans of the first planner are not valid, 0 to 1.", "SHARE", _share)
     ] = None
 
     @property

@@ -77,7 +77,7 @@ def carried_out(
     findings = checked(bench, record, table, gate, reporting)
     shape, lines = presentation(bench, record, table, findings)
     options.show({**shape, "failure": record.reason}, lines)
-    print_findings(findings)
+    print_findings(findings, gate, record)
     if record.reason is not None:
         print_remark(record.reason)
         name_next(f"evaluation {record.id}", resume, what="go on")
@@ -101,10 +101,12 @@ def checked(
     return findings
 
 
-def print_findings(findings: Sequence[Finding]) -> None:
-    """Print on stderr why the gate is closed, or may be."""
+def print_findings(findings: Sequence[Finding], gate: Gate, record: EvaluationRecord) -> None:
+    """Print on stderr why the gate is closed, or may be, or else who passes it."""
     for _, sentence in findings:
         print_fault(sentence)
+    if gate.is_set and not findings:
+        print_remark(f"{record.spec.planners[0]}, the first planner, passes the gate.")
 
 
 @contextmanager

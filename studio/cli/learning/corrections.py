@@ -30,7 +30,8 @@ TAUGHT = CorrectionSettings()
 def corrections(
     model: Annotated[str, Argument(metavar="MODEL", help="orchard, or a folder that `learn` wrote.")],
     files: Annotated[
-        list[Path] | None, Argument(parser=Path, metavar="FILE...", help="Of `export corrections`.")
+        list[Path] | None,
+        Argument(parser=Path, metavar="FILE...", help="Of `export corrections`; - is stdin."),
     ] = None,
     *,
     out: Out = None,

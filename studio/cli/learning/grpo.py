@@ -101,7 +101,10 @@ class Differing:
 
 def grpo(
     data: Annotated[
-        str, Argument(metavar="DATA", help="JSON Lines, CSV or Parquet, or a name of `evaluate sets`.")
+        str,
+        Argument(
+            metavar="DATA", help="JSON Lines, CSV or Parquet; - is stdin; or a name of `evaluate sets`."
+        ),
     ],
     recipe: Annotated[Literal["paper"], option("The settings to begin from.")] = "paper",
     out: Out = None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from conductor.workflow.model import Workflow
-from studio.cli.output.terminal import lane_text
+from studio.cli.output.terminal import folded, lane_text
 
 _WIDEST = 16
 """Lanes: more of them leave the words of the steps no room."""
@@ -21,7 +21,9 @@ _CORNERS = {
 
 
 def plan_lines(workflow: Workflow, remarks: Sequence[str] = ()) -> Iterator[str]:
-    """The shape, then each step with its worker, its instruction, what it sees, and its remark."""
+    """The shape, then each step with its worker, its instruction, what it sees, and its remark; on a terminal
+    in lines that it does not break, beside the lanes.
+    """
     yield f"{workflow.topology}, {len(workflow)} step{'s' if len(workflow) > 1 else ''}"
     lanes = list(_lanes(workflow))
     width = max(len(row) for row, _ in lanes)
@@ -30,7 +32,8 @@ def plan_lines(workflow: Workflow, remarks: Sequence[str] = ()) -> Iterator[str]
     for at, (step, (row, below)) in enumerate(zip(workflow.steps, lanes, strict=True)):
         seen = f" (sees {', '.join(str(read + 1) for read in step.access)})" if step.access else ""
         remark = f" [{remarks[at]}]" if remarks else ""
-        first, *others = f"{at + 1}. {step.worker}: {step.instruction}{seen}{remark}".split("\n")
+        text = f"{at + 1}. {step.worker}: {step.instruction}{seen}{remark}"
+        first, *others = folded(text, before=width + 3 if width else 2, indent=3)
         yield f"  {lane_text(row):{width}} {first}" if width else f"  {first}"
         yield from (f"  {lane_text(below):{width}}    {line}".rstrip() for line in others)
 

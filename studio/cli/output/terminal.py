@@ -175,7 +175,11 @@ def written_to(file: Path | None, *, force: bool = True) -> Iterator[TextIO]:
 def agreed(question: str) -> bool:
     """Whether the person at the terminal answers `question` with yes; stdin must be open."""
     print(stream_text(f"{question} [y/N] ", sys.stderr), end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        raise
 
 
 def one_line(text: str, limit: int = 0) -> str:
@@ -184,35 +188,67 @@ def one_line(text: str, limit: int = 0) -> str:
     return line if not limit or len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def folded(text: str, *, before: int, indent: int = 0) -> list[str]:
+    """The lines of a text. On a terminal long ones are broken at words, so that each has room behind `before`
+    cells; all but the first are to stand `indent` cells further.
+    """
+    lines = stream_text(text).split("\n")
+    if not sys.stdout.isatty():
+        return lines
+    # Only a terminal waits for these to load.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    width = max(shutil.get_terminal_size().columns - before - indent, _NARROWEST)
+    return [each.plain.rstrip() for line in lines for each in Text(line).wrap(Console(), width) or [Text("")]]
+
+
 # -- tables ----------------------------------------------------------------------------------------
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """The headings and the rows, a line each, in columns of equal width; those at `right` are flush right.
 
-    On a terminal that is too narrow for a line the widest of the other columns are cut, and then the line.
+    On a terminal that is too narrow for a line the widest of the other columns are cut; columns that have no
+    room then follow below, beside the first one again.
     Rich's own tables are not used: they cut what is piped, too, and a list that is piped into another program
     may have a hundred thousand rows.
     """
     cells_of = [[*map(stream_text, texts)] for texts in zip(headings, *rows, strict=True)]
     widths = [max(map(cell_len, column)) for column in cells_of]
+    groups = [[*range(len(widths))]]
     if sys.stdout.isatty():
-        over = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
-        for at in sorted(set(range(len(widths))) - set(right), key=lambda at: -widths[at]):
-            cut = min(over, widths[at] - _NARROWEST)
+        room = shutil.get_terminal_size().columns
+        over = sum(widths) + 2 * (len(widths) - 1) - room
+        cuttable = sorted(set(range(len(widths))) - set(right), key=lambda at: -widths[at])
+        fits = over <= sum(max(widths[at] - _NARROWEST, 0) for at in cuttable)
+        least = _NARROWEST if fits else max(room - widths[0] - 2, _NARROWEST)
+        for at in cuttable:
+            cut = min(over, widths[at] - least)
             if cut > 0:
                 over, widths[at] = over - cut, widths[at] - cut
                 cells_of[at] = [_cut(cell, widths[at]) for cell in cells_of[at]]
+        groups = _groups(widths, room)
     columns = []
     for at, (column, width) in enumerate(zip(cells_of, widths, strict=True)):
         gaps = [" " * (width - cell_len(cell)) for cell in column]
         columns.append(
             [gap + cell if at in right else cell + gap for cell, gap in zip(column, gaps, strict=True)]
         )
-    lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
-    if sys.stdout.isatty():
-        lines = [_cut(line, shutil.get_terminal_size().columns) for line in lines]
-    return "\n".join(lines)
+    return "\n\n".join(
+        "\n".join("  ".join(cells).rstrip() for cells in zip(*(columns[at] for at in group), strict=True))
+        for group in groups
+    )
+
+
+def _groups(widths: Sequence[int], room: int) -> list[list[int]]:
+    """The columns that stand beside one another, the first in each group."""
+    groups = [[0]]
+    for at in range(1, len(widths)):
+        if len(groups[-1]) > 1 and sum(widths[each] + 2 for each in groups[-1]) + widths[at] > room:
+            groups.append([0])
+        groups[-1].append(at)
+    return groups
 
 
 _NARROWEST = 12

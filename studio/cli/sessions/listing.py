@@ -124,16 +124,17 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
         shapes = [_shape(summary, places if criteria.search else None) for summary in summaries]
         return options.show({"sessions": shapes, "total": total, "offset": options.offset})
     if summaries:
-        headings, *rows = table(_HEADINGS, [_row(summary) for summary in summaries], right=(4, 5)).split("\n")
-        lines, failed = [headings], set()
-        for summary, row in zip(summaries, rows, strict=True):
+        lines = table(_HEADINGS, [_row(summary) for summary in summaries], right=(4, 5)).split("\n")
+        first, failed = [lines[0]], set()
+        for summary, line in zip(summaries, lines[1:], strict=False):
             if summary.state in ("failed", "unplanned", "rejected"):
-                failed.add(len(lines))
-            lines.append(row)
-            if summary.id in places:
-                place = places[summary.id]
-                lines.append(f"          {place.kind}: {one_line(''.join(text for text, _ in place.parts))}")
-        print_shown(*lines, red=failed)
+                failed.add(len(first))
+            first.append(line)
+            if (place := places.get(summary.id)) is not None:
+                words = one_line("".join(text for text, _ in place.parts))
+                first.append(f"          {place.kind}: {words}")
+        # Columns that a narrow terminal has no room for follow below.
+        print_shown(*first, *lines[len(summaries) + 1 :], red=failed)
     print_remark(_counts(criteria, on_page=len(summaries), total=total, offset=options.offset))
     return 0
 

@@ -67,6 +67,8 @@ def changes(workbench: Workbench, session: str, choice: Change, options: Configu
                 f"plan --session {session[:8]}{options.again} --take all, --take 1,3, or --leave",
             )
         return 0
+    if proposal.diff.empty:
+        raise WorkflowError("The Conductor's answer changes nothing, so there is no change to take.")
     rows = None if take == ALL else _rows(proposal, take)
     revision = changing.take(proposal.record.id, rows, author=author())
     shape |= {"decision": "taken" if rows is None else "part", "revision": revision.id}
@@ -77,8 +79,6 @@ def _rows(proposal: Proposal, take: str) -> list[int]:
     """The rows of the diff that these numbers, as printed, name."""
     numbers = [number.strip() for number in take.split(",")]
     changed = proposal.changed_rows
-    if not changed:
-        raise WorkflowError("The Conductor's answer changes nothing, so there is no change to take.")
     for number in numbers:
         if not (number.isdecimal() and 0 < int(number) <= len(changed)):
             raise WorkflowError(

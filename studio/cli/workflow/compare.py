@@ -117,6 +117,8 @@ def compare(
     print_diff(diff)
     if diff.empty:
         print_shown("The workflows are the same.")
+    if old.state is None or new.state is None:
+        return 0
     for before, after in diff.rows:
         if before is not None and after is not None and after != new.workflow.final:
             _print_texts(f"Step {after + 1}", old.output(before), new.output(after))

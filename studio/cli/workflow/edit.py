@@ -6,8 +6,8 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Annotated
@@ -20,7 +20,7 @@ from conductor.workflow.model import Workflow
 from storage import Revision
 from studio.cli.opening import SessionId, opened, session_of
 from studio.cli.options import App, Configured, flag
-from studio.cli.output.terminal import one_line, print_fault, print_remark
+from studio.cli.output.terminal import one_line, print_fault
 from studio.cli.workflow.revising import head_of, pinned_text, revise
 from studio.cli.workflow.step_text import WrittenStep, read, with_reason, written
 from studio.workbench import Workbench
@@ -60,34 +60,51 @@ def edit(
 def _edited(
     workbench: Workbench, head: Revision, only: int | None, options: Configured, *, ask: bool
 ) -> Revision | None:
-    """Open the text until it can be read or is closed as it was. Raises `FormatError` after the latter, with
-    the file's name where it has changes.
-    """
+    """Open the text until it can be read or is closed as it was. Raises `ConductorError` after the latter."""
     title = one_line(workbench.store.sessions.find(head.session).title, limit=80)
     text = first = written(head.workflow, only=only, title=title, workers=workbench.pool.names)
-    handle, name = mkstemp(prefix=f"conductor-{head.session[:8]}-", suffix=".toml")
+    with _file_of(first, head.session) as file:
+        for left in reversed(range(_TRIES)):
+            _open(file)
+            try:
+                before, text = text, _text(file)
+                workflow = _workflow(workbench, head, read(text, only=only), only)
+                revision = revise(workbench, head, workflow, options, ask=ask)
+            except ConductorError as error:
+                if not left or text in (before, first):
+                    raise
+                print_fault(str(error))
+                text = with_reason(text, error)
+                file.write_text(text, encoding="utf-8")
+                continue
+            if revision is not None:
+                file.unlink(missing_ok=True)
+            return revision
+    raise AssertionError("the last try returns or raises")
+
+
+@contextmanager
+def _file_of(text: str, session: str) -> Iterator[Path]:
+    """A file with the text. However the block is left, what a person wrote stays there, and it is named."""
+    handle, name = mkstemp(prefix=f"conductor-{session[:8]}-", suffix=".toml")
     os.close(handle)
     file = Path(name)
-    for left in reversed(range(_TRIES)):
+    try:
         file.write_text(text, encoding="utf-8")
-        _open(file)
-        try:
-            before, text = text, file.read_text(encoding="utf-8-sig")
-            workflow = _workflow(workbench, head, read(text, only=only), only)
-            revision = revise(workbench, head, workflow, options, ask=ask)
-        except (ConductorError, UnicodeDecodeError, OSError) as error:
-            if not left or text in (before, first) or not isinstance(error, ConductorError):
-                raise FormatError(f"Nothing is changed; your text is in {file}. {error}") from error
-            print_fault(str(error))
-            text = with_reason(text, error)
-            continue
-        if revision is None:
-            print_remark(f"nothing is changed; your text is in {file}")
-        else:
-            with suppress(OSError):
+        yield file
+    finally:
+        with suppress(OSError):
+            if file.read_bytes() in (b"", text.encode()):
                 file.unlink()
-        return revision
-    raise AssertionError("the last try returns or raises")
+        if file.exists():
+            print_fault(f"Nothing is changed; your text is in {file}.")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"{file} cannot be read: {error}.") from error
 
 
 def _open(file: Path) -> None:

@@ -34,7 +34,7 @@ from conductor.text.control_characters import escaped
 from conductor.text.formatting import quantity
 from storage import SessionStore
 from studio.cli.opening import opened, session_ids, session_of
-from studio.cli.options import App, Configured, Force, OutputFile, flag, option
+from studio.cli.options import App, Configured, Force, OutputFile, file_or_stdout, flag, option
 from studio.cli.output.terminal import name_next, print_remark, written_to
 
 CORRECTIONS = "corrections"
@@ -67,7 +67,7 @@ def export(
     session: Annotated[
         str, Argument(metavar="SESSION", autocompletion=session_ids, help=f'Its id, or "{CORRECTIONS}".')
     ],
-    file: Annotated[Path | None, Argument(parser=Path, metavar="FILE", help="Write here.")] = None,
+    file: Annotated[Path | None, Argument(parser=file_or_stdout, metavar="FILE", help="Write here.")] = None,
     output: OutputFile = None,
     force: Force = False,
     rows: Rows,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+import typer
 from typer import Argument
 
 from conductor.errors import FormatError
@@ -12,7 +13,7 @@ from conductor.files.named_file import STDIN, read_bounded
 from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parsing.parse import parse as read_completion
 from conductor.workflow.plan_report import Candidate, Dialect, PlanReport
-from studio.cli.options import App, Shared, count, names, option
+from studio.cli.options import App, Shared, count, is_piped, names, option
 from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.shapes import report_shape
 from studio.cli.output.terminal import print_fault, print_shown
@@ -25,16 +26,24 @@ app = App()
 
 @app.command()
 def parse(
+    ctx: typer.Context,
+    *,
     workers: Annotated[Sequence[str], option("The numbered pool.", "A,B,C", names)],
-    file: Annotated[str, Argument(parser=str, metavar="FILE", help="A file, or - for stdin.")] = STDIN,
+    file: Annotated[
+        str | None,
+        Argument(parser=str, metavar="FILE", help="A file, or - for stdin; default: what is piped."),
+    ] = None,
     dialect: Annotated[Dialect, option("How the access lists are written.")] = "any",
     max_steps: Annotated[int, count("The most steps of a plan.")] = MAX_PLANNED_STEPS,
     round: Annotated[int, count("From 2 on a plan may keep the answer.")] = 1,
-    *,
     options: Shared,
 ) -> int:
     """Read a Conductor's completion."""
-    report = read_completion(_text(file), workers=workers, dialect=dialect, max_steps=max_steps, round=round)
+    if file is None and not is_piped():
+        ctx.fail("give a FILE, or - to wait for stdin")
+    report = read_completion(
+        _text(file or STDIN), workers=workers, dialect=dialect, max_steps=max_steps, round=round
+    )
     if options.json:
         options.show(report_shape(report))
         return 0 if report.ok else 1

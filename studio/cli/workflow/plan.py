@@ -21,7 +21,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
 from storage import Plan, Session
-from studio.cli.opening import confirm_keys, opened, session_of, session_option
+from studio.cli.opening import confirm_keys, name_session, opened, session_of, session_option
 from studio.cli.options import (
     App,
     Choice,
@@ -60,6 +60,7 @@ def plan(
     alternatives: Annotated[int | None, _alternatives_option] = None,
     *,
     dry_run: DryRun = False,
+    use: Annotated[int | None, count("Make this alternative the session's workflow.")] = None,
     change: Change,
     choice: Choice,
     options: Storable,
@@ -73,6 +74,10 @@ def plan(
         ctx.fail("--file goes with a query; a session has files of its own")
     if change.is_set and (session is None or alternatives is not None):
         ctx.fail("--change, --take and --leave go with --session ID alone")
+    if use is not None and (session is None or alternatives is not None or change.is_set):
+        ctx.fail("--use goes with --session ID alone")
+    if use is not None and dry_run:
+        ctx.fail("--use calls no model; leave --dry-run out")
     if change.take is not None and change.leave:
         ctx.fail("give --take or --leave, one of the two")
     if dry_run:
@@ -84,6 +89,8 @@ def plan(
             print_unusable(workbench.pool, workbench.settings(chosen.id))
             if change.is_set:
                 return changes(workbench, chosen.id, change, options)
+            if use is not None:
+                return _use(workbench, chosen, use, options)
         else:
             chosen = new_session(workbench, query or "", choice, file or ())
         name_next(f"session {chosen.id[:8]}", f"plan --session {chosen.id[:8]}{options.again}", what="again")
@@ -246,6 +253,9 @@ def _workers(choice: Limited, pool: Pool, *, before: Sequence[str]) -> tuple[str
 def _alternatives(workbench: Workbench, session: Session, number: int, options: Configured) -> int:
     """Several plans beside each other; the session has none of them as its workflow until one is used."""
     plans = workbench.planning.plan_alternatives(session.id, number)
+    is_one_valid = any(plan.report is not None and plan.report.ok for plan in plans)
+    if is_one_valid:
+        name_next(f"session {session.id[:8]}", f"plan --session {session.id[:8]}{options.again} --use N")
     label = workbench.pool.label
     equal = [_first_equal(plans, at) for at in range(len(plans))]
     if options.json:
@@ -255,7 +265,22 @@ def _alternatives(workbench: Workbench, session: Session, number: int, options: 
         for plan, same_as in zip(plans, equal, strict=True):
             print_shown(f"Alternative {plan.attempt}: {_summary(plan, same_as)}\n")
         print_label(label)
-    return 0 if any(plan.report is not None and plan.report.ok for plan in plans) else 1
+    return 0 if is_one_valid else 1
+
+
+def _use(workbench: Workbench, session: Session, number: int, options: Configured) -> int:
+    """Make one of the alternatives that were asked for last (from 1) the session's workflow."""
+    plans = {plan.attempt: plan for plan in workbench.store.plans.alternatives(session.id)}
+    if number not in plans:
+        raise PlanError(
+            f"The session {session.id[:8]} has no alternative {number}; it has {len(plans)}, from 1."
+        )
+    report, head = plans[number].report, workbench.store.revisions.head(session.id)
+    valid = 0 if report is None or report.candidate is None else report.candidates.index(report.candidate)
+    revision = workbench.planning.use_candidate(plans[number].id, valid, head=head)
+    name_session(session, options)
+    shape = {"session": session.id, "revision": revision.id}
+    return options.show(shape, *plan_lines(revision.workflow))
 
 
 def _first_equal(plans: Sequence[Plan], at: int) -> int | None:

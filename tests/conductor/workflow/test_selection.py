@@ -12,7 +12,7 @@ from conductor.errors import WorkflowError
 from conductor.values.messages import Sampling
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
-from conductor.workflow.selection import needed_rows, take_rows, with_own_settings
+from conductor.workflow.selection import edited_as, needed_rows, take_rows, with_own_settings
 from tests.support.runs.workflow_cases import PINNED, edits, workflows
 
 READ = Step(instruction="Read the report and note every figure.", worker="alpha")
@@ -150,3 +150,36 @@ def test_steps_that_stay_have_their_own_settings_again() -> None:
     assert (written.sampling, written.sees_previous) == (sampling, True)
     assert written.pin is None, "another worker's output is not this one's"
     assert with_own_settings(old, OLD) == old
+
+
+# -- what was written as a text ---------------------------------------------------------------------------
+
+
+def of_texts(*steps: Step) -> Workflow:
+    """As a text has them: each reads the step before, and none has a number."""
+    return plan_of(*((step, (at - 1,) if at else ()) for at, step in enumerate(steps)))
+
+
+@pytest.mark.parametrize(
+    ("new", "came_from"),
+    [
+        (of_texts(READ, SECOND, WRITE), (0, 1, 2)),
+        (of_texts(SECOND, CHECK, WRITE), (0, 1, 2)),
+        (of_texts(READ, CHECK, SECOND), (0, 1, 2)),
+        (of_texts(READ, SECOND, CHECK, WRITE), (0, None, 1, 2)),
+        (of_texts(READ, SECOND, SECOND, WRITE), (0, None, None, 2)),
+        (of_texts(READ, WRITE), (0, 2)),
+        (of_texts(WRITE, READ, CHECK), (2, 0, 1)),
+    ],
+)
+def test_a_step_that_was_rewritten_in_its_place_is_the_one_that_was_there(
+    new: Workflow, came_from: tuple[int | None, ...]
+) -> None:
+    numbers = edited_as(of_texts(READ, CHECK, WRITE), new).lineage
+    assert tuple(number if number < MAX_STEPS else None for number in numbers) == came_from
+
+
+def test_a_step_of_a_text_that_was_rewritten_is_changed_and_not_replaced() -> None:
+    old = of_texts(READ, CHECK, WRITE)
+    diff = plan_diff(old, edited_as(old, of_texts(READ, SECOND, WRITE)))
+    assert [pair.changes for pair in diff.pairs] == [(), ("worker", "instruction"), ()]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conductor.errors import DataError
+from conductor.errors import DataError, FormatError
 from conductor.learning.corrections.lessons import Lesson, lesson_of, read_rows
 from conductor.planner.corrections import LeftOut
 from conductor.planner.format import format_plan
@@ -84,5 +84,5 @@ def test_a_file_that_is_no_export_is_refused_with_its_line(tmp_path: Path):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=message):
             list(read_rows(file))
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(FormatError, match="cannot be read"):
         list(read_rows(tmp_path / "none"))

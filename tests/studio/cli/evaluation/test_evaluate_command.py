@@ -55,7 +55,7 @@ def test_an_evaluation_is_run_listed_read_and_compared(line: Line, data: str) ->
     planners = ("-p", "worker:facts", "-p", "worker:mathematics", "-p", "baseline:vote")
     result = line("evaluate", "run", data, "--skip-broken", "--json", *planners)
     assert "line 11 is left out" in result.err
-    assert "571 questions show a difference of 5 points" in result.err
+    assert "571 questions detect a difference of 5 points" in result.err
     shape = json.loads(result.out)
     assert (result.code, shape["failure"]) == (0, None)
     right = {row["planner"]: row["right"] for row in shape["planners"]}

@@ -77,3 +77,8 @@ def test_the_example_of_a_gate_runs_as_it_is_written(
     assert "- plan:workflow.json is below 80.0% right answers: 0.0%" in text
     assert "::error title=Evaluation" in result.err
     assert "::plan:before.json is better than plan:workflow.json by 100.0%25" in result.err
+    passed = line("evaluate", "table", "last", "--fail-below", "0")
+    assert (passed.code, passed.err) == (
+        0,
+        "conductor: plan:workflow.json, the first planner, passes the gate.\n",
+    )

@@ -46,7 +46,9 @@ def can_train(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_a_dry_run_counts_the_published_training(line: Line, data: str, priced: str) -> None:
+def test_a_dry_run_counts_the_published_training(
+    line: Line, data: str, priced: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = line("learn", "grpo", data, "--dry-run", "--pool", priced)
     assert result.code == 0
     assert "153,600" in result.out
@@ -61,6 +63,10 @@ def test_a_dry_run_counts_the_published_training(line: Line, data: str, priced: 
     )
     assert json.loads(half.out)["cost"] == pytest.approx(shape["cost"] / 2)
     assert json.loads(half.out)["recipe"]["seed"] == 0
+    with Path(data).open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        piped = line("learn", "grpo", "-", "--dry-run", "--pool", priced, "--json")
+    assert json.loads(piped.out) == shape
 
 
 @pytest.mark.slow

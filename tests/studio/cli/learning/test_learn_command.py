@@ -84,10 +84,15 @@ def test_a_run_with_other_settings_is_not_overwritten(line: Line, tmp_path: Path
     assert "other settings" in result.err
 
 
-def test_corrections_that_teach_nothing_are_named_with_the_reason(line: Line, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["file", "stdin"])
+def test_corrections_that_teach_nothing_are_named_with_the_reason(
+    line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text('{"prompt": [], "chosen": []}\n' * 2, encoding="utf-8")
-    result = line("learn", "corrections", "orchard", str(file))
+    with file.open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        result = line("learn", "corrections", "orchard", str(file) if by == "file" else "-")
     assert result.code == 1
     assert "2 left out: its row has no metadata" in result.err
     assert "facts, letters" in result.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from rich.cells import cell_len
 
 from conductor.workflow.model import Workflow
 from studio.cli.output.plan_graph import plan_lines
@@ -58,3 +59,15 @@ def test_an_instruction_of_several_lines_stands_beside_its_lanes() -> None:
         "chain, 2 steps", "  ○ 1. alpha: first", "  │    second [done]",
         "  ● 2. alpha: task 2 (sees 1) [waits]",
     ]  # fmt: skip
+
+
+def test_a_terminal_breaks_no_line_beside_the_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    workflow = workflow_of((), (), (0, 1)).with_instruction(0, "Name facts. " * 5 + "日本" * 20)
+    (piped,) = [line for line in plan_lines(workflow) if "Name facts" in line]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    _, *rows = plan_lines(workflow)
+    assert max(map(cell_len, rows)) <= 40
+    assert [row[2:6].rstrip() for row in rows] == ["○", *"│" * (len(rows) - 3), "│ ○", "●─╯"]
+    words = "".join(row[6:] for row in rows[:-2])
+    assert "".join(words.split()) == "".join(piped[6:].split())

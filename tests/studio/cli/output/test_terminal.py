@@ -12,6 +12,7 @@ from errno import ENOSPC
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 import studio.cli
 from conductor.errors import FormatError, StorageError
@@ -165,14 +166,21 @@ def test_a_column_is_as_wide_as_what_is_shown(monkeypatch: pytest.MonkeyPatch) -
         assert lines == ["a   b", f"{sign}   1", "xx  2"]
 
 
-def test_no_line_of_a_table_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("room", [20, 40, 80, 160])
+def test_a_table_is_as_wide_as_the_terminal_and_loses_no_column(
+    monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    for columns in (20, 40, 60):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        lines = table(
-            ("id", "title", "by", "n"), [("1" * 8, "x" * 50, "y" * 50, "5")], right=(3,)
-        ).splitlines()
-        assert max(map(len, lines)) == columns
+    monkeypatch.setenv("COLUMNS", str(room))
+    headings = ("planner", *(f"number {at}" for at in range(9)), "title")
+    rows = [(f"worker:{at}", *("1,000",) * 9, "日本 " * 30) for at in range(3)]
+    blocks = [block.splitlines() for block in table(headings, rows, right=range(1, 10)).split("\n\n")]
+    assert max(cell_len(line) for block in blocks for line in block) <= room
+    assert {tuple(line.split()[0] for line in block) for block in blocks} == {
+        ("planner", "worker:0", "worker:1", "worker:2")
+    }
+    assert [name for name in headings if not any(name in block[0] for block in blocks)] == []
+    assert len(blocks) == {20: 10, 40: 4, 80: 3, 160: 1}[room]
 
 
 def test_an_unknown_number_is_no_zero() -> None:

@@ -100,6 +100,13 @@ def test_two_runs_are_compared_by_every_name_they_have(line: Line, session: str)
     assert [step["same_output"] for step in shape["steps"]] == [True, False, True]
 
 
+def test_a_revision_that_never_ran_is_compared_by_its_workflow_alone(line: Line, session: str) -> None:
+    assert line("set", session, "--step", "2", "--worker", "beta").code == 0
+    text = line("compare", session, "--revision", "2", "3").out
+    assert f"revision 3 of {session[:8]}, not run\n" in text
+    assert text.endswith("   - alpha: task 2 (sees 1)\n   + beta: task 2 (sees 1)\n")
+
+
 def test_colours_are_forced_and_refused(line: Line, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "from \x1b[31mbeta\x1b[0m\x1b[32malpha\x1b[0m" in line("compare", session).out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 from storage import SessionStore
 from studio.cli.workflow.step_text import TextError, read, with_reason, written
-from tests.studio.cli.command_line import Line
+from tests.studio.cli.command_line import Line, editor
 from tests.support.runs.workflow_cases import workflow_of
 
 pytestmark = pytest.mark.slow
@@ -24,18 +23,9 @@ TRIO = workflow_of((), (0,), (0, 1)).with_worker(1, "beta")
 
 
 @pytest.fixture(autouse=True)
-def pool(simulated: str, folder: Path) -> None:
+def pool(simulated: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "pool.toml").write_text(Path(simulated).read_text())
-
-
-def editor(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Let `edit` run these lines of Python, with the `text` of the file, which they change."""
-    file = folder / "editor.py"
-    file.write_text(
-        "import sys, pathlib\nfile = pathlib.Path(sys.argv[1])\ntext = file.read_text()\n"
-        f"open('texts', 'a').write(text + '====')\n{script}\nfile.write_text(text)\n"
-    )
-    monkeypatch.setenv("VISUAL", f"{sys.executable} {file}")
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
 
 
 def ran(line: Line, folder: Path) -> str:
@@ -65,7 +55,7 @@ def test_only_what_a_change_touches_runs_again(
             shape = json.loads(line("run", "--session", session, "--workflow", name, "--json").out)
         steps_now = [step["status"] for step in shape["steps"]]
     elif by == "editor":
-        editor(folder, monkeypatch, "text = text.replace('task 2', 'another task')")
+        monkeypatch.setenv("VISUAL", editor(folder, "text = text.replace('task 2', 'another task')"))
         result = line("edit", "last", "2", "--yes")
         assert "change step 2 (instruction)" in result.out
         assert "2 of 3 steps will run, 1 reused" in result.err
@@ -84,10 +74,8 @@ def test_a_wrong_text_is_opened_again_with_the_reason_at_its_line(
     line: Line, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran(line, folder)
-    editor(
-        folder, monkeypatch,
-        "text = text.replace('[9]', '[1]') if '#>>>' in text else text.replace('[1, 2]', '[9]')",
-    )  # fmt: skip
+    script = "text = text.replace('[9]', '[1]') if '#>>>' in text else text.replace('[1, 2]', '[9]')"
+    monkeypatch.setenv("VISUAL", editor(folder, script))
     result = line("edit", "last", "3", "--yes")
     assert result.code == 0
     again = (folder / "texts").read_text().split("====")[1].splitlines()
@@ -99,7 +87,7 @@ def test_an_editor_that_never_gets_it_right_ends_and_loses_nothing(
     line: Line, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran(line, folder)
-    editor(folder, monkeypatch, "text += 'x'")
+    monkeypatch.setenv("VISUAL", editor(folder, "text += 'x'"))
     result = line("edit", "last", "--yes")
     assert result.code == 1
     assert "Nothing is changed; your text is in " in result.err
@@ -152,6 +140,17 @@ def test_export_overwrites_no_file_unasked(line: Line, folder: Path) -> None:
         assert Path("mine.json").read_text() == "mine"
     assert line("export", "last", "-o", "mine.json", "--force").code == 0
     assert "task 2" in Path("mine.json").read_text()
+
+
+def test_a_dash_as_the_file_is_standard_output(line: Line, folder: Path) -> None:
+    ran(line, folder)
+    for arguments in (
+        ("export", "last", "-"),
+        ("export", "last", "-o", "-"),
+        ("report", "--session", "last", "-o", "-"),
+    ):
+        assert "task 2" in line(*arguments).out
+    assert not Path("-").exists()
 
 
 OUTPUT = Output(

@@ -97,10 +97,11 @@ def test_plans_that_do_not_count_are_listed(line: Line, folder: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [["-"], []])
 def test_a_completion_may_come_from_stdin(
-    line: Line, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+    line: Line, folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(GOOD.encode())))
-    assert json.loads(line("parse", *arguments, "--workers", "a,b", "--json").out)["ok"]
+    with Path(spoken(folder, GOOD)).open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert json.loads(line("parse", *arguments, "--workers", "a,b", "--json").out)["ok"]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_a_file_that_cannot_be_read_is_named(line: Line, folder: Path, name: str
 
 def test_stdin_in_another_encoding_is_named(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(GOOD.encode("utf-16"))))
-    result = line("parse", "--workers", "a,b")
+    result = line("parse", "-", "--workers", "a,b")
     assert (result.code, result.err) == (1, "conductor: stdin is not text in UTF-8; save it as such.\n")
 
 

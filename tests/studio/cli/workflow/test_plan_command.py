@@ -138,6 +138,16 @@ def test_a_program_reads_each_alternative(line: Line) -> None:
     assert "no workflow yet" in line("export", shape["session"]).err
 
 
+def test_one_of_the_alternatives_is_used(line: Line) -> None:
+    session = json.loads(line("plan", "2 + 2", "--alternatives", "2", "--json").out)["session"]
+    none = line("plan", "--session", session, "--use", "3")
+    assert (none.code, "has no alternative 3; it has 2, from 1" in none.err) == (1, True)
+    used = line("plan", "--session", session, "--use", "2")
+    assert (used.code, used.out) == (0, "single, 1 step\n  ○ 1. calculator: 2 + 2\n")
+    assert used.err.endswith(f"; next: python -m conductor run --session {session[:8]}\n")
+    assert line("run", "--session", session).code == 0
+
+
 @pytest.mark.parametrize("count", ["1", "6"])
 def test_too_few_or_too_many_alternatives_are_wrong_arguments(line: Line, count: str) -> None:
     result = line("plan", "2 + 2", "--alternatives", count)
@@ -207,6 +217,19 @@ def test_changes_are_asked_for_in_words_printed_and_taken_by_their_numbers(
     assert [json.loads(row)["metadata"]["wish"] for row in rows] == ["one step, no verifier"]
 
 
+def test_an_answer_that_changes_nothing_makes_no_revision(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = changeable(line, monkeypatch)
+    for wish in ("one step", "one step, please"):
+        proposal = line("plan", "--session", session, "--change", wish)
+        take = line("plan", "--session", session, "--take", "all")
+    assert proposal.out.startswith("The Conductor changes nothing.\n")
+    assert "--take" not in proposal.err
+    assert (take.code, take.out) == (1, "")
+    assert "there is no change to take" in take.err
+
+
 def test_a_change_that_is_left_changes_nothing_and_is_read_by_programs(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +253,8 @@ def test_the_offline_rules_name_what_they_cannot_do(line: Line) -> None:
         ("plan", "2 + 2", "--change", "more"),
         ("plan", "--session", "0", "--alternatives", "2", "--change", "more"),
         ("plan", "--session", "0", "--take", "all", "--leave"),
+        ("plan", "--session", "0", "--use", "1", "--leave"),
+        ("plan", "2 + 2", "--use", "1"),
     ],
 )
 def test_what_does_not_go_together_is_refused(line: Line, arguments: tuple[str, ...]) -> None:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
 
 import pytest
 
@@ -28,10 +23,10 @@ from conductor.values.presets import Settings
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from tests.studio.cli.command_line import Line, Result
+from tests.studio.cli.command_line import Line, Result, process
 from tests.support.cases.attached_files import pdf
 from tests.support.endpoints.failing_endpoint import answers
-from tests.support.processes.child_process import child
+from tests.support.processes.terminal import in_terminal
 from tests.support.runs.waiting import until
 from tests.support.runs.workflow_cases import workflow_of
 
@@ -46,20 +41,6 @@ def written(workflow: Workflow, folder: Path, *, query: str | None = "why?") -> 
     text = write_plan(workflow, query=query, origin="human", workers=workflow.workers(), label=None)
     file.write_text(text, encoding="utf-8")
     return str(file)
-
-
-def process(*arguments: str, folder: Path, **options: Any) -> AbstractContextManager[subprocess.Popen[str]]:
-    environment = {
-        **{key: value for key, value in os.environ.items() if not key.startswith("CONDUCTOR_")},
-        "PYTHONPATH": str(Path(__file__).parents[4]),
-        "TERM": "xterm",
-    }
-    return child(
-        [sys.executable, "-m", "conductor", *arguments],
-        cwd=folder,
-        env=environment,
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
-    )
 
 
 def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> None:
@@ -290,18 +271,10 @@ def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str)
 
 @pytest.mark.thorough
 def test_a_terminal_shows_who_works_until_all_is_done(folder: Path, simulated: str) -> None:
-    ours, theirs = pty.openpty()
     arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated)
-    with process(*arguments, folder=folder, stdin=theirs, stdout=theirs, stderr=theirs) as running:
-        os.close(theirs)
-        screen = b""
-        # The terminal ends with an error once its other end is closed.
-        with suppress(OSError):
-            while piece := os.read(ours, 65_536):
-                screen += piece
-        assert running.wait(60) == 0
-    os.close(ours)
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.decode()).replace("\r", "")
+    with in_terminal(*arguments, folder=folder, variables={}) as terminal:
+        assert terminal.end() == 0
+        text, screen = terminal.text, terminal.screen
     assert re.search(r"[⠀-⣿] step 1: alpha 0:00:0", text)
     assert "[1/2] alpha works\n" in text
     # The answer stands there once, as it came.
