@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from conductor.baselines.named import planner_named
-from conductor.baselines.planner_file.file_planner import PREFIX
+from conductor.baselines.planner_file.file_planner import PREFIX, FilePlanner
 from conductor.engine.meter import Meter
 from conductor.errors import FormatError, PoolError
 from conductor.orchestration.recursion import with_conductor
@@ -60,7 +60,9 @@ class Runtime:
         """The pool of a run whose spending `meter` counts."""
         if not self.nests:
             return self.workers
-        return with_conductor(self.workers, self.conductor, settings=Settings(), meter=meter)
+        # A step's inner workflow is planned by the Conductor that the step names.
+        own = self.conductor.base if isinstance(self.conductor, FilePlanner) else self.conductor
+        return with_conductor(self.workers, own, settings=Settings(), meter=meter)
 
     def batched(self, batches: Batches) -> Runtime:
         """The same, whose served models are called in batches at the price of these. Raises `PoolError`
@@ -72,7 +74,9 @@ class Runtime:
             raise PoolError("No worker of the pool is a model of an endpoint, so nothing is sent in batches.")
         replacements: dict[int, Worker] = {}
         workers = tuple(_batched(worker, batches, replacements) for worker in self.workers.workers)
-        if isinstance(conductor, ModelConductor):
+        if isinstance(conductor, FilePlanner) and isinstance(conductor.base, ModelConductor):
+            conductor = replace(conductor, base=_in_batches(conductor.base, batches))
+        elif isinstance(conductor, ModelConductor):
             conductor = _in_batches(conductor, batches)
         return replace(self, workers=replace(self.workers, workers=workers), conductor=conductor)
 

@@ -16,6 +16,9 @@ from conductor.baselines.planner_file.planner_file import PlannerFile
 _PRIOR = 1.5
 """How much similarity a plan's share of right answers on all questions weighs like."""
 
+_BY_HAND = 3.0
+"""By how many times more a plan counts that a person gave a question."""
+
 _ALIKE = 0.03
 """Plans whose shares differ by less than that are as good: the one of fewer tokens is taken."""
 
@@ -63,11 +66,14 @@ def choose(
             tried.setdefault(plan, []).append(each.similarity)
         for plan in question.right:
             right.setdefault(plan, []).append(each.similarity)
+        if question.by_hand is not None:
+            right[question.by_hand].append(_BY_HAND * each.similarity)
     allowed = [plan for plan in tried if plans is None or plan in plans]
     if not allowed:
         return None
     # A plan that a neighbour did not try counts as not right there, or one lucky answer would win.
-    whole = sum(each.similarity for each in near) + _PRIOR
+    hands = [each.similarity for each in near if file.questions[each.question].by_hand is not None]
+    whole = sum(each.similarity for each in near) + _BY_HAND * sum(hands) + _PRIOR
     worth = {plan: (sum(right.get(plan, ())) + _PRIOR * rates[plan]) / whole for plan in allowed}
     best = max(worth.values())
     good = [plan for plan in allowed if worth[plan] > best - _ALIKE]
@@ -78,13 +84,16 @@ def choose(
         return np.inf if tokens is None else tokens, length, -worth[plan]
 
     chosen = min(good, key=cost)
-    return PlanChoice(chosen, len(right.get(chosen, ())), len(tried[chosen]))
+    counts = [chosen in file.questions[each.question].right for each in near]
+    return PlanChoice(chosen, sum(counts), len(tried[chosen]))
 
 
 def best_right(file: PlannerFile, question: int, plans: Collection[int]) -> int | None:
-    """Of these plans the one that was right on that question and stands best on all: the cheapest of those
-    that are as good. None if none of them was right.
+    """Of these plans the one that a person gave that question, else the one that was right there and stands
+    best on all: the cheapest of those that are as good. None if none of them was right.
     """
+    if (by_hand := file.questions[question].by_hand) in plans:
+        return by_hand
     right = [plan for plan in file.questions[question].right if plan in plans]
     written = [plan for plan in right if file.plans[plan].workflow is not None]
     choice = choose(file, [Neighbour(question, 1.0)], written)

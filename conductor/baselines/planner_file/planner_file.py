@@ -14,7 +14,13 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from conductor.baselines.encoder import Encoder
-from conductor.baselines.learnt_file import places_offered, question_hash, read_learnt, write_learnt
+from conductor.baselines.learnt_file import (
+    identity_hash,
+    places_offered,
+    question_hash,
+    read_learnt,
+    write_learnt,
+)
 from conductor.values.messages import Value
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -43,11 +49,14 @@ class TriedPlan(Value):
 
 
 class TriedQuestion(Value):
-    """A question, and by position the plans that were `right` on it and those that were `wrong`."""
+    """A question, and by position the plans that were `right` on it, those that were `wrong`, and the one
+    that a person gave it.
+    """
 
     question: str
     right: tuple[int, ...] = ()
     wrong: tuple[int, ...] = ()
+    by_hand: int | None = None
 
 
 class ExamRow(Value):
@@ -105,7 +114,8 @@ class PlannerFile(Value):
     @model_validator(mode="after")
     def _names_its_plans(self) -> PlannerFile:
         for at, question in enumerate(self.questions):
-            if not all(0 <= plan < len(self.plans) for plan in (*question.right, *question.wrong)):
+            hand = () if question.by_hand is None else (question.by_hand,)
+            if not all(0 <= plan < len(self.plans) for plan in (*question.right, *question.wrong, *hand)):
                 raise ValueError(f"question {at + 1} names a plan that is not there")
         return self
 
@@ -135,6 +145,30 @@ class PlannerFile(Value):
             for plan in question.wrong:
                 tried[plan] += 1
         return tuple(one / all_of_them for one, all_of_them in zip(right, tried, strict=True))
+
+    def corrected(self, question: str, workflow: Workflow, cards: Mapping[str, WorkerCard]) -> PlannerFile:
+        """The planner that has learnt that this workflow, which a person made, goes with this question.
+
+        `cards` has the workflow's workers.
+        """
+        names = {name for name, _ in self.workers}
+        more = dict.fromkeys(step.worker for step in workflow.steps if step.worker not in names)
+        plans = [*self.plans]
+        number = next((at for at, plan in enumerate(plans) if plan.workflow == workflow), len(plans))
+        if number == len(plans):
+            plans.append(TriedPlan(workflow=workflow, origin="a correction"))
+        questions = {each.question: each for each in self.questions}
+        before = questions.get(question, TriedQuestion(question=question))
+        right = tuple(dict.fromkeys((*before.right, number)))
+        wrong = tuple(plan for plan in before.wrong if plan != number)
+        questions[question] = TriedQuestion(question=question, right=right, wrong=wrong, by_hand=number)
+        return self.model_copy(
+            update={
+                "workers": (*self.workers, *((name, identity_hash(cards[name])) for name in more)),
+                "plans": tuple(plans),
+                "questions": tuple(questions.values()),
+            }
+        )
 
     @property
     def solved(self) -> int:

@@ -235,7 +235,8 @@ def _exam_lines(learnt: PlannerFile) -> Sequence[str]:
 def _worth(learnt: PlannerFile) -> Sequence[str]:
     """What it saves beside the best of the others, and after how many questions that pays for learning."""
     own, *others = learnt.card.exam
-    answered = [row for row in others if row.answers]
+    # A perfect router is no planner: it has no tokens.
+    answered = [row for row in others if row.answers and row.tokens is not None]
     if not answered or not own.answers:
         return []
     best = max(answered, key=lambda row: (row.right / row.answers, -(row.tokens or 0)))

@@ -33,6 +33,7 @@ from pages.components.workbench.planning.plan import plan_facts
 from pages.components.workbench.question.settings import open_settings
 from pages.components.workbench.step.notes import step_notes
 from storage import Plan, Revision
+from studio.evaluation.planner_learning.teaching import planner_in_use, teach
 from studio.workbench import Workbench
 
 _THUMBS: Sequence[Thumbs] = ("down", "up")
@@ -209,7 +210,29 @@ def thumbs(bench: Workbench, tab: TabState, view: SessionView) -> None:
                 help="Replace one step's output at a time and see which one makes the answer right",
             )
         keep_as_test(bench, tab, view.session, run=run, answer=state.answer)
+        if view.as_run and state.status == "finished" and rating != "down":
+            _teach(bench, tab, view, state.workflow)
     tab.show_notice(NOTICE)
+
+
+def _teach(bench: Workbench, tab: TabState, view: SessionView, workflow: Workflow | None) -> None:
+    """*Learn from this correction*, for a workflow that a person made while a planner that learnt plans."""
+    planner = planner_in_use(bench)
+    by_hand = view.head is not None and view.head.origin == "human"
+    if planner is None or workflow is None or not by_hand:
+        return
+
+    def learn() -> None:
+        tab.notify("info", teach(bench, view.session.query, workflow), place=NOTICE)
+
+    action(
+        "Learn from this correction",
+        "school",
+        learn,
+        key="learn-from-correction",
+        help=plain(f"{planner.file.name} plans questions like this one as you did"),
+        place=NOTICE,
+    )
 
 
 def _found_wrong(bench: Workbench, view: SessionView, rating: Thumbs | None) -> bool:
