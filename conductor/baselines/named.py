@@ -18,7 +18,6 @@ from conductor.baselines.methods import BASELINES, Entry, Method
 from conductor.baselines.options import FILE, Options, options_of
 from conductor.baselines.planner_file.file_planner import PREFIX as PLANNER
 from conductor.baselines.planner_file.file_planner import FilePlanner
-from conductor.baselines.planner_file.planner_file import read_planner
 from conductor.errors import ConductorError, PlanError
 from conductor.planner.conductor import Conductor, Planned, PlanRequest
 from conductor.planner.format import write_steps
@@ -199,7 +198,9 @@ def planner_named(
     if name.startswith(PLANNER):
         file = _planner_file(name.removeprefix(PLANNER), {} if pool is None else pool.planners)
         own = base.base if isinstance(base, FilePlanner) else base
-        return FilePlanner(name, read_planner(file), own or OfflineConductor(), pool)
+        planner = FilePlanner(name, file, own or OfflineConductor(), pool)
+        _ = planner.file
+        return planner
     kind, _, rest = name.removeprefix(PREFIX).partition(":")
     if kind == "rules" and not rest:
         return OfflineConductor()

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from conductor.baselines.encoder import CountedEmbeddings, Encoder
-from conductor.baselines.planner_file.planner_file import PlannerFile
-from conductor.errors import PlanError
+from conductor.baselines.planner_file.planner_file import PlannerFile, read_planner
+from conductor.errors import FormatError, PlanError
 from conductor.planner.conductor import (
     Conductor,
     OutgoingPrompt,
@@ -24,6 +25,7 @@ from conductor.planner.conductor import (
 )
 from conductor.text.formatting import quantity
 from conductor.values.messages import NOTHING_USED, Completion, Delta, Retried, Thought, Usage
+from conductor.values.output import WorkerKind
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.plan_report import Dialect, HandedOver
@@ -46,51 +48,64 @@ Item = OutgoingPrompt | Planned | HandedOver | Delta | Thought | Retried | Compl
 
 @dataclass(frozen=True)
 class FilePlanner:
-    """A Conductor that plans by what `file` knows, under that `name`; `base` is the pool's own Conductor. See
-    `Conductor` for the protocol.
+    """A Conductor that plans by what the file at `path` knows when it plans, under that `name`; `base` is the
+    pool's own Conductor. See `Conductor` for the protocol.
     """
 
     name: str
-    file: PlannerFile
+    path: Path
     base: Conductor
     pool: Pool | None = None
 
     @property
+    def file(self) -> PlannerFile:
+        """What it knows now. Raises `FormatError` where the file cannot be read."""
+        return read_planner(self.path)
+
+    @property
     def card(self) -> WorkerCard:
-        about = (
-            f"Plans as {quantity(self.file.solved, 'solved question')} of {self.file.card.data} taught it"
-            f"{f', by {self.base.card.name}' if self.file.use == 'prompt' else ''}."
-        )
-        if self.file.use == "prompt":
+        """Of a file that cannot be read, which planning names, that of the Conductor under this name."""
+        try:
+            file = self.file
+        except FormatError:
+            return self.base.card.model_copy(update={"name": self.name})
+        solved = quantity(file.solved, "solved question")
+        if file.use == "prompt":
+            about = f"Plans as {solved} of {file.card.data} taught it, by {self.base.card.name}."
             return self.base.card.model_copy(update={"name": self.name, "strengths": about})
-        kind = "model" if self.file.encoder.kind == "endpoint" else "offline"
+        kind: WorkerKind = "model" if file.encoder.kind == "endpoint" else "offline"
+        about = f"Plans as {solved} of {file.card.data} taught it."
         return WorkerCard(name=self.name, kind=kind, strengths=about, model=f"planner/{self.name}")
 
     @property
     def dialect(self) -> Dialect:
-        return self.base.dialect if self.file.use == "prompt" else "any"
+        return self.base.dialect
 
     def check(self) -> None:
-        """Raise `PlanError` where it cannot plan for this pool, whatever the question."""
+        """Raise `PlanError` where it cannot plan for this pool, whatever the question, `FormatError` where
+        its file cannot be read.
+        """
+        file = self.file
         if self.pool is not None:
-            self.file.check_pool([self.pool.cards[name] for name in self.pool.names])
-        _ = self._client()
+            file.check_pool([self.pool.cards[name] for name in self.pool.names])
+        _ = self._client(file)
 
     async def stream(self, request: PlanRequest) -> AsyncIterator[Item]:
         """Raises `PlanError` for another pool than it learnt on, `WorkerError` where a question cannot be
         embedded.
         """
-        self.file.check_pool(request.workers)
+        file = self.file
+        file.check_pool(request.workers)
         if request.round > 1 or request.change is not None:
             async for item in self.base.stream(request):
                 yield item
             return
-        client = self._client()
-        near = await self._near(request.query, client)
+        client = self._client(file)
+        near = await _near(file, request.query, client)
         used = NOTHING_USED if client is None else client.used
-        plans = self._offered(request)
-        if self.file.use == "prompt":
-            examples = self._examples(near, plans)
+        plans = _offered(file, request)
+        if file.use == "prompt":
+            examples = _examples(file, near, plans)
             if not examples:
                 yield self._handed_over(_UNLIKE)
             async for item in self.base.stream(request.model_copy(update={"examples": examples})):
@@ -98,15 +113,15 @@ class FilePlanner:
             return
         from conductor.baselines.planner_file.plan_choice import choose  # noqa: PLC0415 - it brings numpy
 
-        choice = choose(self.file, near, plans)
-        plan = None if choice is None else self.file.plans[choice.plan]
+        choice = choose(file, near, plans)
+        plan = None if choice is None else file.plans[choice.plan]
         if choice is None or plan is None or plan.workflow is None:
             reason = _UNLIKE if choice is None else f"Its plans were right on {_counts(choice, near)}."
             yield self._handed_over(reason)
             async for item in self.base.stream(request):
                 yield _with_more(item, used)
             return
-        first = self.file.questions[near[0].question].question
+        first = file.questions[near[0].question].question
         words = (
             f"The plan of {plan.origin}: right on {_counts(choice, near)}. The nearest one: {_quoted(first)} "
             f"({near[0].similarity:.2f})."
@@ -119,48 +134,53 @@ class FilePlanner:
         card = self.base.card
         return HandedOver(planner=card.name, planner_kind=card.kind, reason=reason)
 
-    async def _near(self, query: str, client: CountedEmbeddings | None) -> tuple[Neighbour, ...]:
-        from conductor.baselines.planner_file.plan_choice import neighbours  # noqa: PLC0415
-
-        vector = await self.file.encoder.encode([query], client)
-        questions = tuple(each.question for each in self.file.questions)
-        if client is None:
-            rows = _encoded(self.file.encoder, questions)
-        else:
-            rows = await self.file.encoder.encode(questions, client)
-        return neighbours(vector, rows, most=self.file.neighbours)
-
-    def _offered(self, request: PlanRequest) -> frozenset[int]:
-        """The plans all of whose workers are offered."""
-        names = {card.name for card in request.workers}
-        return frozenset(
-            at
-            for at, plan in enumerate(self.file.plans)
-            if plan.workflow is None or all(names.issuperset(step.workers) for step in plan.workflow.steps)
-        )
-
-    def _examples(self, near: Collection[Neighbour], plans: Collection[int]) -> tuple[SolvedExample, ...]:
-        """The nearest solved questions with a plan that was right, the nearest last, next to the question."""
-        from conductor.baselines.planner_file.plan_choice import best_right  # noqa: PLC0415
-
-        examples = []
-        for each in near:
-            plan = best_right(self.file, each.question, plans)
-            workflow = None if plan is None else self.file.plans[plan].workflow
-            if workflow is not None:
-                examples.append(SolvedExample(self.file.questions[each.question].question, workflow))
-        return tuple(reversed(examples[:IN_PROMPT]))
-
-    def _client(self) -> CountedEmbeddings | None:
-        if self.file.encoder.kind == "tf-idf":
+    def _client(self, file: PlannerFile) -> CountedEmbeddings | None:
+        if file.encoder.kind == "tf-idf":
             return None
         client = None if self.pool is None else self.pool.embedding_client
         if client is None:
             raise PlanError(
-                f"The planner {self.name} compares questions by {self.file.encoder.title}: write a table "
+                f"The planner {self.name} compares questions by {file.encoder.title}: write a table "
                 "[embeddings] with base_url and model into the pool file."
             )
         return CountedEmbeddings(client)
+
+
+async def _near(file: PlannerFile, query: str, client: CountedEmbeddings | None) -> tuple[Neighbour, ...]:
+    from conductor.baselines.planner_file.plan_choice import neighbours  # noqa: PLC0415 - it brings numpy
+
+    vector = await file.encoder.encode([query], client)
+    questions = tuple(each.question for each in file.questions)
+    if client is None:
+        rows = _encoded(file.encoder, questions)
+    else:
+        rows = await file.encoder.encode(questions, client)
+    return neighbours(vector, rows, most=file.neighbours)
+
+
+def _offered(file: PlannerFile, request: PlanRequest) -> frozenset[int]:
+    """The plans all of whose workers are offered."""
+    names = {card.name for card in request.workers}
+    return frozenset(
+        at
+        for at, plan in enumerate(file.plans)
+        if plan.workflow is None or all(names.issuperset(step.workers) for step in plan.workflow.steps)
+    )
+
+
+def _examples(
+    file: PlannerFile, near: Collection[Neighbour], plans: Collection[int]
+) -> tuple[SolvedExample, ...]:
+    """The nearest solved questions with a plan that was right, the nearest last, next to the question."""
+    from conductor.baselines.planner_file.plan_choice import best_right  # noqa: PLC0415 - it brings numpy
+
+    examples = []
+    for each in near:
+        plan = best_right(file, each.question, plans)
+        workflow = None if plan is None else file.plans[plan].workflow
+        if workflow is not None:
+            examples.append(SolvedExample(file.questions[each.question].question, workflow))
+    return tuple(reversed(examples[:IN_PROMPT]))
 
 
 @lru_cache(maxsize=8)

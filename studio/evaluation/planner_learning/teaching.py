@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conductor.baselines.planner_file.file_planner import FilePlanner
-from conductor.baselines.planner_file.planner_file import read_planner, write_planner
+from conductor.baselines.planner_file.planner_file import write_planner
 from conductor.errors import PlanError
 from conductor.workflow.model import Workflow
 from studio.workbench import Workbench
@@ -22,12 +22,11 @@ def teach(bench: Workbench, question: str, workflow: Workflow) -> str:
     have, `FormatError` where the file cannot be read or written.
     """
     planner, pool = planner_in_use(bench), bench.pool
-    if planner is None or pool.planner is None:
+    if planner is None:
         raise PlanError("No planner that learnt plans for this pool; choose one on the Learning page.")
     workflow.check_workers(pool.cards)
-    path = pool.planners[pool.planner]
-    file = read_planner(path).corrected(question, workflow.unpinned.ungated, pool.cards)
-    write_planner(file, path)
+    file = planner.file.corrected(question, workflow.unpinned.ungated, pool.cards)
+    write_planner(file, planner.path)
     hands = sum(each.by_hand is not None for each in file.questions)
     return (
         f"{file.name} plans questions like this one so from now on; {hands:,} of its "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import PlanReport
 from tests.support.cases.planner_cases import planner_of, single
+
+Planners = Callable[..., FilePlanner]
 
 CITIES = [f"What is the capital of {country}?" for country in ("Peru", "Chile", "Japan", "Egypt")]
 SUMS = [f"Add {n} and {n + 1}." for n in range(4)]
@@ -71,14 +73,21 @@ async def report_of(planner: Any, query: str, pool: Pool = POOL, **more: Any) ->
     raise AssertionError("planning has an end")
 
 
-def planner(file: PlannerFile = FILE, base: Conductor | None = None) -> FilePlanner:
-    return FilePlanner("planner:mine", file, base or OfflineConductor(), POOL)
+@pytest.fixture
+def planner(tmp_path: Path) -> Planners:
+    def of(file: PlannerFile = FILE, base: Conductor | None = None, pool: Pool = POOL) -> FilePlanner:
+        write_planner(file, tmp_path / "planner.json")
+        return FilePlanner("planner:mine", tmp_path / "planner.json", base or OfflineConductor(), pool)
+
+    return of
 
 
 @pytest.mark.parametrize(
     ("query", "worker"), [("What is the capital of Kenya?", "alpha"), ("Add 30 and 40.", "beta")]
 )
-async def test_the_nearest_questions_plan_is_taken_with_the_reason(query: str, worker: str) -> None:
+async def test_the_nearest_questions_plan_is_taken_with_the_reason(
+    planner: Planners, query: str, worker: str
+) -> None:
     report = await report_of(planner(), query)
     assert report.workflow is not None
     assert [step.worker for step in report.workflow.steps] == [worker]
@@ -86,14 +95,18 @@ async def test_the_nearest_questions_plan_is_taken_with_the_reason(query: str, w
     assert report.handed_over is None
 
 
-async def test_a_question_like_none_is_handed_over_to_the_conductor_with_the_reason() -> None:
+async def test_a_question_like_none_is_handed_over_to_the_conductor_with_the_reason(
+    planner: Planners,
+) -> None:
     report = await report_of(planner(), "Schreibe ein Gedicht")
     assert report.handed_over is not None
     assert report.handed_over.planner == OfflineConductor.card.name
     assert "No question that was solved is like this one" in report.handed_over.reason
 
 
-async def test_where_the_conductors_own_plans_were_right_it_plans() -> None:
+async def test_where_the_conductors_own_plans_were_right_it_plans(
+    planner: Planners,
+) -> None:
     own = TriedPlan(workflow=None, origin="conductor", tokens=5)
     questions = [TriedQuestion(question=each, right=(1,), wrong=(0,)) for each in CITIES]
     base = WritingConductor()
@@ -104,7 +117,9 @@ async def test_where_the_conductors_own_plans_were_right_it_plans() -> None:
     assert len(base.requests) == 1
 
 
-async def test_the_nearest_solved_questions_stand_in_a_models_prompt() -> None:
+async def test_the_nearest_solved_questions_stand_in_a_models_prompt(
+    planner: Planners,
+) -> None:
     base = WritingConductor()
     file = FILE.model_copy(update={"use": "prompt"})
     await report_of(planner(file, base), "What is the capital of Kenya?")
@@ -120,7 +135,7 @@ async def test_the_nearest_solved_questions_stand_in_a_models_prompt() -> None:
 @pytest.mark.parametrize(
     "more", [{"round": 2, "previous": Workflow.of([Step(instruction="a", worker="alpha")])}]
 )
-async def test_later_rounds_are_the_conductors(more: dict[str, Any]) -> None:
+async def test_later_rounds_are_the_conductors(planner: Planners, more: dict[str, Any]) -> None:
     base = WritingConductor()
     await report_of(planner(FILE, base), CITIES[0], **more)
     assert base.requests[0].examples == ()
@@ -134,16 +149,16 @@ async def test_later_rounds_are_the_conductors(more: dict[str, Any]) -> None:
     ],
 )
 async def test_another_pool_than_it_learnt_on_is_refused(
-    workers: tuple[SimulatedWorker, ...], reason: str
+    planner: Planners, workers: tuple[SimulatedWorker, ...], reason: str
 ) -> None:
     pool = Pool(workers=workers)
     with pytest.raises(PlanError, match=f"The planner mine was fitted on another pool: {reason}"):
         await report_of(planner(), CITIES[0], pool)
     with pytest.raises(PlanError, match="conductor learn mine"):
-        FilePlanner("planner:mine", FILE, OfflineConductor(), pool).check()
+        planner(pool=pool).check()
 
 
-async def test_a_worker_that_is_excluded_takes_its_plans_along() -> None:
+async def test_a_worker_that_is_excluded_takes_its_plans_along(planner: Planners) -> None:
     only = POOL.only(["beta"])
     report = await report_of(planner(), CITIES[0], only)
     assert report.workflow is not None
@@ -223,3 +238,13 @@ def test_two_planners_differ_in_what_decides_their_plans(
     change: dict[str, Any], expected: tuple[str, ...]
 ) -> None:
     assert differences(FILE, FILE.model_copy(update=change)) == expected
+
+
+async def test_a_file_that_breaks_while_it_is_in_use_is_named_when_it_plans(
+    planner: Planners, tmp_path: Path
+) -> None:
+    broken = planner()
+    (tmp_path / "planner.json").write_text("{", encoding="utf-8")
+    assert broken.card.name == "planner:mine"
+    with pytest.raises(PlanError, match="holds no learnt planner: it is not JSON"):
+        await report_of(broken, CITIES[0])
