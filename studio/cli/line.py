@@ -65,7 +65,10 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "plugins": ("plugins", "List what installed packages add."),
     "info": ("info", "Show which pool, store and variables are in force here, and why."),
     "doctor": ("doctor", "Try every worker and the Conductor."),
-    "learn": ("learning.training_commands", "Learn a planner for your pool, or train a Conductor by reinforcement."),
+    "learn": (
+        "learning.training_commands",
+        "Learn a planner for your pool, or train a Conductor by reinforcement.",
+    ),
     "vllm": ("serving.vllm", "Serve a Conductor with vLLM."),
 }
 """The commands, each the `app` of a module of this package, with the sentence that lists it."""

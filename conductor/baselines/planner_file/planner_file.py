@@ -171,6 +171,13 @@ class PlannerFile(Value):
         )
 
     @property
+    def corrections(self) -> tuple[tuple[str, Workflow], ...]:
+        """The questions that people gave a workflow, with it."""
+        hands = ((each.question, each.by_hand) for each in self.questions if each.by_hand is not None)
+        pairs = ((question, self.plans[plan].workflow) for question, plan in hands)
+        return tuple((question, workflow) for question, workflow in pairs if workflow is not None)
+
+    @property
     def solved(self) -> int:
         """On how many questions any plan was right."""
         return sum(bool(question.right) for question in self.questions)

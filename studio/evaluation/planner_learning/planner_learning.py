@@ -203,7 +203,7 @@ class PlannerLearning:
         cards = self._bench.pool.cards
         steps = (step for plan in tried.plans if plan.workflow for step in plan.workflow.steps)
         workers = {step.worker for step in steps}
-        return PlannerFile(
+        planner = PlannerFile(
             name=self._name,
             method=self._settings.method,
             use=self._settings.use,
@@ -215,6 +215,11 @@ class PlannerLearning:
             questions=tried.questions,
             card=self._card((record,), failure),
         )
+        before = self._folder.planner
+        for question, workflow in () if before is None else before.corrections:
+            if not workflow.missing_workers(cards):
+                planner = planner.corrected(question, workflow, cards)
+        return planner
 
     def _encoder(self, questions: Sequence[str]) -> Encoder:
         if not self._settings.embeddings:
@@ -264,13 +269,7 @@ class PlannerLearning:
         if budget is None:
             stopped = "The budget was spent before the examination."
             return planner.model_copy(update={"card": planner.card.model_copy(update={"stopped": stopped})})
-        if self._folder.state.exam is None:
-            # Alone on this machine: a client's names are those of the pool file.
-            named = f"{PLANNER}{self._folder.planner_path}"
-            spec = self._spec.model_copy(update={"repeats": 1})
-            exam = self._evaluations.add(self._halves.held_out, [named, *self._settings.planners], spec)
-            self._folder.note(exam=exam.id)
-        exam = find_evaluation(store, self._folder.state.exam or "")
+        exam = self._exam(planner)
         progress = self._evaluations.run(exam.id, listen=listen, stop=stop, budget=budget)
         if stop.is_set():
             raise DataError(f"Learning was stopped; {self._folder.planner_path} is not examined yet.")
@@ -280,6 +279,19 @@ class PlannerLearning:
         return planner.model_copy(
             update={"card": card.model_copy(update={"exam": tuple(map(_exam_row, rows))})}
         )
+
+    def _exam(self, planner: PlannerFile) -> EvaluationRecord:
+        """The examination, begun again for a planner that has learnt more since."""
+        if (id := self._folder.state.exam) is not None:
+            exam = find_evaluation(self._bench.store, id)
+            if planner.digest in {each.digest for each in exam.spec.fitted}:
+                return exam
+        # Alone on this machine: a client's names are those of the pool file.
+        named = f"{PLANNER}{self._folder.planner_path}"
+        spec = self._spec.model_copy(update={"repeats": 1})
+        exam = self._evaluations.add(self._halves.held_out, [named, *self._settings.planners], spec)
+        self._folder.note(exam=exam.id)
+        return exam
 
 
 def _exam_row(row: PlannerRow) -> ExamRow:

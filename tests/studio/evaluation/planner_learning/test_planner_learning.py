@@ -12,7 +12,7 @@ import pytest
 
 from conductor.baselines.named import planner_named
 from conductor.baselines.planner_file.file_planner import FilePlanner
-from conductor.baselines.planner_file.planner_file import PlannerFile, read_planner
+from conductor.baselines.planner_file.planner_file import PlannerFile, read_planner, write_planner
 from conductor.errors import DataError, PlanError
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
@@ -22,6 +22,7 @@ from conductor.values.messages import Request
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.evaluation.execution.evaluation_run import Progress
 from studio.evaluation.planner_learning.learning_folder import LearningFolder, LearningSettings
@@ -137,6 +138,20 @@ def test_a_budget_that_ends_in_the_middle_leaves_a_valid_planner(bench: Workbenc
     planner = planner_named(f"planner:{tmp_path / 'planner.json'}", bench.pool)
     assert isinstance(planner, FilePlanner)
     planner.check()
+    # With more to spend the same learning goes on, and is examined again.
+    more = learning(bench, tmp_path, budget=Budget(calls=1000)).learn()
+    assert more.card.stopped is None
+    assert more.solved == 20
+    assert (more.card.exam[0].right, more.card.exam[0].answers) == (20, 20)
+
+
+def test_corrections_stay_when_it_learns_again(bench: Workbench, tmp_path: Path) -> None:
+    learnt = learning(bench, tmp_path).learn()
+    workflow = Workflow.of([Step(instruction="Look it up.", worker="facts")])
+    write_planner(learnt.corrected("Mine?", workflow, bench.pool.cards), tmp_path / "planner.json")
+    again = learning(bench, tmp_path).learn()
+    assert again.corrections == (("Mine?", workflow),)
+    assert len(again.questions) == len(learnt.questions) + 1
 
 
 @pytest.mark.parametrize("use", ["nearest", "prompt"])
