@@ -40,3 +40,8 @@ def set_here(name: str, value: str) -> None:
 def passed_environment(*more: str) -> dict[str, str]:
     """The variables of `PASSED` that are set, and of `more`."""
     return {name: _environment[name] for name in (*PASSED, *more) if name in _environment}
+
+
+def whole_environment() -> dict[str, str]:
+    """All variables, keys and settings included, for a child that is this program again."""
+    return dict(_environment)

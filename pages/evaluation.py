@@ -19,7 +19,7 @@ from pages.components.evaluation.listing import evaluation_list, open_evaluation
 from pages.components.evaluation.progress import PLACE, progress_line
 from pages.components.evaluation.questions import questions
 from pages.components.evaluation.record_actions import deletion_dialog, evaluation_actions, given_out
-from pages.components.evaluation.results import accuracy_figure, categories, planners_table
+from pages.components.evaluation.results import categories, planners_table
 from pages.components.evaluation.setup import DEMO, new_evaluation, run_demo
 from pages.components.evaluation.trials import trials_region
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
@@ -27,6 +27,7 @@ from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
+from pages.components.widgets.accuracy_figure import accuracy_figure
 from pages.components.widgets.controls import action
 from storage.records import EvaluationRecord
 from studio.evaluation.on_data import session_of_trial

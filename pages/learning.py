@@ -1,6 +1,7 @@
-"""The learning page: small Conductors trained by reinforcement beside the app; the list, or one training.
+"""The learning page: planners that learn on the pool's own questions, and small Conductors trained by
+reinforcement beside the app; the lists, or one of either.
 
-The address holds which: `?run=…`.
+The address holds which: `?planner=…`, `?run=…`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import streamlit as st
 from conductor.errors import DataError
 from pages.components.graph import load_library
 from pages.components.learning.lessons import lessons_region
+from pages.components.learning.pool_region import one_planner, your_pool
 from pages.components.learning.runs import facts, open_run, progress, run_list
 from pages.components.learning.training_results import (
     curve_charts,
@@ -42,6 +44,10 @@ def page() -> None:
         tab.begin_page()
         with st.container(key="machinery"):
             load_library()
+        planner = st.query_params.get("planner")
+        if planner is not None:
+            one_planner(shared, tab, Path(planner).name)
+            return
         named = st.query_params.get("run")
         if named is None:
             _all(shared, tab)
@@ -61,8 +67,10 @@ def page() -> None:
 def _all(shared: Services, tab: TabState) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
         st.title("Learning", anchor=False)
-    pool_notice()
+    usable = pool_notice()
     saved_notice(tab)
+    your_pool(shared, usable=usable)
+    st.header("Demonstration: a small Conductor", anchor=False)
     st.caption(
         "Train a Conductor of 0.2 million parameters from scratch on this machine: it learns to split "
         "questions from the results of its own plans. The questions are those of the orchard, nine "

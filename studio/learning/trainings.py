@@ -1,7 +1,8 @@
 """The trainings that this process has begun: children that write a run's folder each, one at a time.
 
 Knows commands and processes; torch is the child's, which may have another environment than the app. Whatever
-ends a child, its folder goes on with the same command. What it wrote is read by `training_run`.
+ends a child, its folder goes on with the same command. What it wrote is read by `training_run`, or by
+`planner_run` where a planner learns.
 """
 
 from __future__ import annotations
@@ -9,18 +10,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
 import conductor
 from conductor.errors import DataError
+from conductor.evaluation.items import DataSet
 from conductor.extras import install_command
 from conductor.learning.demonstration.run_folder import RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
-from conductor.own_settings import passed_environment
+from conductor.own_settings import passed_environment, whole_environment
 from conductor.planner.corrections import Row
+from studio.evaluation.planner_learning.learning_folder import check_name
+from studio.learning.planner_run import SETTINGS, PlannerSettings, write_questions
 from studio.learning.training_run import TRAINED
 
 LOG, CORRECTIONS = "training.log", "corrections.jsonl"
@@ -77,6 +81,31 @@ class Trainings:
             self._start(path, ["corrections", model, str(path / CORRECTIONS), "--out", str(path / TRAINED)])
         return path
 
+    def learn_planner(self, name: str, settings: PlannerSettings, questions: DataSet | None) -> Path:
+        """Begin to learn a planner, as `learn mine` does, in a new folder of that name, which is returned;
+        `questions` are written into it, None for those of a shipped set. Raises `DataError`.
+        """
+        check_name(name)
+        with self._lock:
+            self._refuse_a_second()
+            path = self.folder / name
+            try:
+                path.mkdir(parents=True)
+                if questions is not None:
+                    settings = settings.model_copy(update={"data": write_questions(questions, path)})
+            except FileExistsError:
+                raise DataError(f"There is a folder {name} already; choose another name.") from None
+            except OSError as error:
+                raise DataError(f"{path} cannot be written: {error.strerror}.") from error
+            self._start_planner(path, settings)
+        return path
+
+    def resume_planner(self, path: Path, settings: PlannerSettings) -> None:
+        """Go on with the learning of a planner. Raises `DataError`."""
+        with self._lock:
+            self._refuse_a_second()
+            self._start_planner(path, settings)
+
     def stop(self, path: Path) -> None:
         """End the child that trains there; its folder can go on. Nothing where this process has none."""
         child = self._children.get(path)
@@ -130,6 +159,12 @@ class Trainings:
             return path
         raise DataError(f"{self.folder} is full of trainings; remove some.")
 
+    def _start_planner(self, path: Path, settings: PlannerSettings) -> None:
+        (path / SETTINGS).write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        # Without torch, and with the keys of the pool's workers.
+        environment = {**whole_environment(), "PYTHONPATH": str(_ROOT)}
+        self._begin(path, [sys.executable, "-m", "conductor", "learn", *settings.command(path)], environment)
+
     def _start(self, path: Path, command: Sequence[str]) -> None:
         python = trainer()
         if python is None:
@@ -137,15 +172,17 @@ class Trainings:
                 f"Training needs {' and '.join(_NEEDED)}, which this environment does not have; install them "
                 f"with `make learn`, or `{install_command('learn')}` where the app is installed."
             )
+        self._begin(path, [str(python), "-m", "conductor", "learn", *command], _environment())
+
+    def _begin(self, path: Path, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._stopped.discard(path)
         try:
             with (path / LOG).open("wb") as log:
                 self._children[path] = subprocess.Popen(  # noqa: S603 - the command is made here
-                    [str(python), "-m", "conductor", "learn", *command],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_environment(),
-                )  # fmt: skip
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
+                )
         except OSError as error:
-            raise DataError(f"The training in {path} could not begin: {error.strerror}.") from error
+            raise DataError(f"Learning in {path} could not begin: {error.strerror}.") from error
 
 
 def last_line(path: Path) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 
 from conductor.baselines.methods import BASELINES
 from conductor.baselines.named import PREFIX, WORKER, label_of
+from conductor.baselines.planner_file.file_planner import PREFIX as PLANNER
 from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
 
@@ -23,11 +25,21 @@ def planner_name(planner: str, spec: EvaluationSpec | None = None) -> str:
         return "Perfect router"
     if planner.startswith(WORKER):
         return planner.removeprefix(WORKER)
+    if planner.startswith(PLANNER):
+        return _learnt_name(planner.removeprefix(PLANNER))
     kind, _, options = planner.removeprefix(PREFIX).partition(":")
     entry = BASELINES.get(kind)
     fitted = "fitted=" in options
     title = kind.capitalize() if entry is None else entry.title if fitted else entry.label
     return f"{title}, {options}" if options else title
+
+
+def _learnt_name(named: str) -> str:
+    """That of a planner by its name in the pool file or by its file, which is in the folder of that name."""
+    file = PurePath(named)
+    if not file.suffix:
+        return named
+    return file.parent.name if file.stem == "planner" and file.parent.name else file.stem
 
 
 def labelled(table: EvaluationTable) -> EvaluationTable:

@@ -12,22 +12,27 @@ from conductor.errors import ConductorError
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.report import planner_name
 from conductor.evaluation.report.remarks import power
-from conductor.evaluation.scorers.judge import can_judge
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
-from conductor.text.formatting import dollars, duration, named, quantity
+from conductor.text.formatting import dollars, named, quantity
 from conductor.values.presets import MAX_ROUNDS, Settings
-from conductor.workers.pool.pool import Pool
-from pages.components.evaluation.data import Chosen, chosen_questions
 from pages.components.evaluation.listing import open_evaluation
 from pages.components.evaluation.progress import PLACE
 from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.budget_fields import budget_fields
 from pages.components.widgets.controls import action
+from pages.components.widgets.forecast_figures import forecast_figures
 from pages.components.widgets.labels import distinct_labels
+from pages.components.widgets.question_choice import (
+    Chosen,
+    chosen_questions,
+    code_consent,
+    judge_choice,
+    needs,
+)
 from studio.evaluation.evaluations import Evaluations
-from studio.evaluation.outlook import EvaluationOutlook, approximation, outlook
+from studio.evaluation.outlook import EvaluationOutlook, outlook
 from studio.workbench import Workbench
 
 DEMO = "demo"
@@ -49,11 +54,11 @@ def new_evaluation(shared: Services) -> None:
         st.caption(plain(f"On the built-in pool “{chosen.pool}”, which needs no key."))
     planners = _planners(bench, chosen)
     st.subheader("How", anchor=False)
-    judge = _judge(data, bench.pool)
+    judge = judge_choice(data, bench.pool)
     spec, limit = _settings(data, planners)
     if limit is not None:
         data = DataSet(data.name, data.items[:limit], data.broken)
-    if judge is not None and _needs(data, "judge"):
+    if judge is not None and needs(data, "judge"):
         spec = spec.model_copy(update={"judge": JudgeSpec(worker=judge)})
     tab.show_notice(PLACE)
     if not planners:
@@ -67,16 +72,12 @@ def new_evaluation(shared: Services) -> None:
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
-    without_leave = _needs(data, "code") and not spec.allow_code
-    without_judge = _needs(data, "judge") and judge is None
+    without_leave = needs(data, "code") and not spec.allow_code
+    without_judge = needs(data, "judge") and judge is None
     action(
         "Start", "play_arrow", _start, shared, bench, data, planners, spec, key="evaluation-start",
         type="primary", disabled=without_leave or without_judge, place=PLACE,
     )  # fmt: skip
-
-
-def _needs(data: DataSet, scorer: str) -> bool:
-    return any(item.scored_by == scorer for item in data.items)
 
 
 def run_demo(shared: Services) -> None:
@@ -164,26 +165,6 @@ def _baselines(*, rules: bool) -> list[tuple[str, str, str, bool]]:
 # -- how -------------------------------------------------------------------------------------------
 
 
-def _judge(data: DataSet, pool: Pool) -> str | None:
-    """The worker that judges, or None if none is needed or chosen yet."""
-    if not _needs(data, "judge"):
-        return None
-    judges = [name for name, card in pool.cards.items() if can_judge(card)]
-    if not judges:
-        st.caption("This pool has no model that can judge. Connect one on *Pool*.")
-        return None
-    return st.selectbox(
-        "Judge",
-        judges,
-        index=None,
-        placeholder="The worker that judges the answers",
-        key="evaluation-judge",
-        width=320,
-        help="It sees the question, the right answer and a planner's answer. Choose a strong model "
-        "that does not answer questions itself",
-    )
-
-
 def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, int | None]:
     """How it is done, and how many of the questions are taken; None: all."""
     with st.container(horizontal=True, gap="small", key="evaluation-how"):
@@ -218,10 +199,6 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
             "Stop once every difference is significant", key="how-sequential",
             help="A sequential test against the first planner; it detects less than a table of fixed size",
         )  # fmt: skip
-    allow_code = False
-    if _needs(data, "code"):
-        label = "To score code, run what the models write in a limited process"
-        allow_code = st.checkbox(label, key="how-code")
     spec = EvaluationSpec(
         data="",
         digest="",
@@ -230,7 +207,7 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
         seed=int(seed),
         parallel=int(parallel),
         settings=Settings(rounds=int(rounds), budget=budget),
-        allow_code=allow_code,
+        allow_code=code_consent(data),
         sequential=sequential,
         tags=tuple(tag[:60] for tag in tags.split(",") if tag.strip()),
     )
@@ -242,16 +219,7 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
 
 def _forecast(forecast: EvaluationOutlook, data: DataSet, spec: EvaluationSpec) -> None:
     answers = len(data.items) * len(spec.planners) * spec.repeats
-    figures = {
-        "Answers": f"{answers:,}",
-        "Calls": approximation(forecast.calls, "call"),
-        "Tokens": "-" if forecast.tokens is None else approximation(forecast.tokens, "token"),
-        "Cost": "-" if forecast.cost is None else f"~{dollars(forecast.cost)}".replace("~<", "<"),
-        "Time": "-" if forecast.seconds is None else f"~{duration(forecast.seconds)}".replace("~<", "<"),
-    }
-    with st.container(horizontal=True, gap="medium", key="evaluation-forecast"):
-        for name, figure in figures.items():
-            st.metric(name, figure, width="content")
+    forecast_figures(answers, forecast, key="evaluation-forecast")
     notes = []
     if len(spec.planners) > 1:
         notes.append(power(len(data.items), comparisons=len(spec.planners) - 1))

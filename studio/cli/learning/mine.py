@@ -5,7 +5,6 @@ Knows options and prints; `studio.evaluation.planner_learning` learns.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Annotated
 
 from typer import Argument
 
+from conductor.baselines.planner_file.break_even import break_even
 from conductor.baselines.planner_file.file_planner import PREFIX
 from conductor.baselines.planner_file.planner_file import (
     NEIGHBOURS,
@@ -37,14 +37,17 @@ from studio.cli.options import Configured, DryRun, Limited, Pooled, Shared, coun
 from studio.cli.output.terminal import UNKNOWN, is_quiet, name_next, print_remark, table
 from studio.cli.workflow.plan import settings_of
 from studio.evaluation.outlook import EvaluationOutlook
-from studio.evaluation.planner_learning.learning_folder import PLANNER, LearningFolder, LearningSettings
+from studio.evaluation.planner_learning.learning_folder import (
+    PLANNER,
+    LearningFolder,
+    LearningSettings,
+    check_name,
+)
 from studio.evaluation.planner_learning.planner_learning import (
     PlannerLearning,
     usual_planners,
     usual_use,
 )
-
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 _File = Annotated[Path, Argument(parser=Path, metavar="FILE", help="A planner.json, or its folder.")]
 
@@ -92,8 +95,7 @@ def mine(
     the planner, and the other part examines it. The same command goes on with a learning that was
     interrupted.
     """
-    if not _NAME.fullmatch(name):
-        raise DataError(f"{name[:60]!r} is no name of a planner: 1 to 40 letters, digits, - and _.")
+    check_name(name)
     if not 0 < drawing.held_out < 1:
         raise DataError("--held-out is a share between 0 and 1, such as 0.5.")
     options = on_its_pool(data, options)
@@ -201,7 +203,7 @@ def _show(learnt: PlannerFile, path: Path, options: Shared) -> int:
     ]
     if card.exam:
         lines += ["", f"On {quantity(card.held_out, 'held-out question')}:", *_exam_lines(learnt)]
-        lines += ["", *_worth(learnt)]
+        lines += ["", *break_even(learnt)]
     else:
         lines.append("It was not examined on held-out questions.")
     if card.stopped:
@@ -230,27 +232,6 @@ def _exam_lines(learnt: PlannerFile) -> Sequence[str]:
     ]
     head = ("planner", "right", "tokens", "cost", f"{learnt.name} ahead by")
     return [table(head, rows, right=(1, 2, 3))]
-
-
-def _worth(learnt: PlannerFile) -> Sequence[str]:
-    """What it saves beside the best of the others, and after how many questions that pays for learning."""
-    own, *others = learnt.card.exam
-    # A perfect router is no planner: it has no tokens.
-    answered = [row for row in others if row.answers and row.tokens is not None]
-    if not answered or not own.answers:
-        return []
-    best = max(answered, key=lambda row: (row.right / row.answers, -(row.tokens or 0)))
-    if own.tokens is None or best.tokens is None or learnt.card.tokens is None:
-        return []
-    saved = best.tokens - own.tokens
-    beside = f"beside {best.planner}, the best of the others"
-    if saved <= 0:
-        return [f"It takes {-saved * 1000:,.0f} tokens more for 1,000 questions {beside}."]
-    after = learnt.card.tokens / saved
-    return [
-        f"It saves {saved * 1000:,.0f} tokens for 1,000 questions {beside}: learning is paid for after "
-        f"{after:,.0f} questions."
-    ]
 
 
 def _show_outlook(outlooks: tuple[EvaluationOutlook, EvaluationOutlook], plans: int, options: Shared) -> int:

@@ -5,6 +5,7 @@ Knows files. One process at a time learns in it: a lock is free when that ends i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,11 +20,13 @@ from conductor.baselines.planner_file.planner_file import (
     read_planner,
 )
 from conductor.errors import DataError
-from conductor.files.file_lock import lock
+from conductor.files.file_lock import is_free, lock
 from conductor.files.named_file import replace_file
 from conductor.values.messages import Value
 
 STATE, PLANNER, LOCK = "learning.json", "planner.json", "learning.lock"
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 class LearningSettings(Value):
@@ -57,14 +60,12 @@ class LearningState(Value):
 
 
 class LearningFolder:
-    """A folder with a state. Raises `DataError` where it holds another learning, or cannot be written."""
+    """A folder with a state, made when it is first written. Raises `DataError` where it holds another
+    learning.
+    """
 
     def __init__(self, path: Path, settings: LearningSettings) -> None:
         self.path = path
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{path} cannot be written: {error.strerror}. Name another folder.") from error
         self.state = read_state(path) or LearningState(settings=settings)
         if self.state.settings != settings:
             raise DataError(
@@ -85,23 +86,45 @@ class LearningFolder:
         """Write the state with these changes."""
         self.state = self.state.model_copy(update=changes)
         try:
+            self.path.mkdir(parents=True, exist_ok=True)
             replace_file(self.path / STATE, (self.state.model_dump_json(indent=1) + "\n").encode())
         except OSError as error:
             raise DataError(f"{self.path} cannot be written: {error.strerror}.") from error
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Stop other processes from learning here meanwhile. Raises `DataError` where one does."""
+        """Stop other processes from learning here meanwhile. Raises `DataError` where one does, and where the
+        folder cannot be written.
+        """
         try:
+            self.path.mkdir(parents=True, exist_ok=True)
             file = (self.path / LOCK).open("ab")
         except OSError as error:
-            raise DataError(f"{self.path} cannot be written: {error.strerror}.") from error
+            raise DataError(
+                f"{self.path} cannot be written: {error.strerror}. Name another folder."
+            ) from error
         with file:
             if not lock(file):
                 raise DataError(
                     f"Another process learns in {self.path}; wait for its end, or name another folder."
                 )
             yield
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process learns in a folder. Raises `DataError` if that cannot be read."""
+    try:
+        return not is_free(path / LOCK)
+    except OSError as error:
+        raise DataError(
+            f"Whether a process learns in {path} cannot be read: {error.strerror}; allow to read it."
+        ) from error
+
+
+def check_name(name: str) -> None:
+    """Raise `DataError` for what is no name of a planner."""
+    if not _NAME.fullmatch(name):
+        raise DataError(f"{name[:60]!r} is no name of a planner: 1 to 40 letters, digits, - and _.")
 
 
 def read_state(path: Path) -> LearningState | None:

@@ -1,4 +1,4 @@
-"""Choosing the questions of a new evaluation: a shipped set, a set of the team's, or an uploaded file with
+"""Choosing questions with known answers: a shipped set, a set of the team's, or an uploaded file with
 its columns; the first of them are shown.
 """
 
@@ -19,10 +19,12 @@ from conductor.evaluation.data_file import read_data
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.rows import rows_of
 from conductor.evaluation.scorers import SCORERS
+from conductor.evaluation.scorers.judge import can_judge
 from conductor.evaluation.sets.named_set import NAMED_SETS, read_named
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.team_tests import team_set
 from conductor.text.formatting import quantity
+from conductor.workers.pool.pool import Pool
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import choice
 from pages.components.widgets.labels import distinct_labels
@@ -59,11 +61,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Chosen:
-    """Questions, with the built-in pool and the planners that they are made for; None: any will do."""
+    """Questions, with the built-in pool and the planners that they are made for; None: any will do. `shipped`
+    is the name of a shipped set, None for other questions.
+    """
 
     data: DataSet
     pool: str | None = None
     planners: tuple[str, ...] | None = None
+    shipped: str | None = None
 
 
 def chosen_questions(store: SessionStore) -> Chosen | None:
@@ -84,7 +89,39 @@ def chosen_questions(store: SessionStore) -> Chosen | None:
     st.caption(plain(f"{shipped.about[:1].upper()}{shipped.about[1:]}."))
     data = _remembered((source,), shipped.read)
     _preview(data)
-    return Chosen(data, shipped.pool, shipped.planners)
+    return Chosen(data, shipped.pool, shipped.planners, source)
+
+
+def needs(data: DataSet, scorer: str) -> bool:
+    """Whether the answers to any of these questions are compared so."""
+    return any(item.scored_by == scorer for item in data.items)
+
+
+def judge_choice(data: DataSet, pool: Pool) -> str | None:
+    """The worker that judges, or None if none is needed or chosen yet."""
+    if not needs(data, "judge"):
+        return None
+    judges = [name for name, card in pool.cards.items() if can_judge(card)]
+    if not judges:
+        st.caption("This pool has no model that can judge. Connect one on *Pool*.")
+        return None
+    return st.selectbox(
+        "Judge",
+        judges,
+        index=None,
+        placeholder="The worker that judges the answers",
+        key="evaluation-judge",
+        width=320,
+        help="It sees the question, the right answer and a planner's answer. Choose a strong model "
+        "that does not answer questions itself",
+    )
+
+
+def code_consent(data: DataSet) -> bool:
+    """Whether the programs that models write may be run; asked only where answers are programs."""
+    if not needs(data, "code"):
+        return False
+    return st.checkbox("To score code, run what the models write in a limited process", key="how-code")
 
 
 def _of_team(store: SessionStore) -> DataSet:

@@ -1,0 +1,30 @@
+"""After how many questions a planner has saved what learning it took. Pure."""
+
+from __future__ import annotations
+
+from conductor.baselines.planner_file.planner_file import PlannerFile
+
+
+def break_even(learnt: PlannerFile) -> tuple[str, ...]:
+    """The sentence, beside the best of the others that were examined; nothing where it is unknown."""
+    if not learnt.card.exam:
+        return ()
+    own, *others = learnt.card.exam
+    # The perfect router, which is computed, takes no tokens.
+    measured = [
+        (row.right / row.answers, -row.tokens, row)
+        for row in others
+        if row.answers and row.tokens is not None
+    ]
+    if not measured or not own.answers or own.tokens is None or learnt.card.tokens is None:
+        return ()
+    _, less, best = max(measured, key=lambda each: each[:2])
+    saved = -less - own.tokens
+    beside = f"beside {best.planner}, the best of the others"
+    if saved <= 0:
+        return (f"It takes {-saved * 1000:,.0f} tokens more for 1,000 questions {beside}.",)
+    after = learnt.card.tokens / saved
+    return (
+        f"It saves {saved * 1000:,.0f} tokens for 1,000 questions {beside}: learning is paid for after "
+        f"{after:,.0f} questions.",
+    )

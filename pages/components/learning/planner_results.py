@@ -1,0 +1,54 @@
+"""What a learning came to: the examination as table and chart, what it saves, and plans before and after."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from conductor.baselines.planner_file.break_even import break_even
+from conductor.errors import ConductorError
+from pages.components.learning.plan_pairs import plan_pair
+from pages.components.tab.services import Services
+from pages.components.tab.state import plain
+from pages.components.view_models.planner_learning import exam_rows, learning_took
+from pages.components.widgets.accuracy_figure import accuracy_figure
+from studio.evaluation.results import table_of_evaluation
+from studio.learning.planner_run import PlannerRun, exam_pairs
+
+
+def planner_results(shared: Services, run: PlannerRun) -> None:
+    """Draw them of a learning that is done."""
+    if run.planner is None:
+        return
+    st.caption(plain(learning_took(run.planner)))
+    if run.planner.card.exam:
+        st.subheader("On held-out questions", anchor=False)
+        st.dataframe(exam_rows(run.planner), hide_index=True, key="planner-table", width="stretch")
+        st.caption("The perfect router is computed: it takes the best single worker for each question.")
+        for line in break_even(run.planner):
+            st.markdown(plain(line))
+    _examination(shared, run)
+    with st.container(horizontal=True, gap="medium", key="planner-evaluations"):
+        titles = ("Every plan that was tried", "Every held-out answer")
+        for id, title in zip(run.planner.card.evaluations, titles, strict=False):
+            st.page_link(
+                "pages/evaluation.py", label=title, icon=":material/fact_check:",
+                query_params={"evaluation": id},
+            )  # fmt: skip
+
+
+def _examination(shared: Services, run: PlannerRun) -> None:
+    """The chart and the plans, which the store has."""
+    state, store = run.learning, shared.workbench.store
+    if state is None or state.exam is None:
+        return
+    try:
+        record = store.evaluations.find(state.exam)
+    except ConductorError as error:
+        st.caption(plain(str(error)))
+        return
+    accuracy_figure(table_of_evaluation(store, record), record.spec)
+    pairs = exam_pairs(store, record)
+    if pairs is not None:
+        st.subheader("Plans before and after", anchor=False)
+        bench = shared.workbench
+        plan_pair(pairs, bench.pool.cards, of=run.name, before="The Conductor", after=run.name)

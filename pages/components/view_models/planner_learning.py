@@ -1,0 +1,114 @@
+"""Learnings of planners as the page shows them: how far one is, and its examination as rows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from conductor.baselines.planner_file.planner_file import ExamRow, PlannerFile, PlanUse
+from conductor.evaluation.report.names import planner_name
+from conductor.text.formatting import dollars, percent, quantity, tokens
+from conductor.values.budget import Budget
+from studio.evaluation.outlook import EvaluationOutlook
+from studio.learning.planner_run import PlannerRun
+
+METHODS: Mapping[PlanUse, str] = {
+    "nearest": "Use the plan of similar questions",
+    "prompt": "Show the Conductor similar questions",
+}
+METHOD_LINES: Mapping[PlanUse, str] = {
+    "nearest": "A question gets the plan that was right most often on similar ones. Planning calls no model.",
+    "prompt": "The Conductor plans, with similar solved questions in its prompt.",
+}
+
+
+def phase(run: PlannerRun) -> str:
+    """What goes on in a learning, or would go on."""
+    state = run.learning
+    if state is None or state.fit is None:
+        return "Starting"
+    if state.exam is not None:
+        return "Examining it on held-out questions"
+    return "Trying plans" if state.origins is None else "Trying the right plans on all questions"
+
+
+def progress_words(*, scored: int, cells: int, right: int, used: int) -> str:
+    """How far an evaluation is, and the tokens that learning took so far."""
+    return f"{scored:,} of {cells:,} answers · {right:,} right · {tokens(used)}"
+
+
+def whole(trials: EvaluationOutlook, exam: EvaluationOutlook) -> EvaluationOutlook:
+    """The sum of two forecasts; what one of them does not know is unknown."""
+    return replace(
+        trials,
+        calls=trials.calls + exam.calls,
+        shared=trials.shared + exam.shared,
+        tokens=None if trials.tokens is None or exam.tokens is None else trials.tokens + exam.tokens,
+        cost=None if trials.cost is None or exam.cost is None else trials.cost + exam.cost,
+        seconds=None if trials.seconds is None or exam.seconds is None else trials.seconds + exam.seconds,
+    )
+
+
+def forecast_words(*, fit: int, held_out: int, plans: int, budget: Budget) -> str:
+    """What is done with the questions, what the figures of a forecast leave out, and where it stops."""
+    lines = [
+        f"Plans are tried on {quantity(fit, 'question')}; the planner is examined on {held_out:,} others.",
+    ]
+    if plans:
+        most = f"up to {plans * fit:,} answers more"
+        lines.append(f"The figures leave out the best plans, which are tried on all {fit:,}: {most}.")
+    limits = [
+        *([] if budget.cost is None else [dollars(budget.cost)]),
+        *([] if budget.tokens is None else [quantity(budget.tokens, "token")]),
+    ]
+    if limits:
+        lines.append(f"It stops at {' or '.join(limits)}.")
+    return " ".join(lines)
+
+
+def facts(run: PlannerRun) -> tuple[str, ...]:
+    """What a learning is of, and what came of it."""
+    card = None if run.planner is None else run.planner.card
+    if card is None:
+        return () if run.learning is None else (run.learning.settings.data,)
+    learnt = f"learnt from {quantity(card.fit, 'question')}"
+    if not card.exam:
+        return card.data, learnt
+    return card.data, learnt, f"{_share(card.exam[0])} right on {card.held_out:,} others"
+
+
+def learning_took(learnt: PlannerFile) -> str:
+    """What learning took, and of what."""
+    card = learnt.card
+    took = [quantity(card.calls, "call"), tokens(card.tokens)]
+    took += [] if card.cost is None else [dollars(card.cost)]
+    return (
+        f"{quantity(len(learnt.plans), 'plan')} tried on {quantity(card.fit, 'question')}, of which "
+        f"{learnt.solved:,} were solved. Learning took {', '.join(took)}."
+    )
+
+
+def exam_rows(learnt: PlannerFile) -> Sequence[Mapping[str, str]]:
+    """The planners on the held-out questions, this one first."""
+    return [
+        {
+            "Planner": learnt.name if at == 0 else planner_name(row.planner),
+            "Right": _share(row),
+            "Tokens per question": "-" if row.tokens is None else f"{row.tokens:,.0f}",
+            "Cost per question": dollars(row.cost),
+            f"Lead of {learnt.name}": "" if row.difference is None else f"{_points(row.difference)} points",
+            "95% interval": ""
+            if row.between is None
+            else f"{_points(row.between[1])} to {_points(row.between[0])}",
+        }
+        for at, row in enumerate(learnt.card.exam)
+    ]
+
+
+def _share(row: ExamRow) -> str:
+    return percent(row.right / row.answers) if row.answers else "-"
+
+
+def _points(difference: float) -> str:
+    """By how much this planner is ahead of one with that difference to it."""
+    return f"{0 - 100 * difference:+.1f}"
