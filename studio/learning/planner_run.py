@@ -7,7 +7,7 @@ Reads files and the store; starts nothing. Learning itself is `studio.evaluation
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -113,18 +113,18 @@ def read_planner_run(path: Path, *, is_starting: bool = False) -> PlannerRun:
     return PlannerRun(path, settings, read_state(path), planner, is_starting or is_held(path))
 
 
-def planner_runs_below(folder: Path) -> tuple[list[Path], list[str]]:
-    """The folders below with a learning that can be read, the newest first, and the names of the others."""
-    paths, broken = [], []
+def planner_runs_below(
+    folder: Path, is_starting: Callable[[Path], bool]
+) -> tuple[list[PlannerRun], list[str]]:
+    """The learnings in the folders below, the newest first, and the names of those that cannot be read."""
+    runs, broken = [], []
     there = {file.parent for name in (SETTINGS, STATE) for file in folder.glob(f"*/{name}")}
     for path in sorted(there, key=lambda path: path.stat().st_ctime, reverse=True):
         try:
-            _ = read_planner_run(path)
+            runs.append(read_planner_run(path, is_starting=is_starting(path)))
         except ConductorError:
             broken.append(path.name)
-        else:
-            paths.append(path)
-    return paths, broken
+    return runs, broken
 
 
 def write_questions(data: DataSet, path: Path) -> str:

@@ -281,7 +281,7 @@ def _with_model(table: _Entry, folder: Path) -> _Entry:
 @lru_cache(maxsize=4)
 def named_files(text: str, folder: Path) -> tuple[Path, ...]:
     """The files that a pool file in the absolute `folder` names, there or not: tokenizers, GGUF files, a
-    local Conductor's own, those with the texts of the research; empty if it is no pool file.
+    local Conductor's own, those with the texts of the research, planners; empty if it is no pool file.
     """
     try:
         document = toml_value(text)
@@ -300,6 +300,9 @@ def named_files(text: str, folder: Path) -> tuple[Path, ...]:
         model = conductor.get("model")
         if isinstance(model, str) and model not in SHIPPED:
             files += [_whole_path(model, folder) / name for name in MODEL_FILES]
+    planners = document.get("planners")
+    learnt = planners.values() if isinstance(planners, dict) else ()
+    files += [_whole_path(path, folder) for path in learnt if isinstance(path, str)]
     return tuple(files)
 
 

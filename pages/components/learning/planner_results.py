@@ -22,7 +22,9 @@ def planner_results(shared: Services, run: PlannerRun) -> None:
     st.caption(plain(learning_took(run.planner)))
     if run.planner.card.exam:
         st.subheader("On held-out questions", anchor=False)
-        st.dataframe(exam_rows(run.planner), hide_index=True, key="planner-table", width="stretch")
+        st.dataframe(
+            exam_rows(run.planner), hide_index=True, key="planner-table", width="stretch", height="content"
+        )
         st.caption("The perfect router is computed: it takes the best single worker for each question.")
         for line in break_even(run.planner):
             st.markdown(plain(line))
@@ -50,5 +52,4 @@ def _examination(shared: Services, run: PlannerRun) -> None:
     pairs = exam_pairs(store, record)
     if pairs is not None:
         st.subheader("Plans before and after", anchor=False)
-        bench = shared.workbench
-        plan_pair(pairs, bench.pool.cards, of=run.name, before="The Conductor", after=run.name)
+        plan_pair(pairs, shared.workbench.pool.cards, of=run.name, before="The Conductor", after=run.name)

@@ -39,10 +39,9 @@ def read(shared: Services, path: Path) -> PlannerRun:
 
 def planner_list(shared: Services) -> None:
     """Draw it, the newest first."""
-    paths, broken = planner_runs_below(shared.trainings.folder)
+    runs, broken = planner_runs_below(shared.trainings.folder, shared.trainings.begun_here)
     with st.container(key="planners", gap="small"):
-        for path in paths:
-            run = read(shared, path)
+        for run in runs:
             icon, words = _STATES[run.state]
             with st.container(key=f"planner-{run.name}", gap=None):
                 st.button(
@@ -94,8 +93,8 @@ def _buttons(shared: Services, run: PlannerRun) -> None:
     if run.state == "interrupted":
         if run.settings is not None:
             action(
-                "Resume", "play_arrow", trainings.resume_planner, run.path, run.settings, key="planner-resume",
-                type="primary", help="All answers so far are stored", place=PLACE,
+                "Resume", "play_arrow", trainings.resume_planner, run.path, run.settings,
+                key="planner-resume", type="primary", help="All answers so far are stored", place=PLACE,
             )  # fmt: skip
     elif trainings.begun_here(run.path):
         action(

@@ -57,7 +57,9 @@ def new_planner(shared: Services) -> None:
     name, settings = _settings(shared.trainings.folder, chosen, bench, pool)
     path = shared.trainings.folder / name
     try:
-        _check_new(path)
+        check_name(name)
+        if path.exists():
+            raise DataError(f"There is a folder {name} already; choose another name.")
         _forecast(path, bench, chosen, settings)
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/error:")
@@ -75,12 +77,6 @@ def new_planner(shared: Services) -> None:
 def _has_workers(bench: Workbench, pool: str) -> bool:
     """Whether the pool has all workers of that built-in set."""
     return {worker.card.name for worker in BUILT_IN[pool]()} <= set(bench.pool.names)
-
-
-def _check_new(path: Path) -> None:
-    check_name(path.name)
-    if path.exists():
-        raise DataError(f"There is a folder {path.name} already; choose another name.")
 
 
 def _begin(shared: Services, name: str, settings: PlannerSettings, questions: DataSet | None) -> None:

@@ -7,7 +7,6 @@ import streamlit as st
 from conductor.errors import ConductorError
 from pages.components.learning.planner_results import planner_results
 from pages.components.learning.planner_runs import (
-    PLACE,
     more_budget,
     open_planner,
     planner_list,
@@ -20,7 +19,7 @@ from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.planner_learning import facts
 from pages.components.widgets.controls import action, row
-from pages.components.widgets.pool_saving import saved_notice
+from pages.components.widgets.pool_saving import PLACE, saved_notice
 from studio.learning.planner_run import PlannerRun
 
 # Between two looks at a learning that is under way, and at one that another tab may go on with.

@@ -83,25 +83,27 @@ def learning_took(learnt: PlannerFile) -> str:
     took = [quantity(card.calls, "call"), tokens(card.tokens)]
     took += [] if card.cost is None else [dollars(card.cost)]
     return (
-        f"{quantity(len(learnt.plans), 'plan')} tried on {quantity(card.fit, 'question')}, of which "
-        f"{learnt.solved:,} were solved. Learning took {', '.join(took)}."
+        f"{quantity(len(learnt.plans), 'plan')} tried on {quantity(card.fit, 'question')}; "
+        f"{learnt.solved:,} solved. Learning took {', '.join(took)}."
     )
 
 
 def exam_rows(learnt: PlannerFile) -> Sequence[Mapping[str, str]]:
-    """The planners on the held-out questions, this one first."""
+    """The planners on the held-out questions, this one first; without the cost if none is known."""
+    exam = learnt.card.exam
+    has_cost = any(row.cost is not None for row in exam)
     return [
         {
             "Planner": learnt.name if at == 0 else planner_name(row.planner),
             "Right": _share(row),
             "Tokens per question": "-" if row.tokens is None else f"{row.tokens:,.0f}",
-            "Cost per question": dollars(row.cost),
+            **({"Cost per question": dollars(row.cost)} if has_cost else {}),
             f"Lead of {learnt.name}": "" if row.difference is None else f"{_points(row.difference)} points",
             "95% interval": ""
             if row.between is None
             else f"{_points(row.between[1])} to {_points(row.between[0])}",
         }
-        for at, row in enumerate(learnt.card.exam)
+        for at, row in enumerate(exam)
     ]
 
 

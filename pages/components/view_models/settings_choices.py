@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from conductor.baselines.planner_file.file_planner import PREFIX
 from conductor.orchestration.rounds import cheapest
 from conductor.text.formatting import quantity
 from conductor.values.budget import Budget
@@ -95,6 +96,13 @@ def summary(settings: Settings, names: Sequence[str]) -> str:
     """The settings in one line; `names` are the pool's workers. Without a budget it names none."""
     parts = (_preset(settings), _steps(settings), _pool(settings, names), *limits(settings.budget))
     return " · ".join(parts)
+
+
+def planners(settings: Settings, learnt: Iterable[str]) -> Mapping[str, str]:
+    """Who may plan, by the name of each in the settings, with its label; "" is whom the pool file chooses."""
+    chosen = [settings.planner] if settings.planner is not None else []
+    names = dict.fromkeys([*(f"{PREFIX}{name}" for name in learnt), *chosen])
+    return {"": "The pool's Conductor"} | {name: name.removeprefix(PREFIX) for name in names}
 
 
 def economy(settings: Settings, cards: Sequence[WorkerCard]) -> str:

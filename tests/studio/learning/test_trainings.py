@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import DataError
+from conductor.evaluation.data_file import read_data
+from conductor.evaluation.items import DataSet, Item
 from conductor.learning.demonstration.run_folder import read_settings
 from conductor.learning.demonstration.settings import DemoSettings
+from conductor.values.budget import Budget
 from studio.learning import trainings as module
+from studio.learning.planner_run import PlannerSettings, read_planner_run
 from studio.learning.trainings import LOG, Trainings, last_line
 from tests.support.runs.waiting import until
 
@@ -135,6 +139,34 @@ def test_without_torch_it_is_said_what_to_install(trainings, monkeypatch):
     monkeypatch.setattr(module, "trainer", lambda: None)
     with pytest.raises(DataError, match="install them with `make learn`"):
         trainings.begin(SETTINGS, 1)
+
+
+def test_a_planner_learns_by_this_python_with_the_keys_and_its_questions_in_the_folder(
+    trainings, python, record, monkeypatch
+):
+    monkeypatch.setenv("ALPHA_API_KEY", "sk-secret")
+    python("")
+    monkeypatch.setattr(sys, "executable", str(module.trainer()))
+    item = Item(id="1", input="What is 6 * 7?", target="42", scorer="number")
+    settings = PlannerSettings(data="", use="nearest", draws=2, plans=4, budget=Budget(cost=1.5))
+    path = trainings.learn_planner("mine", settings, DataSet("sums/é", (item,)))
+    until(lambda: not trainings.begun_here(path))
+    file = path / "sums_é.jsonl"
+    assert read_data(file).items == (item,)
+    lines = record.read_text(encoding="utf-8").splitlines()
+    assert lines[:4] == ["-m", "conductor", "learn", "mine"]
+    assert {"--name=mine", f"--out={path}", "--plans=4", "--budget-cost=1.5"} <= {*lines}
+    assert lines[lines.index("--") + 1] == str(file)
+    assert "ALPHA_API_KEY" in lines
+    assert not any("sk-secret" in line for line in lines)
+    trainings.resume_planner(path, read_planner_run(path).settings)
+    with pytest.raises(DataError, match="mine is being trained"):
+        trainings.learn_planner("other", settings, None)
+    until(lambda: not trainings.begun_here(path))
+    with pytest.raises(DataError, match="a folder mine already"):
+        trainings.learn_planner("mine", settings, None)
+    with pytest.raises(DataError, match="is no name of a planner"):
+        trainings.learn_planner("../mine", settings, None)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="everything can be written")

@@ -14,6 +14,7 @@ import streamlit as st
 
 from conductor.baselines.methods import BASELINES
 from conductor.baselines.named import PREFIX, WORKER
+from conductor.baselines.planner_file.file_planner import PREFIX as PLANNER
 from conductor.errors import ConductorError
 from conductor.values.budget import Budget, Limit
 from conductor.values.presets import MAX_ROUNDS, MODES, Mode, Settings
@@ -82,7 +83,7 @@ def settings_menu(
     box = st.popover(label, icon=":material/tune:", type="tertiary", key=MENU, on_change="rerun")
     if box.open:
         with box, st.container(key="settings-rows", gap=None):
-            for draw in (head, panel.preset, panel.steps, panel.workers, panel.budget):
+            for draw in (head, panel.planner, panel.preset, panel.steps, panel.workers, panel.budget):
                 draw()
             st.caption(panel.belongs)
             if view is not None and view.head is not None:
@@ -134,6 +135,22 @@ class _Panel:
         )
         st.caption(settings_choices.MODE_LINES[mode] if mode is not None else "Your own limits.")
         self._economy()
+
+    def planner(self) -> None:
+        """Who plans, where a planner has learnt on the pool."""
+        options = settings_choices.planners(self.chosen, self.bench.pool.planners)
+        if len(options) < 2:
+            return
+        key = f"planner-{self.place}"
+        shows(self.tab, key, self.chosen.planner or "")
+
+        def chosen(planner: str) -> None:
+            self.keep(lambda settings: settings.model_copy(update={"planner": planner or None}))
+
+        st.selectbox(
+            "Planned by", list(options), key=key, format_func=distinct_labels(options),
+            on_change=committing(self.tab, key, chosen),
+        )  # fmt: skip
 
     def steps(self) -> None:
         with st.container(horizontal=True, gap="small"):
@@ -245,22 +262,26 @@ class _Panel:
 
 
 def plan_as(bench: Workbench, view: SessionView) -> None:
-    """Draw the choice of a method, and of its worker or of what it has learnt where it needs one."""
-    st.markdown("Plan with a published method", help="Its workflow replaces the current one")
+    """Draw the choice of a planner that learnt on the pool, or of a published method, with its worker or what
+    it has learnt where it needs one.
+    """
+    st.markdown("Plan with another planner", help="Its workflow replaces the current one")
     session, learnt = view.session.id, list(bench.pool.fitted)
     methods = [name for name, entry in BASELINES.items() if entry.method is not None or learnt]
+    own = {f"{PLANNER}{name}": name for name in bench.pool.planners}
+    labels = own | {name: BASELINES[name].label for name in methods}
     with row("plan-as"):
         method = st.selectbox(
             "Method",
-            methods,
-            index=methods.index("moa"),
+            list(labels),
+            index=0 if own else methods.index("moa"),
             key=f"plan-as-method-{session}",
-            format_func=distinct_labels({name: BASELINES[name].label for name in methods}),
+            format_func=distinct_labels(labels),
             label_visibility="collapsed",
             width=220,
         )
-        entry, choice = BASELINES[method], ""
-        if entry.method is None:
+        entry, choice = BASELINES.get(method), ""
+        if entry is not None and entry.method is None:
             choice = "fitted=" + st.selectbox(
                 "Fitted from",
                 learnt,
@@ -268,7 +289,7 @@ def plan_as(bench: Workbench, view: SessionView) -> None:
                 label_visibility="collapsed",
                 width=180,
             )
-        if entry.one_worker:
+        if entry is not None and entry.one_worker:
             choice = st.selectbox(
                 "Its worker",
                 bench.pool.names,
@@ -277,7 +298,7 @@ def plan_as(bench: Workbench, view: SessionView) -> None:
                 width=180,
             )
         action(
-            f"Plan as {entry.label}",
+            f"Plan as {plain(labels[method])}",
             "schema",
             lambda: bench.planning.begin_as(session, _method_name(method, choice)),
             key="plan-as-begin",
@@ -285,10 +306,13 @@ def plan_as(bench: Workbench, view: SessionView) -> None:
             disabled=view.locked,
             place="settings",
         )
-        st.caption(entry.about, width="content")
+        about = "Plans by what it learnt on this pool's questions." if entry is None else entry.about
+        st.caption(about, width="content")
 
 
 def _method_name(method: str, choice: str) -> str:
+    if method.startswith(PLANNER):
+        return method
     if method == "worker":
         return f"{WORKER}{choice}"
     return f"{PREFIX}{method}:{choice}" if choice else f"{PREFIX}{method}"

@@ -93,7 +93,8 @@ def test_a_table_without_categories_has_no_bars(table):
     ("planner", "name"),
     [
         ("conductor", "Conductor"), ("worker:gpt", "gpt"), ("baseline:reflect:gpt", "Self-reflection, gpt"),
-        ("baseline:rules", "Rules"), ("perfect router", "Perfect router"),
+        ("baseline:rules", "Rules"), ("perfect router", "Perfect router"), ("planner:mine", "mine"),
+        ("planner:/data/learn/mine/planner.json", "mine"), ("planner:other.json", "other"),
     ],
 )  # fmt: skip
 def test_planners_have_names(planner, name):

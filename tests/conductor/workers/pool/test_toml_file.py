@@ -507,3 +507,9 @@ def test_a_planner_without_a_file_is_refused_with_its_line(top: str, tables: str
     with pytest.raises(PoolError) as caught:
         parse_pool(f"{top}\n{ALPHA}{tables}")
     assert message in str(caught.value)
+
+
+def test_the_files_of_planners_are_among_those_that_a_pool_file_names(tmp_path: Path) -> None:
+    assert named_files('[planners]\nmine = "learn/mine/planner.json"\n', tmp_path) == (
+        tmp_path / "learn/mine/planner.json",
+    )

@@ -12,6 +12,7 @@ from pages.components.view_models.settings_choices import (
     economy,
     mode_of,
     moved,
+    planners,
     roster,
     summary,
     with_mode,
@@ -124,3 +125,11 @@ def card(name: str, price: float | None, *, nested: bool = False) -> WorkerCard:
 def test_who_is_cheap_enough_is_one_line(cards, expected):
     assert economy(MODES["mini"], cards) == expected
     assert economy(Settings(), cards) == ""
+
+
+def test_whoever_learnt_on_the_pool_may_plan_and_who_was_chosen_stays_in_the_list():
+    settings = Settings(planner="baseline:vote")
+    assert planners(settings, ["mine"]) == {
+        "": "The pool's Conductor", "planner:mine": "mine", "baseline:vote": "baseline:vote",
+    }  # fmt: skip
+    assert list(planners(Settings(), [])) == [""]
