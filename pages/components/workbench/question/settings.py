@@ -298,7 +298,7 @@ def plan_as(bench: Workbench, view: SessionView) -> None:
                 width=180,
             )
         action(
-            f"Plan as {plain(labels[method])}",
+            f"Plan as {plain(own[method]) if entry is None else entry.label}",
             "schema",
             lambda: bench.planning.begin_as(session, _method_name(method, choice)),
             key="plan-as-begin",
