@@ -7,6 +7,7 @@ import streamlit as st
 from conductor.baselines.planner_file.break_even import break_even
 from conductor.errors import ConductorError
 from pages.components.learning.plan_pairs import plan_pair
+from pages.components.learning.planner_runs import evaluation_links
 from pages.components.tab.services import Services
 from pages.components.tab.state import plain
 from pages.components.view_models.planner_learning import exam_rows, learning_took
@@ -23,19 +24,14 @@ def planner_results(shared: Services, run: PlannerRun) -> None:
     if run.planner.card.exam:
         st.subheader("On held-out questions", anchor=False)
         st.dataframe(
-            exam_rows(run.planner), hide_index=True, key="planner-table", width="stretch", height="content"
-        )
+            exam_rows(run.planner), hide_index=True, key="planner-table", width="stretch", height="content",
+            column_config={"Planner": st.column_config.TextColumn(width="medium")},
+        )  # fmt: skip
         st.caption("The perfect router is computed: it takes the best single worker for each question.")
         for line in break_even(run.planner):
             st.markdown(plain(line))
     _examination(shared, run)
-    with st.container(horizontal=True, gap="medium", key="planner-evaluations"):
-        titles = ("Every plan that was tried", "Every held-out answer")
-        for id, title in zip(run.planner.card.evaluations, titles, strict=False):
-            st.page_link(
-                "pages/evaluation.py", label=title, icon=":material/fact_check:",
-                query_params={"evaluation": id},
-            )  # fmt: skip
+    evaluation_links(run)
 
 
 def _examination(shared: Services, run: PlannerRun) -> None:

@@ -71,8 +71,23 @@ def planner_progress(shared: Services, run: PlannerRun) -> None:
             _buttons(shared, run)
         if run.state == "interrupted" and (failure := shared.trainings.failure(run.path)) is not None:
             st.error(plain(failure, limit=800), icon=":material/error:")
+            evaluation_links(run)
     if record is not None and learning is not None and learning.exam is not None:
         accuracy_figure(table_of_evaluation(store, record), record.spec)
+
+
+def evaluation_links(run: PlannerRun) -> None:
+    """The evaluations of a learning, as far as they are begun."""
+    if run.learning is None:
+        return
+    ids = {"Every plan that was tried": run.learning.fit, "Every held-out answer": run.learning.exam}
+    with st.container(horizontal=True, gap="medium", key="planner-evaluations"):
+        for title, id in ids.items():
+            if id is not None:
+                st.page_link(
+                    "pages/evaluation.py", label=title, icon=":material/fact_check:",
+                    query_params={"evaluation": id},
+                )  # fmt: skip
 
 
 def _progress(shared: Services, record: EvaluationRecord | None, ids: tuple[str, ...]) -> tuple[float, str]:

@@ -17,7 +17,8 @@ METHODS: Mapping[PlanUse, str] = {
     "prompt": "Show the Conductor similar questions",
 }
 METHOD_LINES: Mapping[PlanUse, str] = {
-    "nearest": "A question gets the plan that was right most often on similar ones. Planning calls no model.",
+    "nearest": "A question gets the plan that was right most often on similar ones. Where the Conductor's "
+    "own plans were, the Conductor plans.",
     "prompt": "The Conductor plans, with similar solved questions in its prompt.",
 }
 
