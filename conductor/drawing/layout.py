@@ -180,9 +180,10 @@ _TRACK_GAP = 8
 _LEAST_TRACK_GAP, _MOST_NEEDED = 3, 20
 """Between tracks that are to be seen as two, and how much rows are moved apart for that at most."""
 
-_MOST_LINES, _MOST_IN_PANE = 60, 90
-"""How many lines pass a row at most where edges share lines: on a page of any width, and in a pane, for which
-such a picture is too high anyway.
+_MOST_LINES, _MOST_IN_PANE = 44, 90
+"""How many lines pass a row at most where edges share lines: on a page of any width, where so many left and
+right of the broadest card can be read in 640 pixels, and in a pane, for which such a picture is too high
+anyway.
 """
 
 _BEFORE_TRACKS, _BEHIND_TRACKS = 9, 15

@@ -256,12 +256,13 @@ async def metered_plan(
         planning = plan(request, conductor=conductor, run=run, requests=requests, stop=crossed)
         async with aclosing(planning) as events:
             async for event in events:
+                # Not at once: events come later than what they report, and have what the requests took.
+                if requests.refused and isinstance(event, PlanningEnd):
+                    break
                 seq = event.seq
                 yield event
                 if isinstance(event, PlanningEnd):
                     return
-                if requests.refused:
-                    break
     charge = requests.end(stopped=True)
     if meter.crossing is None:
         message = f"{STOPPED}: {conductor.card.name}'s call was cancelled. Plan again."

@@ -66,7 +66,13 @@ PlanningEnd = events.WorkflowPlanned | events.AnswerKept | events.PlanRejected |
 
 
 class RequestCount(Protocol):
-    """Counts the requests of a call; its methods return the charge of the one that has ended, or None."""
+    """Counts the requests of a call; its methods return the charge of the one that has ended, or None.
+
+    `refused`: the budget has no room for the next one, which is not made.
+    """
+
+    @property
+    def refused(self) -> bool: ...
 
     def receive(self, text: str) -> None:
         """Another piece of the answer came."""
@@ -83,6 +89,8 @@ class RequestCount(Protocol):
 
 class _Uncounted:
     """For a call whose requests are not counted."""
+
+    refused = False
 
     def receive(self, text: str) -> None:
         """See `RequestCount.receive`."""
@@ -161,6 +169,8 @@ async def _ask(request: PlanRequest, conductor: Conductor, record: Record, reque
         if isinstance(item, Retried):
             own = item.model_dump(exclude={"used", "again"})
             record.emit(events.PlanningRetried, charge=ended(requests.again(item.used)), **own)
+            if requests.refused:
+                raise WorkerError(item.message)
 
     try:
         completion = await read_stream(

@@ -43,7 +43,7 @@ _WEAK = re.compile(
     r"(?:[→⇒⟹➜➡👉✅∴\ufe0f\s]|=>|>>>){0,9}"
     r"(?:[^\w\n]{0,9}?(?:my )?(?:(?:final )?result|output|conclusion|(?:end)?ergebnis|résultat|resultado"
     r"|risultato|结果|結果|결과|ans|final|verdict|decision|prediction|response|selected|value|total)\b"
-    r"[^\w\n<>]{0,4}?[:：=](?:\*{1,3}|\s)*|(?:thus|hence|therefore|so)[,:]\s+|ans\.\s|#{4}\s*)?",
+    r"[^\w\n<>]{0,4}?[:：=][*\s]*|(?:thus|hence|therefore|so)[,:]\s+|ans\.\s|#{4}\s*)?",
     re.IGNORECASE,
 )
 """What is no part of an answer at the beginning of the last line; further up it may be a step's."""

@@ -59,9 +59,9 @@ def _value(value: Any, schema: Mapping[str, Any], kinds: Mapping[str, Any]) -> A
         if value.strip().lower() in _NOTHING:
             return None
         value = _read(value)
-    if "string" in types and value in ([], {}):
-        return None
     kind = _TYPES.get(type(value))
+    if "string" in types and value in ([], {}) and kind not in types:
+        return None
     if kind in (None, *types) or (kind == "integer" and "number" in types):
         pass
     elif "string" in types and kind in ("boolean", "integer", "number"):

@@ -138,7 +138,7 @@ def test_an_output_that_is_saved_unchanged_changes_nothing(app, bench, ran):
     assert not page.exception
     assert head(bench, ran).number == 1
     assert bench.running.outlook(ran).radius.runs == set()
-    assert [info.value for info in page.info] == ["The output is as it was; nothing was changed\\."]
+    assert [info.value for info in page.info] == ["The output is the same; nothing was changed\\."]
     assert not [area for area in page.text_area if area.key == f"hand-{ran}-0"]
 
 
@@ -323,7 +323,7 @@ def test_after_a_thumbs_down_the_step_is_sought_and_the_ranking_shown(app, bench
         "the answer is right",
         "the answer is still wrong",
     ]
-    assert any("another output of step 3" in text.value for text in page.markdown)
+    assert any("A different output of step 3" in text.value for text in page.markdown)
 
 
 def test_in_a_wrong_answer_of_an_evaluation_the_search_knows_the_right_one(app, bench, three):

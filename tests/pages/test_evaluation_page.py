@@ -60,7 +60,7 @@ def test_a_store_without_evaluations_shows_what_one_is(app):
 @pytest.mark.thorough
 def test_one_that_did_not_end_is_listed_resumed_to_its_end_and_shown(app, bench, evaluation):
     page = app("evaluation")
-    assert "stopped: its process ended · 3 questions · 0 of 6 answers" in page.caption[0].value
+    assert "stopped: its process ended · 3 questions · 0 of 6 answers" in plainly(page.caption[0].value)
     page.button(key=f"open-{evaluation}").click().run()
     assert page.query_params["evaluation"] == evaluation
     assert page.title[0].value == "products \\<b\\>"
@@ -193,7 +193,10 @@ def test_a_judge_is_chosen_and_what_it_could_not_judge_is_shown(app, bench, tmp_
     assert judges.value is None
     assert page.button(key="evaluation-start").disabled
     judges.select("other").run()
-    assert any("2 of the calls go to the judge. Its tokens and cost" in plainly(text) for text in texts(page))
+    assert any(
+        "~2 of the calls go to the judge. The judge's tokens and cost" in plainly(text)
+        for text in texts(page)
+    )
     page.button(key="evaluation-start").click().run()
     (record,) = bench.store.evaluations.listed()
     assert record.spec.judge is not None
@@ -305,7 +308,7 @@ def test_one_with_unanswered_questions_names_the_outage_and_is_not_done(app, ben
     assert not page.exception
     words = [plainly(text) for text in texts(page)]
     assert reason in words
-    assert any("Done, but not all was answered" in text and "7 of 8 answers" in text for text in words)
+    assert any("Done, some questions unanswered" in text and "7 of 8 answers" in text for text in words)
     assert any("1 of 4 not answered: 503." in text for text in words)
     assert any(button.key == "evaluation-resume" for button in page.button)
     assert app("evaluation").caption[0].value.startswith("done, some questions unanswered")
@@ -314,7 +317,7 @@ def test_one_with_unanswered_questions_names_the_outage_and_is_not_done(app, ben
 def test_deleting_names_what_goes_and_leads_back_to_the_list(app, bench, done):
     page = opened(app, done)
     page.button(key="evaluation-delete").click().run()
-    assert any("Its 8 sessions go to the deleted sessions" in text for text in texts(page))
+    assert any("Its 8 sessions move to the deleted sessions" in text for text in texts(page))
     page.button(key="evaluation-delete-now").click().run()
     assert bench.store.evaluations.listed() == ()
     assert page.caption[0].value.startswith("No evaluation yet.")
@@ -323,7 +326,7 @@ def test_deleting_names_what_goes_and_leads_back_to_the_list(app, bench, done):
 @pytest.mark.parametrize(
     ("form", "begins", "ending"),
     [
-        ("csv", "planner,", "csv"), ("json", "{", "json"), ("latex", "% The answers to a question", "tex"),
+        ("csv", "planner,", "csv"), ("json", "{", "json"), ("latex", "% The answers to one question", "tex"),
         ("html", "<!doctype", "html"),
     ],
 )  # fmt: skip

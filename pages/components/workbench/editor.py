@@ -157,7 +157,7 @@ class Editor:
 
     def pin(self, step: int, output: Output | None) -> EditEnd:
         """Let an output of a step stand whatever changes above it, or let it go."""
-        note = "unpinned" if output is None else "with_recorded_pins"
+        note = "unpinned" if output is None else "pinned"
         return self.commit(lambda: self.workflow.with_pin(step, output), f"Step {step + 1}: output {note}")
 
     def write(self, step: int, text: str, *, over: Output | None) -> EditEnd:

@@ -201,6 +201,12 @@ def test_every_plan_of_thirty_steps_can_be_read_in_a_narrow_window(direction, ac
     assert zoom(picture, NARROW) >= picture.readable - 0.01
 
 
+@pytest.mark.parametrize("near", [2, 4])
+def test_a_plan_whose_steps_read_all_but_the_nearest_can_be_read_there_too(near):
+    picture = layout([tuple(range(max(0, i - near))) for i in range(30)], NARROW)
+    assert zoom(picture, NARROW) >= picture.readable - 0.01
+
+
 @pytest.mark.parametrize(
     ("access", "width", "kind", "direction"),
     [

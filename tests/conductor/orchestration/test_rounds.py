@@ -33,6 +33,7 @@ from conductor.runs.events import (
     Event,
     PlanningDelta,
     PlanningFailed,
+    PlanningRetried,
     RunFinished,
     RunStarted,
     StepDelta,
@@ -239,6 +240,7 @@ async def test_each_try_of_a_planning_call_is_a_call(allowed: int, calls: int) -
     else:
         assert isinstance(events[-1], PlanningFailed)
         assert f"{allowed} of {allowed} calls used" in events[-1].message
+        assert sum(isinstance(event, PlanningRetried) for event in events) == calls
 
 
 class LoggingRecorder(MemoryRecorder):

@@ -376,7 +376,7 @@ def test_a_worker_that_has_changed_is_not_fitted_on(url: str, workers: Sequence[
     others = (SimulatedWorker("alpha", answer="Answer: 1"), *workers[1:])
     with Closing(url, others) as bench:
         record = find_evaluation(bench.store, evaluation)
-        with pytest.raises(DataError, match="The worker 'alpha' is not as it was in this evaluation"):
+        with pytest.raises(DataError, match="The worker 'alpha' has changed since this evaluation"):
             fit_on(bench, record, "baseline:routerdc")
 
 

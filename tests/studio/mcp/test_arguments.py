@@ -57,6 +57,7 @@ SCHEMA = {
         ({"budget": 3}, {"budget": 3}),
         ({"questions": {"target": 5}}, {"questions": [{"target": 5}]}),
         ({"questions": '[{"target": true}]'}, {"questions": [{"target": "true"}]}),
+        ({"questions": [{"target": []}]}, {"questions": [{"target": []}]}),
         (
             {"questions": [{"target": [1, 2], "choices": [1]}]},
             {"questions": [{"target": ["1", "2"], "choices": ["1"]}]},

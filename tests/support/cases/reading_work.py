@@ -62,6 +62,10 @@ class _CountingPattern:
         self.work.passed(pos, hit.end() if hit else pos)
         return hit
 
+    def fullmatch(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> re.Match[str] | None:
+        self.work.passed(pos, min(endpos, len(text)))
+        return self.pattern.fullmatch(text, pos, endpos)
+
     def search(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> re.Match[str] | None:
         hit = self.pattern.search(text, pos, endpos)
         self.work.passed(pos, hit.end() if hit else min(endpos, len(text)))

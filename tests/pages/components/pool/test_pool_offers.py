@@ -153,7 +153,7 @@ def test_a_key_that_its_service_refuses_leaves_the_one_before(opened, openai):
 
 
 def test_a_port_that_is_none_is_named_on_the_page(opened):
-    assert "CONDUCTOR_LOCAL_PORTS has an entry that is no port" in texts(opened(**{PORTS: "here"}))
+    assert "CONDUCTOR_LOCAL_PORTS has an entry that is not a port" in texts(opened(**{PORTS: "here"}))
 
 
 @pytest.mark.parametrize("name", ["workbench", "pool"])

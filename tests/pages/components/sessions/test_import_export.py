@@ -52,7 +52,7 @@ def test_a_session_is_shown_before_it_is_imported_and_then_opened(app, bench, se
 def test_several_sessions_are_imported_together(app, bench, session):
     page = chosen(app, exported(bench.store, *[session] * 8))
     assert "and 2 more" in page_text(page)
-    assert "8 titles exist already" in page_text(page)
+    assert "8 titles already exist" in page_text(page)
     page.button(key="import-now").click().run()
     assert not page.exception
     assert bench.store.sessions.count() == 9

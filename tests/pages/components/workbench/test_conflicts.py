@@ -161,6 +161,6 @@ def test_what_this_tab_has_not_shown_yet_is_not_run(app, bench, session, three):
     bench.editing.edit(session, three.with_worker(1, "alpha"), note="Theirs")
     page.button(key="run").click().run()
     assert bench.store.runs.of_session(session) == ()
-    assert any("revision 2 has just been made elsewhere" in text for text in texts(page))
+    assert any("revision 2 was just made elsewhere" in text for text in texts(page))
     page.button(key="run").click().run()
     assert len(bench.store.runs.of_session(session)) == 1

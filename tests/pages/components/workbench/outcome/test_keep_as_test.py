@@ -49,7 +49,7 @@ def test_the_answer_is_proposed_and_kept_with_its_check_and_set(app, bench, ran)
         "judge",
     )
     assert (test.origin, test.origin_run) == (session, run)
-    assert "Kept in the set team, which an evaluation can ask\\." in [each.value for each in page.info]
+    assert "Kept in the set team; evaluations can use it\\." in [each.value for each in page.info]
     page = opened(app, session, run)
     assert page.selectbox(key=f"keep-test-{run}-set").options == []
     page.button(key=f"keep-test-delete-{test.id}").click().run()

@@ -65,7 +65,7 @@ def test_each_turn_has_what_came_with_it(app, bench):
     assert "3 turns" in labels
     assert sum(label[:4] in ("1 · ", "2 · ", "3 · ") for label in labels) == 3
     assert page.button(key=f"turn-{runs[1].id}-open")
-    assert any(text.value.startswith("single · from the API") for text in page.caption)
+    assert any(text.value.endswith("single · from the API") for text in page.caption)
 
 
 def test_a_further_run_of_a_turn_is_shown_whole(bench):

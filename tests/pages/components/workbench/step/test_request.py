@@ -166,9 +166,7 @@ def test_a_models_tokens_are_counted_by_its_tokenizer_and_estimated_openly_witho
     file.unlink()
     page.run()
     assert any("Its tokenizer is not used: " in text and "cannot be read" in text for text in written(page))
-    reported = (
-        f"{step.usage.prompt_tokens:,} tokens, as the endpoint counted; how they are shared is estimated"
-    )
+    reported = f"{step.usage.prompt_tokens:,} tokens, as the endpoint counted; the split is estimated"
     assert any(text.startswith(reported) for text in written(page))
     assert all(entry["amount"].startswith("~") for entry in passages(page)["Request"]["legend"])
 
