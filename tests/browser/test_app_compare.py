@@ -50,7 +50,7 @@ def test_two_plans_of_a_question_race_live_and_again_on_one_clock(visit, paced_a
         page.get_by_role("slider", name="Moment of the run"),
         page.get_by_role("button", name="Run both again"),
     )
-    for end in ("End replay", "Replay"):
+    for end in ("Back to the end", "Replay"):
         moment.press("Home")
         expect(left).to_contain_text("running · 0 of 2 steps")
         expect(right).to_contain_text("running · 0 of 3 steps")
