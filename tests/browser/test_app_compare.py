@@ -29,7 +29,7 @@ def test_two_plans_of_a_question_race_live_and_again_on_one_clock(visit, paced_a
     page.wait_for_url(re.compile(f"/compare.left=revision%3A{head}&right=rules%3A{session}"))
     expect(page.get_by_text("The plans share no step")).to_be_visible()
     expect(desk.keyed("race-controls")).to_contain_text(re.compile(r"Revision 1: 2 calls, ~.+ tokens, .+ s"))
-    expect(desk.keyed("race-controls")).to_contain_text(re.compile(r"Plan of the rules: 3 calls, ~"))
+    expect(desk.keyed("race-controls")).to_contain_text(re.compile(r"Rule-based plan: 3 calls, ~"))
 
     page.get_by_role("button", name="Run both").click()
     page.wait_for_url(re.compile("left=run%3A.+&right=run%3A"))
@@ -50,7 +50,7 @@ def test_two_plans_of_a_question_race_live_and_again_on_one_clock(visit, paced_a
         page.get_by_role("slider", name="Moment of the run"),
         page.get_by_role("button", name="Run both again"),
     )
-    for end in ("End replay", "Replay"):
+    for end in ("Back to the end", "Replay"):
         moment.press("Home")
         expect(left).to_contain_text("running · 0 of 2 steps")
         expect(right).to_contain_text("running · 0 of 3 steps")

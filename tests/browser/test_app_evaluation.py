@@ -84,7 +84,7 @@ def test_an_evaluation_whose_server_ended_goes_on_with_resume(app, visit, compla
     app.kill()
     app.start()
     page.reload()
-    expect(progress).to_contain_text("Stopped with its process")
+    expect(progress).to_contain_text("Stopped: its process ended")
     with app.store() as store:
         (record,) = store.evaluations.listed()
         before = store.evaluations.sizes()[record.id]
