@@ -23,11 +23,13 @@ from tests.support.processes.installed_package import install  # noqa: F401 - a 
 
 
 @pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The file of a store with nothing in it, which tests copy instead of creating one."""
     file = tmp_path_factory.mktemp("empty") / "conductor.db"
     SessionStore.open(f"sqlite:///{file}").close()
-    return file
+    content = file.read_bytes()
+    yield file
+    assert file.read_bytes() == content, "a test wrote into the empty store, which others copy"
 
 
 @pytest.fixture

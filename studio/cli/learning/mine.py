@@ -226,7 +226,7 @@ def _exam_lines(learnt: PlannerFile) -> Sequence[str]:
             UNKNOWN if row.cost is None else dollars(row.cost),
             ""
             if row.difference is None or row.between is None
-            else f"{-row.difference:+.3f} ({-row.between[1]:+.3f} to {-row.between[0]:+.3f})",
+            else f"{0.0 - row.difference:+.3f} ({-row.between[1]:+.3f} to {-row.between[0]:+.3f})",
         )
         for at, row in enumerate(learnt.card.exam)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -71,17 +72,14 @@ def test_the_command_has_what_was_chosen_and_no_more(tmp_path):
 
 
 @pytest.mark.slow
-def test_plans_before_and_after_begin_with_what_the_planner_repaired(empty_store: Path):
+def test_plans_before_and_after_begin_with_what_the_planner_repaired(empty_store: Path, tmp_path: Path):
     workers = (SimulatedWorker(name="one", answer="7"), SimulatedWorker(name="other", answer="42"))
     items = tuple(
         Item(id=str(at), input=f"Question {at}?", target=(at == 11 and "42") or "7") for at in range(12)
     )
     spec = EvaluationSpec(data="", digest="", planners=(CONDUCTOR,))
-    bench = Workbench.over(
-        SessionStore.open(f"sqlite:///{empty_store}"),
-        pool=Pool(workers=workers),
-        conductor=OfflineConductor(),
-    )
+    store = SessionStore.open(f"sqlite:///{shutil.copyfile(empty_store, tmp_path / 'conductor.db')}")
+    bench = Workbench.over(store, pool=Pool(workers=workers), conductor=OfflineConductor())
     evaluations = Evaluations(bench)
     record = evaluations.add(DataSet("numbers", items), ["worker:other", CONDUCTOR], spec)
     evaluations.run(record.id)
@@ -93,3 +91,4 @@ def test_plans_before_and_after_begin_with_what_the_planner_repaired(empty_store
     alone = evaluations.add(DataSet("numbers", items), ["worker:other"], spec)
     assert exam_pairs(bench.store, alone) is None
     bench.close()
+    store.close()
