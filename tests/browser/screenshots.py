@@ -86,7 +86,7 @@ QUERIES = {
     5: "Lisbon or Porto for a weekend in May?",
 }
 
-RECORDERS = ("facts-8b", "views-8b", "doubts-8b", "editor-70b")
+RECORDERS = ("facts-8b", "views-8b", "critic-32b", "editor-70b")
 """The workers of the recorded session."""
 
 PLANS = (
