@@ -40,7 +40,8 @@ _PLAIN = {
 # A drive, a share, a folder or a variable with what follows it; what only a path has: "x:\\nThen" is none.
 _RUN = re.compile(
     r"(?:(?<![^\W_])[A-Za-z]:|(?<![^\s\"'(`=])(?:\\\\[\w.$-]{1,80}(?=\\)|\.{1,2}|~|%\w{1,40}%|\$env:\w{1,40}))"
-    r"(?:\\[\w.$%~-]+)+"
+    # The escape of a letter, as this program writes "<" where thoughts would begin, is no folder.
+    r"(?:\\(?!U0000[0-9a-fA-F]{4}|u00[0-9a-fA-F]{2})[\w.$%~-]+)+"
 )
 _FOLDER = re.compile(
     r"\A[%~$]|\\(?![ntr]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"

@@ -47,7 +47,19 @@ def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: 
 
 
 @pytest.mark.parametrize(
-    "text", ["A:<think>", "b:</think>", "A:<thinking>", r"C:\Users", r"C:\new", "A:\U0001f600"]
+    "text",
+    [
+        "A:<think>",
+        "~<think>",
+        "..<think>",
+        "%TEMP%<think>",
+        r"~\U0000\new",
+        "b:</think>",
+        "A:<thinking>",
+        r"C:\Users",
+        r"C:\new",
+        "A:\U0001f600",
+    ],
 )
 @pytest.mark.parametrize("form", ["lists", "json"])
 def test_what_looks_like_a_drive_is_read_back_as_it_was(text: str, form: Form) -> None:
