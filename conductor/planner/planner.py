@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Protocol
 
 from conductor.errors import ConductorError, QueryError, WorkerError, outage_of
@@ -197,10 +197,7 @@ async def _ask(request: PlanRequest, conductor: Conductor, record: Record, reque
     if completion is None:
         record.emit(events.PlanningFailed, message=failure, outage=outage, charge=requests.end(used))
         return
-    prompt = next((item for item in reversed(notes) if isinstance(item, OutgoingPrompt)), None)
-    computed = next((item.workflow for item in notes if isinstance(item, Planned)), None)
-    other = next((item for item in notes if isinstance(item, HandedOver)), None)
-    report = _report(request, conductor, completion, prompt=prompt, computed=computed, other=other)
+    report = _report(request, conductor, completion, notes)
     charge = ended(requests.end(completion.usage, answer=completion.text))
     usage = total_of(charges).usage if len(charges) > 1 else completion.usage
     seconds = time.perf_counter() - started
@@ -218,12 +215,15 @@ def _report(
     request: PlanRequest,
     conductor: Conductor,
     completion: Completion,
-    *,
-    prompt: OutgoingPrompt | None,
-    computed: Workflow | None,
-    other: HandedOver | None,
+    notes: Sequence[OutgoingPrompt | Planned | HandedOver | Retried],
 ) -> PlanReport:
     """The report of a completion, with its prompt, its thinking, and the other planner that wrote it."""
+    prompt = next((item for item in reversed(notes) if isinstance(item, OutgoingPrompt)), None)
+    computed = next((item.workflow for item in notes if isinstance(item, Planned)), None)
+    # A planner that was handed the question may hand it on.
+    other = next((item for item in reversed(notes) if isinstance(item, HandedOver)), None)
+    # The prompt of the planner that wrote it requires a form; the one before it was another's.
+    is_asked = other is None or (prompt is not None and notes.index(prompt) > notes.index(other))
     if computed is not None:
         report = _computed_report(completion.text, computed, request)
     else:
@@ -233,9 +233,8 @@ def _report(
             dialect=conductor.dialect,
             max_steps=request.max_steps,
             round=request.round,
-            # Another planner was asked for no form.
-            form="lists" if prompt is None or other is not None else prompt.form,
-            strict=request.strict and other is None,
+            form=prompt.form if prompt is not None and is_asked else "lists",
+            strict=request.strict and is_asked,
             cut=completion.finish_reason == "length",
         )
     thinking = "\n\n".join(filter(None, (completion.reasoning, report.thinking)))

@@ -7,6 +7,7 @@ each plan that is tried is a session of an evaluation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -126,7 +127,11 @@ class PlannerFile(Value):
 
     def saw(self, question: str) -> bool:
         """Whether it learnt from this question."""
-        return question_hash(question) in {question_hash(each.question) for each in self.questions}
+        return question_hash(question) in self._hashes
+
+    @cached_property
+    def _hashes(self) -> frozenset[str]:
+        return frozenset(question_hash(each.question) for each in self.questions)
 
     def check_pool(self, cards: Iterable[WorkerCard]) -> None:
         """Raise `PlanError` if a worker of its plans is another one now, or none of them is offered."""

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from conductor.baselines.planner_file.planner_file import read_planner
 from conductor.errors import PoolError
-from conductor.workers.pool.built_in import BUILT_IN, built_in_file
+from conductor.workers.pool.built_in import built_in_file
 from conductor.workers.pool.pool import configured_path, path_to_write
 from conductor.workers.pool.toml_editor import Entry, PoolDocument
 from pages.components.learning.runs import PLACE
@@ -18,6 +17,7 @@ from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
 from pages.components.widgets.pool_saving import save
 from studio.evaluation.planner_learning.learning_folder import PLANNER
+from studio.evaluation.planner_learning.planner_use import path_beside, using
 from studio.learning.planner_run import PlannerRun
 
 _WORKERS = "orchard"
@@ -45,7 +45,7 @@ def use(folder: Path) -> None:
     """Save a pool file that names the Conductor in `folder`. Raises `PoolError`."""
     document = pool_document()
     before = document.conductor
-    entry = {"kind": "local", "model": named(folder, document.path), "name": folder.parent.name}
+    entry = {"kind": "local", "model": path_beside(folder, document.path), "name": folder.parent.name}
     edited = document.with_built_in(_WORKERS)
     edited = edited.with_conductor(entry) if before is None else edited.changed("conductor", entry)
     notice = f"{folder.parent.name} is the Conductor now{_replaced(before)}, on the orchard's workers."
@@ -71,15 +71,9 @@ def use_planner(run: PlannerRun) -> None:
     """Save a pool file by whose planner questions are planned. Raises `PoolError`, and `PlanError` where its
     workers are others than those it learnt on.
     """
-    document, learnt = pool_document(), read_planner(run.path / PLANNER)
-    edited = document
-    if not document.text.strip():
-        learnt_on = None if run.settings is None or run.settings.pool is None else Path(run.settings.pool)
-        text = None if learnt_on is None else built_in_file(learnt_on)
-        edited = document.with_built_in(next(iter(BUILT_IN))) if text is None else document.with_text(text)
-    edited = edited.with_planner(run.name, named(run.path / PLANNER, document.path))
-    pool = edited.pool()
-    learnt.check_pool([pool.cards[name] for name in pool.names])
+    document = pool_document()
+    pool = None if run.settings is None or run.settings.pool is None else Path(run.settings.pool)
+    edited = using(document, run.path / PLANNER, name=run.name, pool=pool)
     save(edited, notice=f"{run.name} plans now.{_new_file(document)}")
 
 
@@ -105,9 +99,3 @@ def _replaced(before: Entry | None) -> str:
         return ""
     name = before.get("name", before.get("model"))
     return ", replacing the previous one" if name is None else f", replacing {name}"
-
-
-def named(folder: Path, pool: Path) -> str:
-    """The folder as the pool file names it: from where that is, else as a whole."""
-    folder, beside = folder.absolute(), pool.absolute().parent
-    return str(folder.relative_to(beside)) if folder.is_relative_to(beside) else str(folder)

@@ -26,7 +26,7 @@ from conductor.errors import DataError, PoolError
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.files.project_folder import new_pool_file
 from conductor.text.formatting import dollars, percent, quantity, tokens
-from conductor.workers.pool.built_in import BUILT_IN, built_in_file
+from conductor.workers.pool.built_in import built_in_file
 from conductor.workers.pool.pool import configured_path
 from conductor.workers.pool.toml_editor import PoolDocument
 from studio.cli.evaluation.outcome import progress_line
@@ -48,6 +48,7 @@ from studio.evaluation.planner_learning.planner_learning import (
     usual_planners,
     usual_use,
 )
+from studio.evaluation.planner_learning.planner_use import using
 
 _File = Annotated[Path, Argument(parser=Path, metavar="FILE", help="A planner.json, or its folder.")]
 
@@ -100,7 +101,8 @@ def mine(
         raise DataError("--held-out is a share between 0 and 1, such as 0.5.")
     options = on_its_pool(data, options)
     questions = source.questions(data, database=options.database)
-    confirm_keys(options.pool, ask=True)
+    if not dry_run:
+        confirm_keys(options.pool, ask=True)
     with opened(options) as bench:
         # As `evaluate run` compares a shipped set.
         usual = usual_planners(bench.pool, SHIPPED[data].planners if data in SHIPPED else None)
@@ -157,38 +159,26 @@ def use_planner(
     if (file is None) != undo:
         raise DataError("Name a planner's FILE, or --undo.")
     path = configured_path(options.pool)
-    built_in = None if path is None or built_in_file(path) is None else str(path)
-    document = PoolDocument.opened(new_pool_file() if path is None or built_in is not None else path)
+    is_built_in = path is not None and built_in_file(path) is not None
+    document = PoolDocument.opened(new_pool_file() if path is None or is_built_in else path)
     if undo:
-        if built_in is not None or not document.text:
+        if is_built_in or not document.text:
             raise PoolError("No pool file is in use, so no planner is; name the file with --pool.")
         document.without_planner().save()
         return options.show({"pool": str(document.path)}, f"{document.path}: the Conductor plans by itself.")
     assert file is not None
-    learnt = read_planner(_file(file))
-    if not document.text.strip():
-        document = document.with_built_in(built_in or next(iter(BUILT_IN)))
-    named = _beside(_file(file), document.path)
-    document = document.with_planner(learnt.name, named)
-    pool = document.pool()
-    learnt.check_pool([pool.cards[name] for name in pool.names])
-    document.save()
-    shape = {"pool": str(document.path), "planner": f"{PREFIX}{learnt.name}", "file": named}
+    name = read_planner(_file(file)).name
+    using(document, _file(file), name=name, pool=path).save()
+    shape = {"pool": str(document.path), "planner": f"{PREFIX}{name}", "file": str(_file(file))}
     return options.show(
         shape,
-        f"{document.path}: {learnt.name} plans now; `learn use --undo` takes it back. Elsewhere it is "
-        f"{PREFIX}{learnt.name}.",
+        f"{document.path}: {name} plans now; `learn use --undo` takes it back. Elsewhere it is "
+        f"{PREFIX}{name}.",
     )
 
 
 def _file(path: Path) -> Path:
     return path / PLANNER if path.is_dir() else path
-
-
-def _beside(file: Path, pool: Path) -> str:
-    """The file as the pool file names it: from where that is, else as a whole."""
-    file, folder = file.absolute(), pool.absolute().parent
-    return str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file)
 
 
 def _show(learnt: PlannerFile, path: Path, options: Shared) -> int:

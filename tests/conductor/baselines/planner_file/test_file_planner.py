@@ -20,17 +20,17 @@ from conductor.baselines.planner_file.planner_file import (
     write_planner,
 )
 from conductor.errors import FormatError, PlanError
-from conductor.planner.conductor import Conductor, PlanRequest, SolvedExample
+from conductor.planner.conductor import Conductor, OutgoingPrompt, PlanRequest, SolvedExample
 from conductor.planner.planner import plan
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.events import PlanningFailed, WorkflowPlanned
-from conductor.values.messages import Completion, Delta, Usage
+from conductor.values.messages import Completion, Delta, Message, Part, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
-from conductor.workflow.plan_report import PlanReport
+from conductor.workflow.plan_report import HandedOver, PlanReport
 from tests.support.cases.planner_cases import planner_of, single
 
 Planners = Callable[..., FilePlanner]
@@ -115,6 +115,35 @@ async def test_where_the_conductors_own_plans_were_right_it_plans(
     assert report.handed_over is not None
     assert report.handed_over.reason == "Its plans were right on 4 of 4 of the 4 nearest questions."
     assert len(base.requests) == 1
+
+
+async def test_what_is_handed_over_is_read_in_the_form_that_the_conductor_was_asked_for(
+    planner: Planners,
+) -> None:
+    text = '{"reasoning": "r", "steps": [{"instruction": "Do it.", "agent": 1, "access": []}]}'
+
+    class Asked(WritingConductor):
+        async def stream(self, request: PlanRequest) -> AsyncIterator[Any]:
+            self.requests.append(request)
+            yield OutgoingPrompt(messages=(Message("user", (Part("frame", "Plan."),)),), form="json")
+            yield Completion(text=text)
+
+    direct = await report_of(Asked(), "Schreibe ein Gedicht")
+    handed = await report_of(planner(base=Asked()), "Schreibe ein Gedicht")
+    assert handed.handed_over is not None
+    assert handed.model_copy(update={"handed_over": None}) == direct
+
+
+async def test_the_last_planner_that_it_was_handed_to_is_named(planner: Planners) -> None:
+    class Handing(WritingConductor):
+        async def stream(self, request: PlanRequest) -> AsyncIterator[Any]:
+            yield HandedOver(planner="rules", planner_kind="offline", reason="Too far.")
+            async for item in OfflineConductor().stream(request):
+                yield item
+
+    report = await report_of(planner(base=Handing()), "Schreibe ein Gedicht")
+    assert report.handed_over is not None
+    assert (report.handed_over.planner, report.handed_over.reason) == ("rules", "Too far.")
 
 
 async def test_the_nearest_solved_questions_stand_in_a_models_prompt(
