@@ -122,14 +122,14 @@ async def test_what_is_handed_over_is_read_in_the_form_that_the_conductor_was_as
 ) -> None:
     text = '{"reasoning": "r", "steps": [{"instruction": "Do it.", "agent": 1, "access": []}]}'
 
-    class Asked(WritingConductor):
+    class JsonConductor(WritingConductor):
         async def stream(self, request: PlanRequest) -> AsyncIterator[Any]:
             self.requests.append(request)
             yield OutgoingPrompt(messages=(Message("user", (Part("frame", "Plan."),)),), form="json")
             yield Completion(text=text)
 
-    direct = await report_of(Asked(), "Schreibe ein Gedicht")
-    handed = await report_of(planner(base=Asked()), "Schreibe ein Gedicht")
+    direct = await report_of(JsonConductor(), "Schreibe ein Gedicht")
+    handed = await report_of(planner(base=JsonConductor()), "Schreibe ein Gedicht")
     assert handed.handed_over is not None
     assert handed.model_copy(update={"handed_over": None}) == direct
 
