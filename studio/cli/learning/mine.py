@@ -16,6 +16,7 @@ from conductor.baselines.planner_file.break_even import break_even
 from conductor.baselines.planner_file.file_planner import PREFIX
 from conductor.baselines.planner_file.planner_file import (
     NEIGHBOURS,
+    Learner,
     PlannerCard,
     PlannerFile,
     PlanUse,
@@ -66,6 +67,9 @@ class Drawing:
             names=("--planner", "-p"),
         ),
     ] = None
+    method: Annotated[Learner, option("How plans are found: those that were right are examples.")] = (
+        "examples"
+    )
     draws: Annotated[int, count("Random plans a question, besides.", least=0, most=1000)] = 8
     plans: Annotated[int, count("Plans that were right and are tried on all.", least=0, most=1000)] = 24
     held_out: Annotated[float, option("The share of questions that examine it.", "SHARE")] = 0.5
@@ -109,6 +113,7 @@ def mine(
         settings = LearningSettings(
             data=questions.name,
             digest=questions.digest,
+            method=drawing.method,
             use=drawing.use or usual_use(bench),
             planners=tuple(drawing.planner or usual),
             draws=drawing.draws,

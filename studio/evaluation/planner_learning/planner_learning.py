@@ -7,7 +7,7 @@ a budget, and a learning that was interrupted goes on. Knows the workbench; prin
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event as Flag
@@ -26,7 +26,6 @@ from conductor.baselines.planner_file.planner_file import (
 )
 from conductor.errors import DataError, PlanError
 from conductor.evaluation.evaluation_table import PlannerRow
-from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
 from conductor.planner.conductor import Conductor
@@ -36,10 +35,11 @@ from conductor.values.budget import Budget, Used
 from conductor.workers.pool.pool import Pool
 from storage.records import EvaluationRecord
 from studio.evaluation.evaluations import EVERY_WORKER, Evaluations
-from studio.evaluation.execution.evaluation_run import STOPPED, Listen
+from studio.evaluation.execution.evaluation_run import Listen
 from studio.evaluation.outlook import EvaluationOutlook, outlook
+from studio.evaluation.planner_learning.fit_part import FitPart, Note, budget_share
+from studio.evaluation.planner_learning.learners import LEARNERS
 from studio.evaluation.planner_learning.learning_folder import LearningFolder
-from studio.evaluation.planner_learning.tried_plans import TriedPlans, tried_plans
 from studio.evaluation.results import find_evaluation, table_of_evaluation
 from studio.workbench import Workbench
 
@@ -52,8 +52,6 @@ _FIT_SHARE = 0.75
 RANDOM = f"{PREFIX}random"
 USUAL = (f"{PREFIX}vote", f"{PREFIX}moa")
 """Baselines whose plans are tried beside each worker alone and the Conductor's."""
-
-Note = Callable[[str], object]
 
 
 def own_conductor(bench: Workbench) -> Conductor:
@@ -147,52 +145,26 @@ class PlannerLearning:
         on then. Errors are those of `Evaluations` besides.
         """
         stop = stop or Flag()
+        fit = FitPart(
+            self._bench, self._folder, budget_share(self._budget, _FIT_SHARE),
+            listen=listen, note=note, stop=stop,
+        )  # fmt: skip
         note(f"plans are tried on {quantity(len(self._halves.fit.items), 'question')}")
-        record, failure = self._fitted(listen, stop)
-        if failure is None and self._folder.state.origins is None:
-            promising = self._tried(record).promising(self._settings.plans)
-            fixed = [
-                FixedPlan.of(f"tried:{at}", plan.origin, plan.workflow)
-                for at, plan in enumerate(promising, start=1)
-                if plan.workflow is not None
-            ]
-            if fixed:
-                record = self._evaluations.extend(record.id, [plan.name for plan in fixed], given_plans=fixed)
-            self._folder.note(origins=tuple((plan.name, plan.source) for plan in fixed))
-            note(f"{quantity(len(fixed), 'plan')} that were right somewhere are tried on all of them")
-            failure = self._run(record, listen, stop)
-        planner = self._planner(record, failure)
+        failure = fit.draw(self._halves.fit, self.drawers, self._spec)
+        if failure is None:
+            failure = LEARNERS[self._settings.method](fit)
+        planner = self._planner(fit, failure)
         write_planner(planner, self._folder.planner_path)
         note(f"examined on {quantity(len(self._halves.held_out.items), 'held-out question')}")
         planner = self._examined(planner, listen, stop)
         write_planner(planner, self._folder.planner_path)
         return planner
 
-    # -- the fit part ----------------------------------------------------------------------------
+    # -- the planner -----------------------------------------------------------------------------
 
-    def _fitted(self, listen: Listen | None, stop: Flag) -> tuple[EvaluationRecord, str | None]:
-        """The evaluation of what is drawn, and why it ended before its end."""
-        if self._folder.state.fit is None:
-            record = self._evaluations.add(self._halves.fit, self.drawers, self._spec)
-            self._folder.note(fit=record.id)
-        record = find_evaluation(self._bench.store, self._folder.state.fit or "")
-        return record, self._run(record, listen, stop)
-
-    def _run(self, record: EvaluationRecord, listen: Listen | None, stop: Flag) -> str | None:
-        """Answer what is missing within the fit part's share of the budget; why it ended early, if it did."""
-        progress = self._evaluations.run(
-            record.id, listen=listen, stop=stop, budget=_share(self._budget, _FIT_SHARE)
-        )
-        if stop.is_set() or progress.failure == STOPPED:
-            raise DataError(f"Learning was stopped; the same command goes on in {self._folder.path}.")
-        return progress.failure
-
-    def _tried(self, record: EvaluationRecord) -> TriedPlans:
-        return tried_plans(self._bench.store, record, dict(self._folder.state.origins or ()))
-
-    def _planner(self, record: EvaluationRecord, failure: str | None) -> PlannerFile:
+    def _planner(self, fit: FitPart, failure: str | None) -> PlannerFile:
         """What the tried plans teach. Raises `DataError` where that is nothing."""
-        tried = self._tried(record)
+        tried, record = fit.tried(), fit.record
         if not tried.solved:
             why = f" {failure}" if failure else ""
             raise DataError(
@@ -305,20 +277,6 @@ def _exam_row(row: PlannerRow) -> ExamRow:
         difference=None if paired is None else paired.difference,
         between=None if paired is None else (paired.interval.low, paired.interval.high),
     )
-
-
-def _share(budget: Budget, share: float) -> Budget | None:
-    """A part of each limit; None without limits."""
-    return None if budget.open else _times(budget, share)
-
-
-def _times(budget: Budget, share: float) -> Budget:
-    limits = {
-        name: max(1, int(limit * share)) if name in ("tokens", "calls") else limit * share
-        for name, limit in budget.model_dump().items()
-        if limit is not None
-    }
-    return Budget.model_validate(limits)
 
 
 def _left(budget: Budget, used: Used) -> Budget | None:

@@ -1,0 +1,90 @@
+"""The part of the questions from which a planner learns: plans are tried on it, each answer a session.
+
+Knows the evaluation of the store that holds the answers, and the learning's folder; finds no plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from threading import Event as Flag
+
+from conductor.errors import DataError
+from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.items import DataSet
+from conductor.evaluation.spec import EvaluationSpec
+from conductor.values.budget import Budget
+from storage.records import EvaluationRecord
+from studio.evaluation.evaluations import Evaluations
+from studio.evaluation.execution.evaluation_run import STOPPED, Listen
+from studio.evaluation.planner_learning.learning_folder import LearningFolder, LearningSettings
+from studio.evaluation.planner_learning.tried_plans import TriedPlans, tried_plans
+from studio.evaluation.results import find_evaluation
+from studio.workbench import Workbench
+
+Note = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class FitPart:
+    """`budget` is that of all that is tried, None without limits. `note` is called with what begins, in
+    words; a set `stop` ends the learning, which goes on later.
+    """
+
+    bench: Workbench
+    folder: LearningFolder
+    budget: Budget | None
+    _: KW_ONLY
+    listen: Listen | None
+    note: Note
+    stop: Flag
+
+    @property
+    def settings(self) -> LearningSettings:
+        return self.folder.state.settings
+
+    @property
+    def record(self) -> EvaluationRecord:
+        """Its evaluation. Raises `DataError` before anything is drawn."""
+        return find_evaluation(self.bench.store, self.folder.state.fit or "")
+
+    def draw(self, data: DataSet, drawers: Sequence[str], spec: EvaluationSpec) -> str | None:
+        """Answer each question by a plan of each of the planners; why that ended early, if it did."""
+        if self.folder.state.fit is None:
+            self.folder.note(fit=Evaluations(self.bench).add(data, drawers, spec).id)
+        return self.run()
+
+    def add(self, plans: Sequence[FixedPlan]) -> None:
+        """Add plans, which `run` tries on all questions."""
+        if plans:
+            names = [plan.name for plan in plans]
+            Evaluations(self.bench).extend(self.record.id, names, given_plans=plans)
+
+    def run(self) -> str | None:
+        """Answer what is missing, within the budget; why it ended early, if it did. Raises `DataError` where
+        it was stopped.
+        """
+        progress = Evaluations(self.bench).run(
+            self.record.id, listen=self.listen, stop=self.stop, budget=self.budget
+        )
+        if self.stop.is_set() or progress.failure == STOPPED:
+            raise DataError(f"Learning was stopped; the same command goes on in {self.folder.path}.")
+        return progress.failure
+
+    def tried(self) -> TriedPlans:
+        """What came of all plans so far."""
+        return tried_plans(self.bench.store, self.record, dict(self.folder.state.origins or ()))
+
+
+def budget_share(budget: Budget, share: float) -> Budget | None:
+    """A part of each limit; None without limits."""
+    return None if budget.open else _times(budget, share)
+
+
+def _times(budget: Budget, share: float) -> Budget:
+    limits = {
+        name: max(1, int(limit * share)) if name in ("tokens", "calls") else limit * share
+        for name, limit in budget.model_dump().items()
+        if limit is not None
+    }
+    return Budget.model_validate(limits)
