@@ -6,16 +6,14 @@ Off unless code is allowed. Knows how a program is found in a response; `limited
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from secrets import token_hex
 from textwrap import dedent
 
 from conductor.errors import DataError, FormatError
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
-from conductor.limited.command import Ended, limited, python
+from conductor.limited.isolated_program import LIMITS, run_program
 from conductor.limited.supervisor import Limits
-from conductor.own_settings import setting
 from conductor.text.json_text import parsed
 from conductor.text.thoughts import answer_in_full
 
@@ -29,30 +27,13 @@ _TAG = re.compile(r"\[(python|code)\]|<(python|code|program|answer|solution)>(?=
 """What opens a program, as CodeLlama and DS-1000 write it; in HTML's tags one line is only a name."""
 _FIELDS = ("code", "program", "python", "solution", "answer")
 _NO_PYTHON = re.compile(r"\b(?:Syntax|Indentation)Error\b")
-LIMITS = Limits(seconds=20.0)
 STARTED_LIMITS = Limits(seconds=3_600.0, memory=4 * 1024**3)
 """Of tests that start the program themselves, once for each of many inputs, each with seconds of its own; the
 memory is LiveCodeBench's.
 """
 
-_COMMAND = python("exec(compile(__import__('sys').stdin.buffer.read(), '<stdin>', 'exec'))")
-
 PROGRAM = "PROGRAM"
 """Tests that read this name get the program's text under it, and the program does not run before them."""
-
-
-UNSAFE_CODE = "CONDUCTOR_UNSAFE_CODE"
-"""The environment variable that, set to 1, lets programs run where the system cannot isolate them."""
-
-
-async def check_isolation() -> None:
-    """Raises `WorkerError` where programs would not be run, since the system cannot isolate them."""
-    await _run("", LIMITS)
-
-
-async def _run(script: str, limits: Limits) -> Ended:
-    isolated = setting(UNSAFE_CODE) != "1"
-    return await limited(_COMMAND, sent=script.encode(), limits=replace(limits, isolated=isolated))
 
 
 async def code(response: str, item: Item) -> Score:
@@ -74,7 +55,7 @@ async def code(response: str, item: Item) -> Score:
     start = f"{PROGRAM} = {program!r}" if reads_text else program
     limits = STARTED_LIMITS if reads_text else LIMITS
     script = f"{start}\n\n{tests}\n\nimport sys as _sys\n_sys.stdout.write({mark!r})\n_sys.stdout.flush()\n"
-    ended = await _run(script, limits)
+    ended = await run_program(script, limits)
     if ended.code == 0 and ended.output.endswith(mark):
         return Score.of(True, program)
     last = ended.output.strip().rpartition("\n")[2][:300]
