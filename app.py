@@ -25,7 +25,7 @@ if not st.runtime.exists():
 
 from conductor.errors import ConductorError, ServeError
 from conductor.limited.own_process import hide
-from conductor.workers.endpoint.transport.connections import load_transport
+from conductor.workers.endpoint.transport.http_connections import load_transport
 from pages.components.keyboard.focus import keep_focus
 from pages.components.keyboard.shortcuts import shortcuts, shortcuts_buttons
 from pages.components.routes.api import api_route, response_runs, routes_beside

@@ -34,8 +34,8 @@ from conductor.workers.endpoint.catalogue import ServedModel, read_catalogue
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
 from conductor.workers.endpoint.reply.reply import Item, Reply
-from conductor.workers.endpoint.transport.connections import Connections
 from conductor.workers.endpoint.transport.exchange import Exchange
+from conductor.workers.endpoint.transport.http_connections import Connections
 from conductor.workers.endpoint.transport.timing import Call, Deadlines
 from conductor.workers.endpoint.wire import Chunk
 from conductor.workers.keys.mask import Mask

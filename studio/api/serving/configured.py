@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from conductor.own_settings import setting
-from conductor.workers.endpoint.transport.connections import load_transport
+from conductor.workers.endpoint.transport.http_connections import load_transport
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import KEEPS_UNSTORED
 from studio.api.app import api

@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from conductor.workers.endpoint.transport.connections import Connections
 from conductor.workers.endpoint.transport.direct import DirectTransport
+from conductor.workers.endpoint.transport.http_connections import Connections
 from tests.support.endpoints.chat_cases import endpoint
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 10\r\n\r\n"

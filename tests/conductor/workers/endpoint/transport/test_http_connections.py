@@ -13,8 +13,8 @@ import pytest
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.endpoint.transport import route
-from conductor.workers.endpoint.transport.connections import Connections
 from conductor.workers.endpoint.transport.direct import DirectTransport
+from conductor.workers.endpoint.transport.http_connections import Connections
 from tests.support.endpoints.chat_cases import endpoint
 
 MODELS = b'HTTP/1.1 200 OK\r\ncontent-length: 27\r\n\r\n{"data": [{"id": "alpha"}]}'
