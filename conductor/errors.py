@@ -109,6 +109,10 @@ class AnswerFormError(WorkerError):
     """A worker's answer is not the JSON that was asked for, or that cannot be checked."""
 
 
+class ToolError(ConductorError):
+    """A server of tools cannot be used, or gave no answer to a call, which may have acted all the same."""
+
+
 class ServeError(ConductorError):
     """A server of models cannot be started, is not the requested one, or ended unasked."""
 

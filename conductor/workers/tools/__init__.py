@@ -1,0 +1,1 @@
+"""Tools: servers of the Model Context Protocol that a worker's model may call."""

@@ -1,0 +1,73 @@
+"""A server of tools, a tool as the server describes it, and the result of a call. Values only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from conductor.values.messages import Value
+from conductor.workers.endpoint.config import BaseUrl, KeyVariable, Seconds
+
+MAX_RESULT = 50_000
+"""Characters of a result; the rest is cut off."""
+
+
+def _whole(path: str) -> str:
+    if not Path(path).is_absolute():
+        raise ValueError("write a whole path")
+    return path
+
+
+class ToolServer(Value):
+    """Where a server is: in this program, a process that a command starts, or a URL of streamable HTTP.
+
+    No secret is in here: `env` are the names of variables that the process gets beside `PATH`, `HOME` and the
+    like, `headers` pairs of a header and the variable that has its value. `seconds` is the longest call.
+    `pool` is the whole path of the pool file that names it, for which its keys were confirmed, or "".
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
+    built_in: Literal["calculator", "python"] | None = None
+    command: tuple[str, ...] = ()
+    cwd: Annotated[str, AfterValidator(_whole)] | None = None
+    env: tuple[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], ...] = ()
+    url: BaseUrl | None = None
+    headers: tuple[tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")], KeyVariable], ...] = ()
+    seconds: Seconds = 60.0
+    pool: str = ""
+
+    def model_post_init(self, _context: object) -> None:
+        """Check that it is in one place. Raises `ValueError`."""
+        if sum(map(bool, (self.built_in, self.command, self.url))) != 1:
+            raise ValueError("write one of built_in, command and url")
+        if (self.cwd or self.env) and not self.command:
+            raise ValueError("cwd and env belong to a command")
+        if self.headers and self.url is None:
+            raise ValueError("headers belong to a url")
+
+
+class ServedTool(Value):
+    """A tool of a server. `parameters` is a JSON Schema as JSON text. The four annotations are the server's
+    own claims, None if it makes no such claim; `server_version` is the name and version that it reports.
+    """
+
+    server: str
+    name: str
+    description: str = ""
+    parameters: str | None = None
+    reads_only: bool | None = None
+    idempotent: bool | None = None
+    destructive: bool | None = None
+    open_world: bool | None = None
+    server_version: str = ""
+
+
+class ToolResult(Value):
+    """What a call gave. `cut` is the number of characters before `text` was cut, None if it is whole."""
+
+    text: str
+    is_error: bool = False
+    seconds: float = 0.0
+    cut: int | None = None
