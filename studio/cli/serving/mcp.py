@@ -9,7 +9,6 @@ from contextlib import closing, suppress
 from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
-from conductor.extras import install_command
 from conductor.own_settings import setting
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import configured_access
@@ -48,7 +47,6 @@ def mcp(
     its tools: ask, plan, run_workflow and others. It ends when its client closes stdin; with --http when it
     is stopped.
     """
-    _check_installed()
     if not http and (port is not None or host is not None):
         raise ServeError("--port and --host belong to --http; over stdin and stdout nothing listens.")
     configure(options)
@@ -64,19 +62,8 @@ def mcp(
     return 0
 
 
-def _check_installed() -> None:
-    """Raise `ServeError` without the extra."""
-    try:
-        import mcp  # noqa: F401, PLC0415 - an extra
-    except ImportError as error:
-        raise ServeError(
-            f"The MCP server needs the package {error.name!r}, which is not installed; install it with: "
-            f"{install_command('mcp')}"
-        ) from error
-
-
 def _serve_stdio() -> None:
-    from studio.mcp.tool_server import serve_stdio  # noqa: PLC0415 - an extra
+    from studio.mcp.tool_server import serve_stdio  # noqa: PLC0415 - no other command needs it
 
     configured = ConfiguredRuntime()
     _remark_on(configured)
@@ -85,8 +72,8 @@ def _serve_stdio() -> None:
 
 
 def _serve_http(host: str, port: int, options: Configured) -> None:
-    from studio.mcp.callers import Callers  # noqa: PLC0415 - an extra
-    from studio.mcp.http import McpHttpServer  # noqa: PLC0415 - an extra
+    from studio.mcp.callers import Callers  # noqa: PLC0415 - no other command needs it
+    from studio.mcp.http import McpHttpServer  # noqa: PLC0415 - no other command needs it
 
     is_open = configured_access(host).api_open
     # The pool that cannot be read is named below.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from tests.studio.cli.command_line import Line
@@ -14,10 +12,3 @@ def test_an_address_without_http_is_refused(line: Line, option: tuple[str, str])
     result = line("mcp", *option)
     assert (result.code, result.out) == (1, "")
     assert "--port and --host belong to --http" in result.err
-
-
-def test_without_the_extra_the_command_names_it(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    result = line("mcp")
-    assert result.code == 1
-    assert "pip install 'mcp>" in result.err
