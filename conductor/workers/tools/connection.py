@@ -83,6 +83,7 @@ class Connection:
     async def tools(self) -> tuple[ServedTool, ...]:
         """What it serves now: `MAX_TOOLS` at most, and no tool of too large a schema. Raises `ToolError`."""
         client, served, cursor = await self._started(), dict[str, ServedTool](), None
+        self._is_listed = True
         try:
             async with self._answering("gave no list of its tools", START_SECONDS):
                 # A page may have no tool, and another one after it.
@@ -96,7 +97,6 @@ class Connection:
         except MCPError as fault:
             if fault.code != METHOD_NOT_FOUND:
                 raise self._error(f"refuses to list its tools: {fault.message[:_MAX_NAME]}", "") from fault
-        self._is_listed = True
         return tuple(served.values())[: offered.MAX_TOOLS]
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
@@ -237,4 +237,5 @@ class Connection:
 def _words(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return str(error) if isinstance(error, ConductorError) else f"{type(error).__name__}: {error}"[:_MAX_WHY]
+    text = str(error) if isinstance(error, ConductorError) else f"{type(error).__name__}: {error}"
+    return text[:_MAX_WHY].rstrip(": ")

@@ -99,8 +99,8 @@ async def test_a_server_that_died_in_a_call_fails_it_and_is_connected_again(shar
         await shared.tools(server)
         with pytest.raises(ToolError, match="gave no answer to a call of 'die'"):
             await shared.call(server, "die", {"words": ""})
-        with pytest.raises(ToolError, match="All connection attempts failed"):
-            await shared.call(server, "say", {"text": "hi"})
+    with pytest.raises(ToolError, match="All connection attempts failed"):
+        await shared.call(server, "say", {"text": "hi"})
     with served_sample(int(url.split(":")[2].removesuffix("/mcp"))):
         assert (await shared.call(server, "say", {"text": "again"})).text == "again"
 

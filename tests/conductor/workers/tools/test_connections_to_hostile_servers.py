@@ -16,7 +16,7 @@ from conductor.workers.tools.connections import ToolConnections
 from conductor.workers.tools.tool_server import ToolServer
 from tests.support.processes.child_process import lives
 from tests.support.processes.marked_processes import processes_with
-from tests.support.runs.waiting import until
+from tests.support.runs.waiting import until, until_async
 from tests.support.tools.tool_servers import hostile, opened
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
@@ -157,6 +157,20 @@ async def test_a_caller_that_is_cancelled_leaves_a_starting_server_to_others(sha
     first.cancel()
     assert len(await second) == 2
     assert first.cancelled()
+
+
+async def test_the_end_waits_for_no_server_that_starts() -> None:
+    server = hostile("silent")
+    command = (*server.command, "mark-of-a-start")
+    with opened() as each:
+        call = asyncio.create_task(each.tools(server.model_copy(update={"command": command})))
+        await until_async(lambda: processes_with("mark-of-a-start"))
+        began = monotonic()
+        await asyncio.to_thread(each.end)
+        assert monotonic() - began < 12
+        with pytest.raises(ToolError, match="was ended during a call"):
+            await call
+    assert processes_with("mark-of-a-start") == []
 
 
 def test_a_server_that_heeds_no_end_is_killed_with_what_it_started() -> None:

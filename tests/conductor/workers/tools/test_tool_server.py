@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,3 +41,12 @@ def test_a_server_that_cannot_be_is_refused(entry: Mapping[str, Any], fault: str
 def test_servers_of_the_same_words_are_one() -> None:
     one, same = (ToolServer(name="a", url=URL, headers=(("X-Key", "A_API_KEY"),)) for _ in range(2))
     assert {one: 1}[same] == 1
+
+
+@pytest.mark.slow
+def test_the_library_of_the_protocol_is_loaded_with_the_first_server_alone() -> None:
+    program = (
+        "import sys, conductor.workers.tools.connections as c; c.connections(); print('mcp' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout == "False\n"
