@@ -30,7 +30,8 @@ MAX_MESSAGE = 8 * 1024**2
 """Bytes of a message; a longer one ends the connection. A picture of a screen has some megabytes."""
 
 MAX_MESSAGES = 1_000
-"""Messages in a second; more end the connection."""
+_MESSAGES_SECONDS = 5.0
+"""So many messages in so many seconds end the connection."""
 
 _BYTES_A_SECOND = 64 * 1024**2
 """What comes is read no faster, so that a server leaves time for others."""
@@ -73,8 +74,8 @@ async def watched(streams: Streams, ending: Ending, over: Callable[[], None]) ->
         with source, suppress(anyio.BrokenResourceError):
             async for message in incoming:
                 recent.append(monotonic())
-                if len(recent) == MAX_MESSAGES and recent[-1] - recent[0] < 1:
-                    ending.note(f"it sent {MAX_MESSAGES:,} messages in a second")
+                if len(recent) == MAX_MESSAGES and recent[-1] - recent[0] < _MESSAGES_SECONDS:
+                    ending.note(f"it sent {MAX_MESSAGES:,} messages in {_MESSAGES_SECONDS:g} seconds")
                     break
                 await source.send(message)
         over()

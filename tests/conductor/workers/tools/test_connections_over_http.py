@@ -194,7 +194,7 @@ def hostile_url() -> Iterator[str]:
         ("packed", "packs its answers"),
         ("endless_json", "more than 8,388,608 bytes"),
         ("endless_event", "byte limit"),
-        ("flood", "1,000 messages in a second"),
+        ("flood", "1,000 messages in 5 seconds"),
         ("silence", "within 3 seconds"),
         ("cut", "SSE stream ended without a response"),
         ("half", "Failed to parse JSON"),
@@ -203,7 +203,7 @@ def hostile_url() -> Iterator[str]:
 async def test_a_hostile_server_fails_its_calls_alone(
     shared: ToolConnections, hostile_url: str, way: str, reason: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    server = ToolServer(name="web", url=f"{hostile_url}/{way}", seconds=3)
+    server = ToolServer(name="web", url=f"{hostile_url}/{way}", seconds=3 if way == "silence" else 60)
     call = asyncio.create_task(shared.call(server, "do", {}))
     calculator = ToolServer(name="sums", built_in="calculator")
     assert "391" in (await shared.call(calculator, "calculate", {"expression": "17 * 23"})).text

@@ -34,14 +34,14 @@ async def ask_another(shared: ToolConnections) -> None:
     """Assert that another server answers meanwhile."""
     began = monotonic()
     assert "391" in (await shared.call(CALCULATOR, "calculate", {"expression": "17 * 23"})).text
-    assert monotonic() - began < 20
+    assert monotonic() - began < 40
 
 
 @pytest.mark.parametrize(
     ("way", "reason"),
     [
         ("long_line", "more than 8,388,608 bytes"),
-        ("flood", "1,000 messages in a second|within 2 seconds"),
+        ("flood", "1,000 messages in 5 seconds"),
         ("malformed", "that the protocol allows"),
         ("secret_death", r"exit code 1; it wrote last: no such user: \*\*\*"),
         ("waits", "within 2 seconds"),
@@ -52,7 +52,7 @@ async def test_a_call_fails_with_the_reason(
     shared: ToolConnections, way: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_TOKEN", "tok-123456789")
-    server = hostile(way, seconds=2, env=("SOME_TOKEN",))
+    server = hostile(way, seconds=2 if way in ("waits", "deaf") else 60, env=("SOME_TOKEN",))
     await shared.tools(server)
     call = asyncio.create_task(shared.call(server, "do", {}))
     await ask_another(shared)
@@ -69,7 +69,7 @@ async def test_a_server_that_reads_nothing_holds_up_no_other_call_for_long(share
     calls = [shared.call(server, "do", {"a": "x" * 200_000}) for _ in range(4)]
     errors = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(error, ToolError) for error in errors)
-    assert monotonic() - began < 30
+    assert monotonic() - began < 60
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ async def test_the_end_waits_for_no_server_that_starts() -> None:
         await until_async(lambda: processes_with("mark-of-a-start"))
         began = monotonic()
         await asyncio.to_thread(each.end)
-        assert monotonic() - began < 12
+        assert monotonic() - began < 25
         with pytest.raises(ToolError, match="was ended during a call"):
             await call
     assert processes_with("mark-of-a-start") == []
