@@ -7,7 +7,6 @@ their own.
 
 from __future__ import annotations
 
-import os
 import threading
 from contextlib import suppress
 from functools import cache
@@ -21,7 +20,7 @@ from conductor.errors import PoolError
 from conductor.files.project_folder import own_pool_file
 from conductor.own_settings import setting
 from conductor.typed_command import command_name
-from conductor.workers.keys.own_file import own_text
+from conductor.workers.keys.own_file import add_own_line, own_text
 from conductor.workers.keys.services import HOSTED
 
 HOSTS = "CONDUCTOR_KEY_HOSTS"
@@ -91,17 +90,8 @@ def is_confirmed(pair: KeyHost) -> bool:
 def confirm(pair: KeyHost) -> None:
     """Let the key be sent there from now on. Raises `PoolError` where that cannot be written."""
     with _writing:
-        if is_confirmed(pair):
-            return
-        before, path = _confirmed(), hosts_file()
-        gap = "" if before.endswith("\n") or not before else "\n"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            with os.fdopen(file, "w", encoding="utf-8") as lines:
-                lines.write(f"{gap}{_line(pair)}\n")
-        except OSError as error:
-            raise PoolError(f"{path} cannot be written: {error.strerror}.") from error
+        if not is_confirmed(pair):
+            add_own_line(hosts_file(), _line(pair))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Files that decide about keys: they count where they are this user's alone.
+"""Files that decide about keys, and about programs: they count where they are this user's alone.
 
 What came with another person's folder, as by git, or what another user could write decides nothing.
 """
@@ -31,3 +31,16 @@ def own_text(path: Path, *, kind: str) -> str:
         return ""
     except (OSError, UnicodeDecodeError):
         raise PoolError(f"{path} cannot be read: it must be {kind}.") from None
+
+
+def add_own_line(path: Path, line: str) -> None:
+    """Add a line to the file, which only this user can read and write. Raises `PoolError`, see `own_text`."""
+    before = own_text(path, kind="a text file in UTF-8")
+    gap = "" if before.endswith("\n") or not before else "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(file, "w", encoding="utf-8") as lines:
+            lines.write(f"{gap}{line}\n")
+    except OSError as error:
+        raise PoolError(f"{path} cannot be written: {error.strerror}.") from error

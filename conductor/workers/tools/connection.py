@@ -33,7 +33,6 @@ from conductor.text.bounded_value import json_value
 from conductor.text.control_characters import visible
 from conductor.text.json_text import portable
 from conductor.values.message_parts import tools as offered
-from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.keys.mask import Mask
 from conductor.workers.keys.secret import known_keys
 from conductor.workers.tools.built_in_servers import built_in_server
@@ -169,8 +168,7 @@ class Connection:
         return watched(streams, ending, self._over.set)
 
     def _header(self, name: str, variable: str) -> str:
-        url, pool = self._server.url or "", self._server.pool
-        key = Endpoint(base_url=url, model=self._server.name, api_key_env=variable, pool=pool).key() or ""
+        key = self._server.key_endpoint(variable).key() or ""
         return f"Bearer {key}" if name.lower() == "authorization" and " " not in key else key
 
     async def _started(self) -> Client:

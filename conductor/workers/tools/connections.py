@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from conductor.errors import ToolError
+from conductor.workers.tools.accepted_commands import check_accepted
 from conductor.workers.tools.tool_server import ServedTool, ToolResult, ToolServer
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ _END_SECONDS = 15.0
 class ToolConnections:
     """Servers, shared by all who name an equal `ToolServer`. Safe in several threads and loops.
 
-    A server that has died is started by the next call. A call is made once; a caller that is cancelled
-    cancels it at the server.
+    A command is started only where it was accepted. A server that has died is started by the next call. A
+    call is made once; a caller that is cancelled cancels it at the server.
     """
 
     def __init__(self) -> None:
@@ -57,6 +58,7 @@ class ToolConnections:
             thread.end()
 
     async def _wait(self, server: ToolServer, work: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
+        check_accepted(server)
         with self._lock:
             if self._thread is None:
                 self._thread = _Thread()

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from conductor.values.messages import Value
-from conductor.workers.endpoint.config import BaseUrl, KeyVariable, Seconds
+from conductor.workers.endpoint.config import BaseUrl, Endpoint, KeyVariable, Seconds
 
 MAX_RESULT = 50_000
 """Characters of a result; the rest is cut off."""
@@ -20,6 +20,12 @@ def _whole(path: str) -> str:
     return path
 
 
+ToolServerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
+BuiltInTools = Literal["calculator", "python"]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Header = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
+
+
 class ToolServer(Value):
     """Where a server is: in this program, a process that a command starts, or a URL of streamable HTTP.
 
@@ -28,13 +34,13 @@ class ToolServer(Value):
     `pool` is the whole path of the pool file that names it, for which its keys were confirmed, or "".
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
-    built_in: Literal["calculator", "python"] | None = None
+    name: ToolServerName
+    built_in: BuiltInTools | None = None
     command: tuple[str, ...] = ()
     cwd: Annotated[str, AfterValidator(_whole)] | None = None
-    env: tuple[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], ...] = ()
+    env: tuple[Variable, ...] = ()
     url: BaseUrl | None = None
-    headers: tuple[tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")], KeyVariable], ...] = ()
+    headers: tuple[tuple[Header, KeyVariable], ...] = ()
     seconds: Seconds = 60.0
     pool: str = ""
 
@@ -46,6 +52,10 @@ class ToolServer(Value):
             raise ValueError("cwd and env belong to a command")
         if self.headers and self.url is None:
             raise ValueError("headers belong to a url")
+
+    def key_endpoint(self, variable: str) -> Endpoint:
+        """Its URL with a header's variable as the key, which goes there only where that is confirmed."""
+        return Endpoint(base_url=self.url or "", model=self.name, api_key_env=variable, pool=self.pool)
 
 
 class ServedTool(Value):
