@@ -41,8 +41,10 @@ def rerun(last: RunState | None, workflow: Workflow) -> RunScope:
     """The scope of a run of the whole `workflow` after the run `last`: it reuses every known output, except
     of the steps that `last` was to call again and did not finish.
     """
-    if last is None or last.workflow is None or last.scope.kind in ("edited", "to"):
+    if last is None or last.workflow is None:
         return EDITED
+    if last.scope.kind in ("edited", "to"):
+        return _without_acting_again(last, workflow)
     scope, place = last.scope, matching(last.workflow, workflow)
     if scope.step is not None and scope.step not in place:
         return EDITED
@@ -53,6 +55,14 @@ def rerun(last: RunState | None, workflow: Workflow) -> RunScope:
     else:
         scope = RunScope(kind=scope.kind, step=step, done=done)
     return scope if scope.forced(workflow) else EDITED
+
+
+def _without_acting_again(last: RunState, workflow: Workflow) -> RunScope:
+    """The scope after a run that broke off: steps that called tools and finished are not called again."""
+    assert last.workflow is not None, "it ran"
+    if last.status == "finished" or all(output.repeatable for output in last.outputs.values()):
+        return EDITED
+    return RunScope(done=_done(last, matching(last.workflow, workflow)))
 
 
 def _done(last: RunState, place: Mapping[int, int]) -> tuple[int, ...]:

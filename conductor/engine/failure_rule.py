@@ -1,7 +1,8 @@
 """The answer to one step's request: of its worker, of the fallbacks of the pool, or by its rule for failures.
 
 Knows the worker protocol and the rule; knows neither runs nor events. It is a failure that a worker gives no
-answer: one that declines, or answers nothing, has answered.
+answer: one that declines, or answers nothing, has answered. An answer that failed after it had called tools
+is not tried again: it might act twice.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ async def answered(
             return
         if stopped():
             raise answering.error
-        if answering.unfit:
+        if answering.unfit or answering.acted:
             break
         attempts += answering.attempts + 1
         if left:

@@ -147,7 +147,7 @@ class Takeover:
         own = (each for each, _ in self._own[step] if self._fits(step, each, address, outputs))
         output = next(own, None)
         if output is None:
-            equal = (each for each in self._archive.equal(address) if _is_answer(each))
+            equal = (each for each in self._archive.equal(address) if _is_answer(each) and each.repeatable)
             output = next((each for each in equal if self._is_free(each, step)), None)
         if output is not None:
             self._holders[call_of(output)] = step
@@ -160,8 +160,8 @@ class Takeover:
     def may_take(self, step: int) -> bool:
         """Whether `step`, whose fingerprint is not known yet, could have an output to take over."""
         outline = self._bound.outlines[step]
-        equal = (output for output in self._archive if _is_answer(output))
-        own = (each for each, _ in self._own[step] if _is_answer(each) or self._is_kept(step, each))
+        equal = (output for output in self._archive if _is_answer(output) and output.repeatable)
+        own = (each for each, _ in self._own[step] if self._counts(step, each) or self._is_kept(step, each))
         return any(
             outline_of(output.fingerprint) == outline and self._is_free(output, step)
             for output in (*own, *equal)
@@ -178,7 +178,7 @@ class Takeover:
         for output, _ in self._own[step]:
             if (
                 outline_of(output.fingerprint) == self._bound.outlines[step]
-                and _is_answer(output)
+                and self._counts(step, output)
                 and output.fingerprint not in addresses
             ):
                 addresses.add(output.fingerprint)
@@ -188,8 +188,14 @@ class Takeover:
         if not self._is_free(output, step):
             return False
         if _is_answer(output):
-            return output.fingerprint == address
+            return self._counts(step, output) and output.fingerprint == address
         return self._is_kept(step, output) and self._bound.would_give(step, output, outputs)
+
+    def _counts(self, step: int, output: Output) -> bool:
+        """Whether an answer still is one: what tools read may have changed, unless the step is not to be
+        called again.
+        """
+        return _is_answer(output) and (output.repeatable or step in self._done)
 
     def _is_kept(self, step: int, output: Output) -> bool:
         """Whether what another gave in the place of the step's worker stays: the step's rule keeps it, or a

@@ -41,10 +41,14 @@ from conductor.runs.events import (
     StepReused,
     StepStarted,
     StepThought,
+    StepToolsCalled,
+    StepToolsOffered,
+    StepToolsReturned,
 )
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Crossing
 from conductor.values.charge import Charge, Purpose, total_of
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.messages import (
     NOTHING_USED,
     CallDelta,
@@ -58,11 +62,20 @@ from conductor.values.messages import (
 from conductor.values.output import HandEdit, Output, StandIn
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
-from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
+from conductor.workers.protocol import (
+    FellBack,
+    Inner,
+    ToolItem,
+    ToolsCalled,
+    ToolsOffered,
+    ToolsReturned,
+    Worker,
+    WorkerCard,
+)
 from conductor.workers.stream import GRACE_SECONDS, called, fault, read_stream, unended
 from conductor.workflow.model import Workflow
 
-Note = Retried | FellBack | Inner | StandIn
+Note = Retried | FellBack | ToolItem | Inner | StandIn
 """What a worker reports in addition to text."""
 
 Gate = Callable[[], Awaitable[None]]
@@ -77,7 +90,8 @@ class _Call:
 
     `answering` is the worker that answers at present: the step's own or its fallback. `room` is the request
     under way, which is sent at `sent_at` at the earliest, in seconds of the loop; `charge` is that of one
-    that has ended, until an event has it, and `charges` are all so far. `spoken`: a piece of the answer came.
+    that has ended, until an event has it, and `charges` are all so far. `spoken`: a piece of the answer came;
+    `text` and `reasoning` are those before its worker called tools, whose `tool_uses` have ended.
     `stand_in` is set where the step's rule for failures gives the answer. `has_started`: its task has had a
     turn.
     """
@@ -90,6 +104,9 @@ class _Call:
     answering: WorkerCard
     room: Reservation
     spoken: bool = False
+    text: str = ""
+    reasoning: str = ""
+    tool_uses: tuple[ToolUse, ...] = ()
     charges: tuple[Charge, ...] = ()
     stand_in: StandIn | None = None
     task: asyncio.Task[None] | None = None
@@ -434,7 +451,7 @@ class WorkflowRun:
             raise WorkerError(f"{reason}; a part was sent on and cannot be withdrawn, run the step again.")
         match item:
             case StandIn():
-                call.stand_in = item
+                call.stand_in, call.text, call.reasoning = item, "", ""
             case Retried():
                 call.end_request(item.used)
                 if item.again:
@@ -451,8 +468,31 @@ class WorkflowRun:
                 call.answering, call.request = other, item.request
                 own = {name: value for name, value in item if name != "used"}
                 self._record.emit(StepFellBack, step=call.step, charge=call.take_charge(), **own)
+            case ToolsOffered():
+                call.request = item.request
+                self._record.emit(StepToolsOffered, step=call.step, request=item.request)
+            case ToolsCalled():
+                self._tools_called(call, item)
+            case ToolsReturned():
+                after = f"{call.answering.name} has called its tools."
+                self._reserve(call, call.answering, item.request, "tools", after=after)
+                call.request, call.tool_uses = item.request, call.tool_uses + item.uses
+                self._record.emit(StepToolsReturned, step=call.step, uses=item.uses, request=item.request)
             case Inner():
                 self._record.emit(StepInner, step=call.step, event=item.event)
+
+    def _tools_called(self, call: _Call, item: ToolsCalled) -> None:
+        """Record that a worker waits for its tools. What it wrote before is no answer, but was thought aloud,
+        unless it was sent on.
+        """
+        call.end_request(item.used)
+        call.reasoning += item.reasoning
+        if call.step == self._sent_on:
+            call.text += item.text
+        elif item.text:
+            call.reasoning += item.text
+            self._record.emit(StepThought, step=call.step, text="", recalls=len(item.text))
+        self._record.emit(StepToolsCalled, step=call.step, calls=item.calls, charge=call.take_charge())
 
     def _add_text(self, call: _Call, piece: Delta) -> None:
         if not self._over:
@@ -500,8 +540,8 @@ class WorkflowRun:
             fingerprint=call.address
             if instead_of is None
             else self._bound.fingerprint(call.step, self._outputs, by=answering),
-            text=completion.text,
-            reasoning=completion.reasoning,
+            text=call.text + completion.text,
+            reasoning=call.reasoning + completion.reasoning,
             thoughts=completion.thoughts,
             worker=answering.name,
             worker_kind=answering.kind,
@@ -511,6 +551,7 @@ class WorkflowRun:
             request_id=completion.request_id,
             hand=hand,
             tool_calls=completion.tool_calls,
+            tool_uses=call.tool_uses,
             stand_in=call.stand_in,
             logprobs=completion.logprobs,
             left_out=completion.left_out,

@@ -23,12 +23,12 @@ from conductor.evaluation.score import Score, Verdict
 from conductor.evaluation.scorers import score
 from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parsing.parse import parse
-from conductor.runs.events import StepFailed, StepFellBack, StepFinished, StepRetried
+from conductor.runs.events import StepFailed, StepFellBack, StepFinished, StepRetried, StepToolsCalled
 from conductor.values.charge import Charge, total_of
-from conductor.values.messages import Completion, Request, Retried, SeenResponse
+from conductor.values.messages import Completion, Request, SeenResponse
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
-from conductor.workers.protocol import FellBack, Worker, WorkerCard
+from conductor.workers.protocol import Worker, WorkerCard, WorkerNote
 from conductor.workers.stream import whole_answer
 from conductor.workflow.model import Workflow
 
@@ -118,7 +118,7 @@ RequestKey = tuple[str, Request]
 """A worker's identity, and what it is sent."""
 
 
-Answers = dict[tuple[RequestKey, int], tuple[list[Retried | FellBack], asyncio.Task[Completion]]]
+Answers = dict[tuple[RequestKey, int], tuple[list[WorkerNote], asyncio.Task[Completion]]]
 """A batch's answers, also those under way, each behind the worker's notes: of equal requests in two rollouts
 the first go together, then the second, so that equal steps of one rollout are several samples."""
 
@@ -181,7 +181,7 @@ class Judge:
 
     async def answer(
         self, worker: Worker, request: Request, answers: Answers, equal: Counter[RequestKey]
-    ) -> AsyncIterator[Retried | FellBack | Completion]:
+    ) -> AsyncIterator[WorkerNote | Completion]:
         """The worker's notes and its answer for a rollout that has had so many `equal` requests before; see
         `Answers`.
         """
@@ -190,7 +190,7 @@ class Judge:
         key = (own, equal[own])
         if key not in answers:
             self.calls += 1
-            notes: list[Retried | FellBack] = []
+            notes: list[WorkerNote] = []
             call = whole_answer(worker, request, note=notes.append)
             answers[key] = notes, asyncio.create_task(call)
         notes, flight = answers[key]
@@ -231,7 +231,7 @@ class Judge:
         failure = ""
         run = WorkflowRun(bound, pool, run=f"rollout-{next(self._numbers)}")
         async for event in run.events():
-            if isinstance(event, StepFinished | StepFailed | StepRetried | StepFellBack):
+            if isinstance(event, StepFinished | StepFailed | StepRetried | StepFellBack | StepToolsCalled):
                 charges.extend([] if event.charge is None else [event.charge])
             if isinstance(event, StepFinished):
                 outputs[event.step] = event.output
@@ -276,6 +276,6 @@ class _SharedWorker:
     def card(self) -> WorkerCard:
         return self.worker.card
 
-    def stream(self, request: Request) -> AsyncIterator[Retried | FellBack | Completion]:
+    def stream(self, request: Request) -> AsyncIterator[WorkerNote | Completion]:
         """See `Worker.stream`. Pieces are left out; a training reads whole answers."""
         return self.judge.answer(self.worker, request, self.answers, self.equal)

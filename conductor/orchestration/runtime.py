@@ -31,6 +31,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.schema import LocalConductorTable
 from conductor.workers.pool.table import PlannerTable, built
 from conductor.workers.protocol import Worker, WorkerCard
+from conductor.workers.tools.tool_worker import ToolWorker
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ def _batched(worker: Worker, batches: Batches, replacements: dict[int, Worker]) 
             other = FallbackWorker(
                 *(_batched(each, batches, replacements) for each in (worker.first, worker.second))
             )
+        elif isinstance(worker, ToolWorker):
+            other = replace(worker, worker=_batched(worker.worker, batches, replacements))
         elif isinstance(worker, OpenAIWorker):
             other = _in_batches(worker, batches)
         replacements[id(worker)] = other

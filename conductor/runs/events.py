@@ -18,6 +18,7 @@ from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
 from conductor.values.charge import Charge
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.message_parts.token_logprobs import TokenLogprob
+from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
 from conductor.values.messages import Request, Sampling, SeenResponse, Usage, Value
 from conductor.values.output import Output, WorkerKind
 from conductor.workflow.model import Workflow
@@ -288,6 +289,33 @@ class StepFellBack(EventOfStep):
     charge: OfRequest = None
 
 
+class StepToolsOffered(EventOfStep):
+    """A step's worker may call tools of its own, which its server has just described."""
+
+    type: Literal["step_tools_offered"] = "step_tools_offered"
+    request: Request
+    """What the worker is sent, with the tools."""
+
+
+class StepToolsCalled(EventOfStep):
+    """A step's worker calls tools of its own, and waits for their results."""
+
+    type: Literal["step_tools_called"] = "step_tools_called"
+    calls: tuple[ToolRequest, ...]
+    """In the worker's order; they run at once."""
+    charge: OfRequest = None
+
+
+class StepToolsReturned(EventOfStep):
+    """The tools answered, and the worker goes on with their results."""
+
+    type: Literal["step_tools_returned"] = "step_tools_returned"
+    uses: tuple[ToolUse, ...]
+    """The calls with their results, in the order of the calls."""
+    request: Request
+    """What the worker is sent now, whole."""
+
+
 class StepInner(EventOfStep):
     """An event of the workflow inside a step that a Conductor does."""
 
@@ -402,6 +430,9 @@ Event = Annotated[
     | StepCallDelta
     | StepRetried
     | StepFellBack
+    | StepToolsOffered
+    | StepToolsCalled
+    | StepToolsReturned
     | StepInner
     | StepFinished
     | StepFailed

@@ -21,6 +21,7 @@ from conductor.runs.events import (
     StepFinished,
     StepInner,
     StepRetried,
+    StepToolsCalled,
     WorkflowPlanned,
 )
 from conductor.values.charge import Charge
@@ -37,7 +38,14 @@ class LedgerEntry(NamedTuple):
 def entries_of(event: Event) -> Iterator[LedgerEntry]:
     """What an event of a run has of requests that have ended; one inside a step is that step's."""
     match event:
-        case StepRetried() | StepFellBack() | StepFinished() | StepFailed() | StepCancelled():
+        case (
+            StepRetried()
+            | StepFellBack()
+            | StepToolsCalled()
+            | StepFinished()
+            | StepFailed()
+            | StepCancelled()
+        ):
             if event.charge is not None:
                 yield LedgerEntry(event.charge, event.at, event.step)
         case StepInner():

@@ -58,6 +58,8 @@ def _of_step(event: Event) -> tuple[int, str] | None:
             return event.step, f"is asked again in {event.seconds:.1f} s: {event.reason}"
         case events.StepFellBack():
             return event.step, f"{event.worker} stands in: {event.message}"
+        case events.StepToolsCalled():
+            return event.step, f"calls {', '.join(call.words for call in event.calls)}"
         case events.StepInner():
             inside = _of_step(event.event)
             return None if inside is None else (event.step, f"inside, step {inside[0] + 1}: {inside[1]}")

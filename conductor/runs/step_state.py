@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from conductor.runs import events
 from conductor.values.charge import Charge, total_of
+from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
 from conductor.values.total import UNDER_WAY, Total
@@ -47,6 +48,10 @@ class StepState:
     """The worker that answers in the place of the step's own."""
     stand_in_reason: str | None = None
     """Why the step's own does not."""
+    tool_calls: tuple[ToolRequest, ...] = ()
+    """The calls of its worker's own tools that are under way."""
+    tool_uses: tuple[ToolUse, ...] = ()
+    """Those that have ended in this run, or gave the output that it has without a call."""
     inner: tuple[RunState, ...] = ()
     """The rounds of the workflow inside a step that a Conductor does."""
     output: Output | None = None
@@ -163,6 +168,9 @@ StepEvent = (
     | events.StepCallDelta
     | events.StepRetried
     | events.StepFellBack
+    | events.StepToolsOffered
+    | events.StepToolsCalled
+    | events.StepToolsReturned
     | events.StepFinished
     | events.StepFailed
     | events.StepBlocked
@@ -210,6 +218,19 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 worker_kind=event.worker_kind,
                 stand_in=event.worker,
                 stand_in_reason=event.message,
+            )
+        case events.StepToolsOffered():
+            return fast_replace(step, request=event.request)
+        case events.StepToolsCalled():
+            return fast_replace(step, tool_calls=event.calls, charges=_with_charge(step, event.charge))
+        case events.StepToolsReturned():
+            return fast_replace(
+                step,
+                calls=step.calls + 1,
+                own_calls=step.own_calls + (step.stand_in is None),
+                tool_calls=(),
+                tool_uses=(*step.tool_uses, *event.uses),
+                request=event.request,
             )
         case events.StepReused():
             return _with_output(
@@ -264,6 +285,7 @@ def _with_output(step: StepState, output: Output, **changes: Any) -> StepState:
         text=output.display_text,
         reasoning=output.reasoning,
         output=output,
+        tool_uses=output.tool_uses,
         **changes,
     )
 

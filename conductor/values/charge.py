@@ -13,10 +13,11 @@ from conductor.values.output import WorkerKind
 from conductor.values.total import NOTHING, Total
 
 Purpose = Literal[
-    "plan", "step", "retry", "fallback", "nested", "judge", "doctor", "embedding", "earlier"
+    "plan", "step", "retry", "fallback", "tools", "nested", "judge", "doctor", "embedding", "earlier"
 ]  # fmt: skip
-"""What a request was made for. `retry` and `fallback` are further requests for the same step, `nested`
-is one inside a step; `earlier` is what a version without a ledger stored of a whole plan or step."""
+"""What a request was made for. `retry`, `fallback` and `tools` are further requests for the same step, the
+last with the results of tools that its worker called; `nested` is one inside a step; `earlier` is what a
+version without a ledger stored of a whole plan or step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from conductor.values.message_parts.token_logprobs import TokenLogprob
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import FinishReason, Usage, Value
 
@@ -101,6 +102,8 @@ class Output(Value):
     """The edit by a person whose text this is, or None."""
     tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
     """Those that the client is to make."""
+    tool_uses: tuple[ToolUse, ...] = Field(default=(), exclude_if=lambda uses: not uses)
+    """What its worker's own tools were called with, and answered, in order."""
     stand_in: StandIn | None = Field(default=None, exclude_if=lambda stand_in: stand_in is None)
     """Set where the step's rule for failures gave the output."""
     logprobs: tuple[TokenLogprob, ...] = Field(default=(), exclude_if=lambda logprobs: not logprobs)
@@ -120,6 +123,11 @@ class Output(Value):
     def empty(self) -> bool:
         """Whether the worker answered nothing; an empty output is shown but never passed on or taken over."""
         return not self.tool_calls and is_blank(self.text)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether its worker's tools, if it called any, do the same each time, as their servers state."""
+        return all(use.repeatable for use in self.tool_uses)
 
     @property
     def answered_instead(self) -> str | None:
@@ -173,6 +181,7 @@ class Output(Value):
                 "instead_of": None,
                 "request_id": None,
                 "tool_calls": (),
+                "tool_uses": (),
                 "stand_in": None,
                 "logprobs": (),
                 "left_out": (),

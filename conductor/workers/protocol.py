@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Protocol, TypeVar, runtime_checkable
 
 from conductor.drawing.marks import Colour
 from conductor.runs.events import Event
+from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
 from conductor.values.messages import (
     ONCE_PAPER,
     CallDelta,
@@ -70,7 +71,8 @@ class WorkerCard(Value):
     sampling. `takes_logprobs`: it may give the log probabilities of its tokens. `vision`: it sees the images
     of a request. `wording` holds the texts of the style `research`, where they are not ours. `context` is
     how many tokens a call may hold, `endpoint` the base URL of a served model (never with a key in it),
-    `fallback` the worker that answers where it fails. `tokenizer` is the path of its `tokenizer.json`, where
+    `fallback` the worker that answers where it fails, `tools` the tools of servers that it may call, as the
+    pool file names them. `tokenizer` is the path of its `tokenizer.json`, where
     that is known. `parameters` is what else decides its answers. `unusable` is the reason why it cannot be
     called with the present settings, None if none is known. `nested` workers do a step by an inner
     workflow, whose calls are counted one by one. `colour` is the one that was chosen for its mark.
@@ -92,6 +94,7 @@ class WorkerCard(Value):
     context: int | None = None
     endpoint: str | None = None
     fallback: str | None = None
+    tools: tuple[str, ...] = ()
     tokenizer: str | None = None
     parameters: str = ""
     nested: bool = False
@@ -168,13 +171,42 @@ class FellBack(Value):
     used: Usage | None = None
 
 
+class ToolsOffered(Value):
+    """The worker has tools of its own; `request` is what it is sent, with them."""
+
+    request: Request
+
+
+class ToolsCalled(Value):
+    """The worker's answer calls tools of its own, so its request has ended and took `used`. `text` and
+    `reasoning` are the answer so far, which came in pieces.
+    """
+
+    calls: tuple[ToolRequest, ...]
+    used: Usage
+    text: str = ""
+    reasoning: str = ""
+
+
+class ToolsReturned(Value):
+    """What the tools answered; `request`, which has that, is what the worker is sent next."""
+
+    uses: tuple[ToolUse, ...]
+    request: Request
+
+
 class Inner(Value):
     """Something happened in the workflow with which a Conductor, as a worker, does its step."""
 
     event: Event
 
 
-StreamItem = Delta | Thought | CallDelta | Retried | FellBack | Inner | Completion
+ToolItem = ToolsOffered | ToolsCalled | ToolsReturned
+
+WorkerNote = Retried | FellBack | ToolItem
+"""What a worker reports of its requests."""
+
+StreamItem = Delta | Thought | CallDelta | WorkerNote | Inner | Completion
 
 
 class Worker(Protocol):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from conductor.errors import ConductorError, UnfitWorkerError, WorkerError, outage_of
 from conductor.values.message_parts.token_logprobs import TokenLogprob
 from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Delta, Request, Retried, Thought
-from conductor.workers.protocol import FellBack, StreamItem, Worker
+from conductor.workers.protocol import StreamItem, ToolsCalled, Worker, WorkerNote
 
 T = TypeVar("T")
 
@@ -56,11 +56,11 @@ async def whole_answer(
     worker: Worker,
     request: Request,
     *,
-    note: Callable[[Retried | FellBack], object] = lambda _: None,
+    note: Callable[[WorkerNote], object] = lambda _: None,
     receive: Callable[[str], object] = lambda _: None,
 ) -> Completion:
-    """The worker's completion. `note` is called before each further request of it, `receive` with each piece
-    of text or thought.
+    """The worker's completion. `note` is called with what it reports of its requests, `receive` with each
+    piece of text or thought.
 
     Raises `WorkerError` if the stream has none, and what `note` raises.
     """
@@ -68,7 +68,7 @@ async def whole_answer(
         async for item in items:
             if isinstance(item, Completion):
                 return item
-            if isinstance(item, Retried | FellBack):
+            if isinstance(item, WorkerNote):
                 note(item)
             elif isinstance(item, Delta | Thought):
                 receive(item.text)
@@ -259,8 +259,8 @@ async def read_stream(
                 calls.add(item)
                 count(item.text)
             else:
-                if isinstance(item, Retried) and item.withdrawn:
-                    # What was gathered belongs before the item that withdraws it.
+                if isinstance(item, ToolsCalled) or (isinstance(item, Retried) and item.withdrawn):
+                    # What was gathered belongs before the item that ends or withdraws it.
                     thought.flush()
                     answer.flush()
                     logprobs.clear()

@@ -20,6 +20,7 @@ from conductor.runs import events
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.message_parts.images import Image
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.values.output import Output
 from conductor.workflow.fingerprint import NONCE_LENGTH
@@ -131,6 +132,10 @@ class Fragments:
                 return {"request": self._request(event.request, address=event.fingerprint)}
             case events.StepFellBack() if event.request is not None:
                 return {"request": self._request(event.request, address="")}
+            case events.StepToolsOffered():
+                return {"request": self._request(event.request, address="")}
+            case events.StepToolsReturned():
+                return {"request": self._request(event.request, address=""), "uses": self._uses(event.uses)}
             case events.StepFinished():
                 # Not a reference to all of it: the database adds up what outputs took.
                 return {"output": self._output(event.output)}
@@ -243,10 +248,15 @@ class Fragments:
 
     def _long(self, output: Output) -> str | None:
         long = {name: text for name in _LONG if (text := getattr(output, name)) is not None}
-        if all(len(text) < LEAST for text in long.values()):
+        results = [use.result for use in output.tool_uses]
+        if all(len(text) < LEAST for text in (*long.values(), *results)):
             return None
-        rest = output.model_dump_json(exclude=_LONG, exclude_none=True)
-        return _with_members(rest, {name: _json(self._text(text)) for name, text in long.items()})
+        rest = output.model_dump_json(exclude=_LONG | {"tool_uses"}, exclude_none=True)
+        uses = {"tool_uses": self._uses(output.tool_uses)} if results else {}
+        return _with_members(rest, {name: _json(self._text(text)) for name, text in long.items()} | uses)
+
+    def _uses(self, uses: Sequence[ToolUse]) -> str:
+        return _json([use.model_dump() | {"result": self._text(use.result)} for use in uses])
 
     def _whole(self, output: Output) -> str | None:
         """A reference to all of an output that was made before; None for one without long texts."""

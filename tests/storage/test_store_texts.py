@@ -19,6 +19,9 @@ from conductor.runs.events import (
     StepRetried,
     StepStarted,
     StepThought,
+    StepToolsCalled,
+    StepToolsOffered,
+    StepToolsReturned,
 )
 from conductor.runs.request import RunRequest
 from conductor.text.json_text import portable
@@ -26,6 +29,7 @@ from conductor.values.charge import Charge
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.message_parts.token_logprobs import TokenLogprob
+from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Message, Part, Request, Usage
 from conductor.values.output import Output
@@ -56,6 +60,25 @@ def left_out() -> Iterator[dict[str, None]]:
         yield sentences
 
 
+def tool_use(text: str) -> ToolUse:
+    call = ToolCall(id=text, name=text, arguments=text)
+    return ToolUse(server=text, tool=text, call=call, result=text, is_error=True, seconds=0.5, cut=9)
+
+
+def tool_events(text: str, request: Request) -> Iterator[Event]:
+    """A worker's calls of its own tools, in whose results the text is."""
+    place = {"run": "r", "at": 1.0, "step": 0}
+    long = Request(
+        (*request.messages, Message("tool", (Part("turn", text * 900),), tool_call_id=portable(text)))
+    )
+    yield StepToolsOffered(**place, seq=5, request=request)
+    yield StepToolsCalled(**place, seq=6, calls=(ToolRequest(**tool_use(text).model_dump(include=_OF_CALL)),))
+    yield StepToolsReturned(**place, seq=7, uses=(tool_use(text), tool_use(text * 900)), request=long)
+
+
+_OF_CALL = set(ToolRequest.model_fields)
+
+
 def events(text: str) -> Iterator[Event]:
     """A run in which the text is in every place."""
     first_event = started("r", Workflow.of([Step(instruction=text, worker=text)]))
@@ -67,9 +90,10 @@ def events(text: str) -> Iterator[Event]:
     yield StepDelta(**place, seq=2, text=text, logprobs=(TokenLogprob(text, -1.0, None),))
     yield StepThought(**place, seq=3, text=text)
     yield StepCallDelta(**place, seq=4, index=0, text=text, id=text, name="f")
-    yield StepRetried(**place, seq=5, attempt=1, message=text, seconds=0.0)
+    yield from tool_events(text, request)
+    yield StepRetried(**place, seq=8, attempt=1, message=text, seconds=0.0)
     lost = Charge(worker=portable(text), kind="model", purpose="step")
-    yield StepFailed(**place, seq=6, message=text, charge=lost, seconds=1.0)
+    yield StepFailed(**place, seq=9, message=text, charge=lost, seconds=1.0)
     output = Output(
         fingerprint=text,
         text=text,
@@ -80,11 +104,12 @@ def events(text: str) -> Iterator[Event]:
         seconds=1.0,
         request_id=text,
         tool_calls=(ToolCall(id="c", name="f", arguments=text),),
+        tool_uses=(tool_use(text), tool_use(text * 300)),
         run="r",
         step=0,
     )
-    yield charged(StepFinished(**place, seq=7, output=output))
-    yield finished("r", seq=8, answer=text)
+    yield charged(StepFinished(**place, seq=10, output=output))
+    yield finished("r", seq=11, answer=text)
 
 
 @pytest.mark.slow

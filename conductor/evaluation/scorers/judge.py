@@ -20,8 +20,9 @@ from conductor.values.charge import Charge
 from conductor.values.messages import Message, Part, Request, Retried, Sampling
 from conductor.workers.computed import is_computed
 from conductor.workers.pool.fallback import chain
-from conductor.workers.protocol import FellBack, Worker, WorkerCard
+from conductor.workers.protocol import FellBack, Worker, WorkerCard, WorkerNote
 from conductor.workers.stream import whole_answer
+from conductor.workers.tools.tool_worker import without_tools
 
 MAX_ANSWER = 20_000
 """Characters of a response that a judge is shown; of a longer one the end, where answers stand."""
@@ -89,7 +90,7 @@ async def judged(
     answer = response[-MAX_ANSWER:].strip()[-2_000:]
     if not answer:
         return Score.of(False, "", reason="the response is empty"), ()
-    request = request_of(response, item)
+    judge, request = without_tools(judge), request_of(response, item)
     prompt = [message.content for message in request.messages]
     meter, cards = meter or Meter(NO_BUDGET), {each.card.name: each.card for each in chain(judge)}
     requests = Requests(meter, judge.card, lambda: prompt, purpose="judge")
@@ -100,7 +101,8 @@ async def judged(
     def note(charge: Charge | None) -> None:
         charges.extend([] if charge is None else [charge])
 
-    def count_another(item: Retried | FellBack) -> None:
+    def count_another(item: WorkerNote) -> None:
+        assert isinstance(item, Retried | FellBack), "a judge has no tools"
         card = cards[item.worker] if isinstance(item, FellBack) else None
         note(requests.again(item.used, card=card))
         if requests.refused:

@@ -49,11 +49,12 @@ from conductor.workers.health.findings import (
 )
 from conductor.workers.keys.hosts import KeyHost
 from conductor.workers.keys.secret import SECRETS_FILE, find_secret
-from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.pool.fallback import chain
 from conductor.workers.pool.pool import Pool
 from conductor.workers.pool.table import PlannerTable, built
 from conductor.workers.protocol import StreamItem, Worker, WorkerCard
 from conductor.workers.stream import Opened, called
+from conductor.workers.tools.tool_worker import without_tools
 
 # -- what can be examined ------------------------------------------------------------------------------
 
@@ -120,17 +121,19 @@ def unconfirmed(probe_targets: Iterable[ProbeTarget]) -> tuple[KeyHost, ...]:
 
 
 def unconfirmed_in(pool: Pool) -> tuple[KeyHost, ...]:
-    """Those of all endpoints of the pool, also of the one for embeddings."""
-    pairs = unconfirmed(targets(pool))
-    with suppress(PoolError):
-        pair = None if pool.embeddings is None else pool.embeddings.endpoint.unconfirmed
-        return pairs if pair is None or pair in pairs else (*pairs, pair)
-    return pairs
+    """Those of all endpoints of the pool, also of the one for embeddings and of servers of tools."""
+    pairs = dict.fromkeys(unconfirmed(targets(pool)))
+    others = [] if pool.embeddings is None else [pool.embeddings.endpoint]
+    of_tools = (server.key_endpoint(name) for server in pool.tool_servers for _, name in server.headers)
+    for endpoint in (*others, *of_tools):
+        with suppress(PoolError):
+            if (pair := endpoint.unconfirmed) is not None:
+                pairs[pair] = None
+    return tuple(pairs)
 
 
 def _worker(worker: Worker) -> ProbeTarget:
-    own = worker.first if isinstance(worker, FallbackWorker) else worker
-    return ProbeTarget("worker", own, offered=worker.card.unusable is None)
+    return ProbeTarget("worker", without_tools(chain(worker)[0]), offered=worker.card.unusable is None)
 
 
 # -- an examination ------------------------------------------------------------------------------------

@@ -10,7 +10,15 @@ from dataclasses import replace
 
 from conductor.errors import UnfitWorkerError, WorkerError, outage_of
 from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought, Usage
-from conductor.workers.protocol import CallsOthers, FellBack, Inner, StreamItem, Worker, WorkerCard
+from conductor.workers.protocol import (
+    CallsOthers,
+    FellBack,
+    Inner,
+    StreamItem,
+    ToolsCalled,
+    Worker,
+    WorkerCard,
+)
 from conductor.workers.stream import Opened, called, fault, unended
 
 
@@ -54,7 +62,7 @@ class Answering:
     it gave one, `outage` the outage that is to blame, `used` what it took all the same; `unfit`: it can give
     none to such a request. `characters` is how many came that count, `attempts` how often its endpoint was
     called before the last time. `settled`: no fallback of the pool answers, as some of this answer counts, or
-    its program broke.
+    its program broke. `acted`: tools were called, so that another answer might act again.
     """
 
     def __init__(self, request_for: Callable[[Worker], Request]) -> None:
@@ -64,12 +72,13 @@ class Answering:
         self.used: Usage | None = None
         self.unfit = False
         self.settled = False
+        self.acted = False
         self.characters = 0
         self.attempts = 0
 
     async def call(self, worker: Worker) -> AsyncGenerator[StreamItem, None]:
         """The items of one call, to its completion. Raises nothing of the worker's."""
-        self.failure, self.outage, self.used, self.unfit, self.settled = None, None, None, False, False
+        self.failure, self.outage, self.used, self.unfit, self.settled = None, None, None, False, self.acted
         self.characters, self.attempts = 0, 0
         name = worker.card.name
         try:
@@ -111,7 +120,7 @@ class Answering:
         """Nothing that came counts as text; what it took was counted with that."""
         if self.characters:
             self.used = None
-        self.characters, self.settled = 0, False
+        self.characters, self.settled = 0, self.acted
 
     @property
     def error(self) -> WorkerError:
@@ -121,10 +130,11 @@ class Answering:
         if isinstance(item, Retried):
             self.attempts = max(self.attempts, item.attempt)
             self.characters -= min(self.characters, item.withdrawn)
-            self.settled = self.settled and not item.withdrawn
+            self.settled = self.acted or (self.settled and not item.withdrawn)
         elif isinstance(item, Delta | Thought | CallDelta):
             self.characters += len(item.text)
-        self.settled = self.settled or isinstance(item, Delta | Thought | CallDelta | Inner)
+        self.acted = self.acted or isinstance(item, ToolsCalled)
+        self.settled = self.settled or isinstance(item, Delta | Thought | CallDelta | Inner | ToolsCalled)
 
 
 def chain(worker: Worker) -> list[Worker]:

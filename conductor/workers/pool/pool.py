@@ -27,6 +27,8 @@ from conductor.workers.pool.schema import EmbeddedConductorTable, EmbeddingsTabl
 from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
+from conductor.workers.tools.tool_server import ToolServer
+from conductor.workers.tools.tool_worker import ToolWorker
 from conductor.workflow.model import Workflow
 
 HERE = Path()
@@ -93,6 +95,12 @@ class Pool:
     @cached_property
     def embedding_client(self) -> EmbeddingClient | None:
         return None if self.embeddings is None else self.embeddings.build()
+
+    @cached_property
+    def tool_servers(self) -> tuple[ToolServer, ...]:
+        """The servers of the tools that its workers may call."""
+        own = [each for worker in self.workers for each in chain(worker) if isinstance(each, ToolWorker)]
+        return tuple(dict.fromkeys(server for each in own for server in each.servers))
 
     def only(self, names: Collection[str]) -> Pool:
         """The pool without its other workers, also where they are fallbacks. Raises `PoolError` if none is

@@ -5,10 +5,11 @@ Knows the keys and their types, not the file nor its lines.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from conductor.values.messages import Sampling
 from conductor.workers.calculator.calculator_worker import Calculator
@@ -33,6 +34,8 @@ from conductor.workers.local_model import LocalModel
 from conductor.workers.pool.table import Label, PoolTable, WorkerName, WorkerTable
 from conductor.workers.protocol import Price, PromptStyle, Worker
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workers.tools.tool_server import BuiltInTools, Header, ToolServer, ToolServerName, Variable
+from conductor.workers.tools.tool_worker import ROUNDS
 from conductor.workers.wording.checkout import read_wording
 from conductor.workflow.plan_report import Dialect
 
@@ -49,6 +52,59 @@ _FIRST_TOKEN = Label(
     "Seconds to the first token", "For a local model 300 by default, more for a long prompt."
 )
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+ToolPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}(:.{1,128})?$")]
+
+_TOOLS = Label("Tools", "SERVER, or SERVER:NAME with * for any letters, of the [[tools]] tables.", "none")
+
+
+class ToolsTable(PoolTable):
+    """A `[[tools]]` table: a server of tools, by the Model Context Protocol.
+
+    `ask` is when a person is asked before a tool acts. As no run waits for that yet, tools that their server
+    does not mark as only reading can be called where it is "never", and nowhere else.
+    """
+
+    name: ToolServerName
+    built_in: BuiltInTools | None = None
+    allow_code: bool = False
+    command: tuple[Annotated[str, Field(min_length=1)], ...] = Field(default=(), strict=False)
+    cwd: Annotated[str, Field(min_length=1)] | None = None
+    env: tuple[Variable, ...] = Field(default=(), strict=False)
+    url: BaseUrl | None = None
+    headers: Mapping[Header, KeyVariable] = Field(default_factory=dict)
+    seconds: Seconds = 60.0
+    ask: Literal["always", "first", "never"] = "always"
+
+    @model_validator(mode="after")
+    def _is_one_server(self) -> Self:
+        places = {"built_in": self.built_in, "command": self.command, "url": self.url}
+        if sum(bool(place) for place in places.values()) != 1:
+            raise ValueError("set one of built_in, command and url")
+        if self.built_in == "python" and not self.allow_code:
+            raise ValueError(
+                "this server runs code that models write, in a sandbox; allow_code = true allows it"
+            )
+        if self.headers and self.url is None:
+            raise ValueError("headers need a url")
+        if (self.cwd or self.env) and not self.command:
+            raise ValueError("cwd and env need a command")
+        return self
+
+    def server(self, folder: Path) -> ToolServer:
+        """The server, whose `cwd` is found from `folder`."""
+        return ToolServer(
+            name=self.name,
+            built_in=self.built_in,
+            command=self.command,
+            cwd=str((folder / (self.cwd or "")).absolute()) if self.command else None,
+            env=self.env,
+            url=self.url,
+            headers=tuple(self.headers.items()),
+            seconds=self.seconds,
+            pool=self._pool,
+        )
 
 
 class CalculatorTable(WorkerTable):
@@ -76,6 +132,13 @@ class SimulatedTable(WorkerTable):
         return SimulatedWorker(**self.model_dump(exclude={"kind", "colour"}))
 
 
+class WithTools(WorkerTable):
+    """The keys of a worker that may call tools. `tool_rounds` is how often it may before it must answer."""
+
+    tools: Annotated[tuple[ToolPattern, ...], Field(strict=False), _TOOLS] = ()
+    tool_rounds: Annotated[int, Field(ge=1, le=100), Label("Rounds of tools")] = ROUNDS
+
+
 class _EmbeddedTable(PoolTable):
     """The keys that every table of an embedded model has."""
 
@@ -87,7 +150,7 @@ class _EmbeddedTable(PoolTable):
     ] = SHIPPED_MODEL
 
 
-class EmbeddedTable(_EmbeddedTable, WorkerTable):
+class EmbeddedTable(_EmbeddedTable, WithTools):
     """A small language model in a process of this program."""
 
     name: WorkerName
@@ -207,7 +270,7 @@ class _ServedTable(PoolTable):
         )
 
 
-class ModelTable(_ServedTable, WorkerTable):
+class ModelTable(_ServedTable, WithTools):
     kind: Literal["model"]
     fallback: Annotated[
         str | None, Label("Fallback", "The worker that answers if this one fails.", "None")

@@ -31,9 +31,12 @@ from conductor.workers.pool.schema import (
     EmbeddingsTable,
     LocalConductorTable,
     ModelTable,
+    ToolsTable,
+    WithTools,
 )
 from conductor.workers.pool.table import PlannerTable, WorkerTable, built
 from conductor.workers.protocol import Worker
+from conductor.workers.tools.tool_worker import ToolWorker
 from conductor.workers.wording.checkout import read_wording, sources
 
 T = TypeVar("T")
@@ -41,7 +44,10 @@ T = TypeVar("T")
 Place = int | Literal["conductor"]
 """A worker's position, from 0, or the Conductor's table."""
 
-AnyPlace = Place | Literal["embeddings", "fitted", "planners"]
+ToolsPlace = tuple[Literal["tools"], int]
+"""A `[[tools]]` table by its position, from 0."""
+
+AnyPlace = Place | ToolsPlace | Literal["embeddings", "fitted", "planners"]
 """Also the tables that only the file itself has."""
 
 _SINGLE = ("conductor", "embeddings", "fitted", "planners")
@@ -68,7 +74,7 @@ def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTable
     document = _document(text, source)
     places = _Places(text, source)
     for key in document:
-        if key not in ("workers", "worker", "planner", *_SINGLE):
+        if key not in ("workers", "worker", "tools", "planner", *_SINGLE):
             raise places.error(
                 None, key, f"unknown key {key!r}; use [[worker]] tables and one [conductor] table."
             )
@@ -104,7 +110,9 @@ def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTable
     tables = [_with_model(table, folder) for table in tables]
     tables = [table.model_copy(update=_copy(table, at, folder, places)) for at, table in enumerate(tables)]
     colours = {table.name: table.colour for table in tables if table.colour is not None}
-    workers = (*ready, *_with_fallbacks(tables, places))
+    tools = _tool_tables(document.get("tools", []), places, pool)
+    _check_tools(tables, tools, places)
+    workers = (*ready, *_with_fallbacks(tables, tools, folder, places))
     return PoolTables(workers, conductor, embeddings, fitted, colours, planners, planner)
 
 
@@ -144,14 +152,19 @@ class _Places:
         )
 
     def fault(self, place: AnyPlace, key: str, reason: str) -> PoolError:
-        whose = f"[{place}]" if isinstance(place, str) else f"worker {place + 1}"
+        if isinstance(place, tuple):
+            whose = f"[[tools]] {place[1] + 1}"
+        else:
+            whose = f"[{place}]" if isinstance(place, str) else f"worker {place + 1}"
         return self.error(place, key, f"{whose}, {key}: {reason}", reason=reason)
 
     def _line(self, place: AnyPlace | None, key: str) -> int:
         table = None if place is None else table_at(self._lines, place)
         start, end = (0, len(self._lines)) if table is None else (table.header, table.following)
         owner = (
-            "" if place is None else r"""(?:\[\s*(?:worker|conductor|embeddings|fitted|planners)\s*\.\s*)?"""
+            ""
+            if place is None
+            else r"""(?:\[\s*(?:worker|tools|conductor|embeddings|fitted|planners)\s*\.\s*)?"""
         )
         spelled = re.compile(rf"""\s*{owner}\[*\s*["']?{re.escape(key)}["']?\s*[\]=.]""")
         for at in range(start, end):
@@ -318,10 +331,52 @@ def _built(table: WorkerTable | PlannerTable, place: Place, places: _Places) -> 
         raise places.fault(place, "kind", str(error)) from error
 
 
-def _with_fallbacks(tables: list[WorkerTable], places: _Places) -> tuple[Worker, ...]:
+def _tool_tables(entries: Any, places: _Places, pool: str) -> Mapping[str, ToolsTable]:
+    """The servers of tools by name. Raises `PoolError`."""
+    if not isinstance(entries, list):
+        raise places.error(None, "tools", "write [[tools]] with two brackets, one table a server.")
+    by_name: dict[str, ToolsTable] = {}
+    for at, entry in enumerate(entries):
+        place: ToolsPlace = ("tools", at)
+        table = _table(entry, place, ToolsTable.model_validate, places).of(pool)
+        if table.name in by_name:
+            raise places.fault(place, "name", f"two servers are named {table.name!r}; name one differently.")
+        by_name[table.name] = table
+    return by_name
+
+
+def _check_tools(tables: list[WorkerTable], tools: Mapping[str, ToolsTable], places: _Places) -> None:
+    for at, table in enumerate(tables):
+        for pattern in table.tools if isinstance(table, WithTools) else ():
+            server = pattern.partition(":")[0]
+            if server not in tools:
+                there = f"there are {', '.join(tools)}" if tools else "add its table"
+                raise places.fault(at, "tools", f"no [[tools]] table is named {server!r}; {there}.")
+
+
+def _with_tools(worker: Worker, table: WorkerTable, tools: Mapping[str, ToolsTable], folder: Path) -> Worker:
+    """The worker with the tools that its table names."""
+    if not isinstance(table, WithTools) or not table.tools:
+        return worker
+    own = [tools[name] for name in dict.fromkeys(pattern.partition(":")[0] for pattern in table.tools)]
+    return ToolWorker(
+        worker,
+        servers=tuple(each.server(folder) for each in own),
+        patterns=table.tools,
+        acting=frozenset(each.name for each in own if each.ask == "never"),
+        rounds=table.tool_rounds,
+    )
+
+
+def _with_fallbacks(
+    tables: list[WorkerTable], tools: Mapping[str, ToolsTable], folder: Path, places: _Places
+) -> tuple[Worker, ...]:
     """The workers. A fallback is the same object as the worker of that name, so both share its limits."""
     by_name = {table.name: table for table in tables}
-    alone: dict[str, Worker] = {table.name: _built(table, at, places) for at, table in enumerate(tables)}
+    alone: dict[str, Worker] = {
+        table.name: _with_tools(_built(table, at, places), table, tools, folder)
+        for at, table in enumerate(tables)
+    }
 
     def whole(name: str) -> Worker:
         second = _fallback(by_name[name])
@@ -375,7 +430,9 @@ def tables_in(lines: Sequence[str]) -> list[TomlTable]:
 
 def table_at(lines: Sequence[str], place: AnyPlace) -> TomlTable | None:
     """The table at that place, or None if it is not written as a table."""
-    name, at = (place, 0) if isinstance(place, str) else ("worker", place)
+    name, at = (
+        (place, 0) if isinstance(place, str) else ("worker", place) if isinstance(place, int) else place
+    )
     own = [table for table in tables_in(lines) if table.name == name]
     return own[at] if at < len(own) else None
 

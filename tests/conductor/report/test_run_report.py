@@ -28,6 +28,8 @@ from conductor.runs.events import (
 )
 from conductor.runs.state import fold
 from conductor.runs.step_state import StepStatus
+from conductor.values.message_parts.tool_use import ToolUse
+from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Message, Part, Request
 from conductor.values.note import Note
 from conductor.values.output import HandEdit, Output, is_blank
@@ -149,9 +151,20 @@ def events_with(text: str) -> list[Event]:
             fingerprint="f",
             request=request,
         ),
-        StepFinished(run="run", seq=2, at=2.0, step=0, output=output(text)),
+        StepFinished(
+            run="run",
+            seq=2,
+            at=2.0,
+            step=0,
+            output=output(text).model_copy(update={"tool_uses": (tool_use(text),)}),
+        ),
         finished(text, warning=text),
     ]
+
+
+def tool_use(text: str) -> ToolUse:
+    call = ToolCall(id="c", name="t", arguments=text)
+    return ToolUse(server="s", tool=text, call=call, result=text)
 
 
 def read(text: str) -> Read:
@@ -161,8 +174,8 @@ def read(text: str) -> Read:
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_text_is_shown_letter_for_letter(text: str) -> None:
     page = read(text)
-    query, answer, instruction, request, response = page.texts
-    assert query == answer == response == text
+    query, answer, instruction, request, arguments, result, response = page.texts
+    assert query == answer == response == arguments == result == text
     assert instruction == f"do {text}"
     assert request == f"Query {text}"
 
@@ -255,7 +268,7 @@ def test_an_answer_is_rendered_and_its_source_is_beside_it() -> None:
     html = reported(events_with(text))
     for markup in ('<h3 class="level-1" dir="auto">Sum</h3>', "<strong>1</strong>", "<msup>", "$5 and $10"):
         assert html.count(markup) >= 2, "in the answer and in the output"
-    assert Read(html).texts.count(text) == 3, "the query, and the sources of the answer and the output"
+    assert Read(html).texts.count(text) == 5, "the query, a tool's, the sources of the answer and the output"
 
 
 @pytest.mark.slow

@@ -35,10 +35,15 @@ from conductor.runs.events import (
     StepReused,
     StepStarted,
     StepThought,
+    StepToolsCalled,
+    StepToolsOffered,
+    StepToolsReturned,
     WorkflowPlanned,
 )
 from conductor.runs.scope import RunScope
 from conductor.values.budget import Budget
+from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
+from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Message, Part, Request, SeenResponse, Usage
 from conductor.values.output import HandEdit, Output
 from tests.support.runs.workflow_cases import workflow_of
@@ -54,6 +59,7 @@ OUTPUT = Output(
     run="r",
     step=0,
 )
+CALL = ToolRequest(server="web", tool="weather", call=ToolCall(id="a", name="web__weather", arguments="{}"))
 STAMP = {"run": "r", "seq": 0, "at": 1.5}
 SPOKEN = "model_id: [0]\nsubtasks = ['do']\naccess_list = [[]]"
 EMPTY = "model_id = []\nsubtasks = []\naccess_list = []"
@@ -88,6 +94,14 @@ EVENTS: list[Event] = [
     StepCallDelta(**STAMP, step=0, index=0, text="{", id="a", name="weather"),
     StepRetried(**STAMP, step=0, attempt=1, message="busy", seconds=0.5),
     StepFellBack(**STAMP, step=0, worker="beta", worker_kind="model", message="busy"),
+    StepToolsOffered(**STAMP, step=0, request=REQUEST),
+    StepToolsCalled(**STAMP, step=0, calls=(CALL,)),
+    StepToolsReturned(
+        **STAMP,
+        step=0,
+        uses=(ToolUse(**dict(CALL), result="Sunny.", seconds=0.5, cut=60_000, repeatable=True),),
+        request=REQUEST,
+    ),
     StepInner(**STAMP, step=0, event=StepInner(**STAMP, step=1, event=PlanningDelta(**STAMP, text="so "))),
     BudgetExceeded(**STAMP, limit="cost", used=0.2, allowed=0.1),
     StepFinished(**STAMP, step=0, output=OUTPUT),
