@@ -19,7 +19,7 @@ from conductor.workers.health.probe import AT_ONCE, Note, ProbeTarget, examine, 
 from conductor.workers.pool.pool import configured_path, configured_pool
 from storage import SessionStore, default_url
 from studio.cli.environment import checks
-from studio.cli.opening import confirm_keys
+from studio.cli.opening import accept_tools, confirm_keys
 from studio.cli.options import App, Configured, DryRun, flag
 from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, print_shown, table
 
@@ -34,6 +34,9 @@ app = App()
 @app.command()
 def doctor(
     confirm: Annotated[bool, flag("--confirm-keys", "First let each key be sent to its host.")] = False,
+    accept: Annotated[
+        bool, flag("--accept-tools", "First let each command of a tool server be started on this machine.")
+    ] = False,
     *,
     dry_run: DryRun = False,
     options: Configured,
@@ -46,7 +49,8 @@ def doctor(
     """
     path = configured_path(options.pool)
     if not dry_run:
-        confirm_keys(path, ask=not confirm)
+        confirm_keys(path, ask=not confirm, tools=False)
+        accept_tools(path, ask=not accept)
     pool = configured_pool(path)
     probes = targets(pool)
     if dry_run:

@@ -73,14 +73,14 @@ def left_out_named() -> Iterator[None]:
         print_remark(f"left out: {sentence}")
 
 
-def confirm_keys(path: Path | None, *, ask: bool) -> None:
-    """Confirm each key of the pool for its host, where it is not: all, or those that a person agrees to.
+def confirm_keys(path: Path | None, *, ask: bool, tools: bool = True) -> None:
+    """Confirm each key of the pool for its host, where it is not: all, or those that a person agrees to, who
+    is asked for the commands of its `tools`, too.
 
     Asks only where stdin and stderr are terminals: elsewhere the workers stay unusable, and their messages
     name what to do. Raises `PoolError`.
     """
-    # A stream that was closed before the program started is None.
-    if ask and not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+    if ask and not _is_at_terminal():
         return
     from conductor.workers.health.probe import unconfirmed_in  # noqa: PLC0415
     from conductor.workers.keys.hosts import confirm  # noqa: PLC0415
@@ -92,6 +92,32 @@ def confirm_keys(path: Path | None, *, ask: bool) -> None:
             print_remark(f"{pair.variable} may be sent to {pair.origin} from now on.")
         elif agreed(f"Send {pair.variable} to {pair.origin}?"):
             confirm(pair)
+    if ask and tools:
+        accept_tools(path, ask=True)
+
+
+def accept_tools(path: Path | None, *, ask: bool) -> None:
+    """Accept each command of the pool's tool servers that was not accepted on this machine: all, or those
+    that a person agrees to, as `confirm_keys` does with keys. Raises `PoolError`.
+    """
+    if ask and not _is_at_terminal():
+        return
+    from conductor.workers.pool.pool import configured_pool  # noqa: PLC0415
+    from conductor.workers.tools.accepted_commands import accept, command_words, is_accepted  # noqa: PLC0415
+
+    for server in configured_pool(path).tool_servers:
+        if is_accepted(server):
+            continue
+        if not ask:
+            accept(server)
+            print_remark(f"{server.name} may start {command_words(server)} from now on.")
+        elif agreed(f"Start {command_words(server)} for the tools of {server.name}?"):
+            accept(server)
+
+
+def _is_at_terminal() -> bool:
+    # A stream that was closed before the program started is None.
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def session_of(store: SessionStore, prefix: str) -> str:

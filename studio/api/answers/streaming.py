@@ -196,6 +196,7 @@ _STEP_EVENTS: dict[type[events.Event], str] = {
     events.StepCancelled: "stopped",
     events.StepRetried: "asked again",
     events.StepFellBack: "asked another worker",
+    events.StepToolsCalled: "waiting for its tools",
 }
 
 

@@ -18,8 +18,9 @@ from conductor.values.charge import Charge, total_of
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
-from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.pool.fallback import chain
 from conductor.workers.pool.pool import Pool
+from conductor.workers.tools.tool_worker import without_tools
 from studio.access.auth import Principal
 from studio.api.error_answers import failed_run, unsupported
 from studio.api.models import model_of, unknown_model
@@ -77,8 +78,7 @@ def embedding_worker(request: EmbeddingsRequest, pool: Pool, principal: Principa
         raise unsupported("model", "embeddings are made by one worker; ask for worker:NAME.")
     if card is None or not principal.may_use(card):
         raise unknown_model(request.model)
-    worker = pool[model.id]
-    first = worker.first if isinstance(worker, FallbackWorker) else worker
+    first = without_tools(chain(pool[model.id])[0])
     if not isinstance(first, OpenAIWorker):
         raise unsupported("model", f"{model.id} is no model of an endpoint, so it makes no embeddings.")
     return first

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from conductor.runs.state import RunState
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
@@ -86,6 +87,17 @@ def _inner_shape(state: RunState) -> Shape:
     return {"status": state.status, "answer": state.answer, "steps": steps}
 
 
+def _tool_shape(use: ToolUse) -> Shape:
+    """A call of a tool; the arguments are the text that the worker wrote."""
+    return {
+        "tool": use.words,
+        "arguments": use.call.arguments,
+        "result": use.result,
+        "is_error": use.is_error,
+        "seconds": use.seconds,
+    }
+
+
 def run_shape(
     state: RunState,
     *,
@@ -120,6 +132,7 @@ def run_shape(
             "error": done.message,
             "left_out": list(done.output.left_out) if done.output else [],
             "request_id": done.output.request_id if done.output else None,
+            "tool_uses": [_tool_shape(use) for use in done.tool_uses],
             "retries": len(done.retries),
             "characters_withdrawn": done.withdrawn,
             "rounds_inside": [_inner_shape(inner) for inner in done.inner],

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from conductor.workers.keys.hosts import HOSTS
+from conductor.workers.pool.pool import read_pool
+from conductor.workers.tools.accepted_commands import is_accepted
 from storage import SessionStore
 from tests.studio.cli.command_line import Line
 from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
@@ -38,6 +40,7 @@ def pool(folder: Path, served: Served, *tables: str) -> str:
 CONDUCTOR = '[conductor]\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_API_KEY"\n'
 ALPHA = '[[worker]]\nname = "alpha"\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_API_KEY"\n'
 KEYLESS = '[[worker]]\nname = "keyless-{0}"\nbase_url = "URL"\nmodel = "m"\napi_key_env = "NO_{0}_API_KEY"\n'
+CLOSED = '[[worker]]\nname = "alpha"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\nretries = 0\n'
 SIMULATED = '[[worker]]\nkind = "simulated"\nname = "quick"\n'
 SUMS = '[[worker]]\nkind = "calculator"\nname = "sums"\n'
 
@@ -200,3 +203,26 @@ def test_a_person_at_a_terminal_is_asked(
     result = line("doctor", "--pool", pool(folder, served, ALPHA, ALPHA.replace("alpha", "beta")))
     assert result.code == code
     assert result.err.count(f"Send ALPHA_API_KEY to {served.base_url.removesuffix('/v1')}? [y/N] ") == 1
+
+
+@pytest.mark.parametrize("typed", [None, "y\n", "n\n"])
+def test_a_command_of_tools_is_accepted_by_an_option_or_at_a_terminal(
+    line: Line, folder: Path, monkeypatch: pytest.MonkeyPatch, *, typed: str | None
+) -> None:
+    file = folder / "mine.toml"
+    file.write_text(f'{CLOSED}tools = ["files"]\n[[tools]]\nname = "files"\ncommand = ["serve", "a b"]\n')
+    [server] = read_pool(file).tool_servers
+    assert not is_accepted(server)
+    options = ["--pool", str(file)]
+    if typed is None:
+        assert (
+            "conductor: files may start serve 'a b' from now on."
+            in line("doctor", "--accept-tools", *options).err
+        )
+    else:
+        terminal = io.StringIO(typed)
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setattr(sys, "stdin", terminal)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        assert "Start serve 'a b' for the tools of files? [y/N] " in line("doctor", *options).err
+    assert is_accepted(server) is (typed != "n\n")
