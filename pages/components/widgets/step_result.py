@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Literal
 
 import streamlit as st
 
@@ -38,6 +39,9 @@ _STATUS: dict[str, tuple[str, str, str]] = {
     "paused": (":material/front_hand:", "orange", "held at its gate"),
 }
 
+_RESULT = 4_000
+"""Characters of a tool's result that are shown."""
+
 _KEPT_IN_PART: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")
 
 
@@ -59,6 +63,8 @@ def silence(state: StepState) -> str:
     """What a running step does that has not begun its answer."""
     if state.inner:
         return "done by the workflow inside it"
+    if state.tool_calls:
+        return f"waiting for {', '.join(call.words for call in state.tool_calls)}"
     wait = asked_again_in(state, time.time())
     if wait is not None:
         last = state.retries[-1].withdrawn
@@ -75,8 +81,9 @@ def withdrawn_note(state: StepState) -> list[str]:
 
 
 def on_the_way(state: StepState, *, key: str) -> None:
-    """What happened before the answer: calls that gave nothing, and the reasoning."""
+    """What happened before the answer: calls that gave nothing, those of tools, and the reasoning."""
     retries(state, key=key)
+    tool_uses(state, key=key)
     if state.reasoning and (box := expander("Reasoning", "psychology", key=f"reasoning-{key}")):
         with box:
             reasoning_view(state, key=key)
@@ -90,6 +97,24 @@ def retries(state: StepState, *, key: str) -> None:
         with box:
             for retry in state.retries:
                 st.caption(plain(retry_text(retry)))
+
+
+def tool_uses(state: StepState, *, key: str) -> None:
+    """The calls of tools with their results, in a box that is closed at first."""
+    uses = state.tool_uses
+    if uses and (box := expander(quantity(len(uses), "tool call"), "build", key=f"tools-{key}")):
+        with box:
+            for use in uses:
+                st.caption(plain(f"{use.words} · {duration(use.seconds)}{' · failed' * use.is_error}"))
+                st.code(use.call.arguments, language="json", wrap_lines=True)
+                st.code(use.result[:_RESULT], language=None, wrap_lines=True, height=_tall(use.result))
+                if len(use.result) > _RESULT or use.cut is not None:
+                    st.caption(f"The beginning of {quantity(use.cut or len(use.result), 'character')}.")
+
+
+def _tall(text: str) -> Literal["content"] | int:
+    """The height of a box of text."""
+    return 240 if len(text) > 600 or text.count("\n") > 8 else "content"
 
 
 def reasoning_view(state: StepState | None, *, key: str, notable: Notable | None = None) -> None:

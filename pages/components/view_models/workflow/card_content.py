@@ -170,12 +170,14 @@ def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
 
 
 def figures(states: Iterable[StepState]) -> tuple[str, ...]:
-    """How often the workers were asked again, and what the calls used, as far as known."""
+    """How often the workers were asked again and called tools, and what the calls used, as far as known."""
     called = [state for state in states if not (state.reused or state.kept_because is not None)]
     retries = sum(len(state.retries) for state in called)
+    tools = sum(len(state.tool_uses) for state in called)
     used = sum((state.used for state in called), NOTHING)
     return (
         *(["1 retry" if retries == 1 else f"{retries:,} retries"] if retries else []),
+        *([quantity(tools, "tool call")] if tools else []),
         *([] if used.tokens is None else [f"{used.token_sum.sign}{used.tokens:,} tok"]),
         *([f"{used.dollars.sign}{dollars(used.cost)}"] if used.cost else []),
     )
@@ -218,6 +220,8 @@ def _remarks(step: Step, state: StepState, now: float) -> list[str]:
     """Notes on the answer, or why there is no answer yet."""
     if asked_again_in(state, now) is not None:
         return [state.retries[-1].reason]
+    if state.tool_calls:
+        return [f"waiting for {', '.join(call.words for call in state.tool_calls)}"]
     if state.message is not None:
         return [state.message]
     stood_in = [f"in place of {step.worker}"] if state.answered_by(step.worker) != step.worker else []
