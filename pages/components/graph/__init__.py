@@ -115,13 +115,16 @@ def workflow_graph(
     """
     nodes, edges, *_ = network.get_network_data()
     widths = [layout.least_width for layout in layouts] if least_widths is None else least_widths
+    # Tuples: Streamlit takes its time to find out that a list is no table.
     data = {
-        "nodes": [{name: node[name] for name in ("id", "places", "content")} for node in nodes],
-        "edges": [{name: edge[name] for name in ("id", "from", "to", "routes", "change")} for edge in edges],
-        "pictures": [
+        "nodes": tuple({name: node[name] for name in ("id", "places", "content")} for node in nodes),
+        "edges": tuple(
+            {name: edge[name] for name in ("id", "from", "to", "routes", "change")} for edge in edges
+        ),
+        "pictures": tuple(
             {name: getattr(layout, name) for name in _PICTURE} | {"least_width": width}
             for layout, width in zip(layouts, widths, strict=True)
-        ],
+        ),
         "direction": direction,
         "selected": selected,
         "selection_revision": selection_revision,
@@ -133,8 +136,8 @@ def workflow_graph(
         "proposal": proposal,
         "collapses": collapses,
         "inspector": inspector,
-        "workers": [asdict(share) for share in legend],
-        "heats": [asdict(heat) for heat in heats],
+        "workers": tuple(map(asdict, legend)),
+        "heats": tuple(map(asdict, heats)),
         "most_steps": MAX_STEPS,
         "opened": opened,
         "turns": on_turn is not None,
