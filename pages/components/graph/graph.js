@@ -397,16 +397,10 @@ class WorkflowGraph {
 
   cardRenderer(ctx, step) {
     const card = this.cards[step], { from, since } = card.glide ?? { from: card, since: 0 };
-    const left = Math.max(0, 1 - (performance.now() - since) / GLIDE) ** 2;
+    const left = Math.max(0, 1 - (performance.now() - since) / GLIDE) ** 2, [dx, dy] = [(from.x - card.x) * left, (from.y - card.y) * left];
     if (left) this.view.paint();
-    return {
-      nodeDimensions: { width: card.width, height: card.height },
-      drawNode: () => {
-        ctx.translate((from.x - card.x) * left, (from.y - card.y) * left);
-        drawCard(ctx, card, this.lookOf(card));
-        ctx.translate((card.x - from.x) * left, (card.y - from.y) * left);
-      },
-    };
+    const drawNode = () => { ctx.translate(dx, dy); drawCard(ctx, card, this.lookOf(card)); ctx.translate(-dx, -dy); };
+    return { nodeDimensions: { width: card.width, height: card.height }, drawNode };
   }
 
   // The step whose edges stand out: the one that is pointed at, else the selected one.

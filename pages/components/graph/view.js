@@ -80,15 +80,11 @@ export class View {
     Object.assign(this, { width: clientWidth, height: clientHeight });
     const before = { position: this.network.getViewPosition(), scale: this.scale };
     this.network.setSize("100%", "100%");
-    // vis changes the zoom with the size; a view that a person chose keeps its middle and its zoom.
-    if (this.touched) this.network.moveTo({ ...before, animation: false });
-    else {
-      // Where something beside it comes or goes, nothing has to move.
-      const little = Math.abs(dx) < LITTLE && Math.abs(dy) < LITTLE;
-      if (little) this.network.moveTo({ ...before, animation: false });
-      if (little) this.follow();
-      else this.fit();
-    }
+    // vis changes the zoom with the size. A view that a person chose stays, and where something beside it comes or goes.
+    const stays = this.touched || (Math.abs(dx) < LITTLE && Math.abs(dy) < LITTLE);
+    if (stays) this.network.moveTo({ ...before, animation: false });
+    else this.fit();
+    if (stays && !this.touched) this.follow();
     this.paint();
   }
 

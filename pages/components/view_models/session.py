@@ -216,11 +216,9 @@ class SessionView:
     def kept_answer(self) -> Plan | None:
         """The newest plan where it returns the answer of the run shown as it is."""
         plan = self.latest_plan
-        is_kept = plan is not None and plan.report is not None and plan.report.return_previous
-        return plan if is_kept and plan is not None and self._looked_at(plan) else None
-
-    def _looked_at(self, plan: Plan) -> bool:
-        return self.run is not None and plan.looks_back == self.run.id
+        if plan is None or plan.report is None or not plan.report.return_previous or self.run is None:
+            return None
+        return plan if plan.looks_back == self.run.id else None
 
     @property
     def as_run(self) -> bool:
