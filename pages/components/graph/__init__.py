@@ -36,10 +36,6 @@ _loader = component(
 _graph = component("conductor_graph", __file__, html="graph.html", css="graph.css", js="mount.js")
 
 
-def _nothing() -> None:
-    """A component's state exists for Python only where a callback is named."""
-
-
 def load_library() -> None:
     """Bring the library onto the page: once a page, outside fragments, however many graphs it shows.
 
@@ -70,11 +66,11 @@ def workflow_graph(
     opened: int | None = None,
     reveal: str | None = None,
     revision: str | None = None,
-    on_select: Callable[[], None] = _nothing,
-    on_edit: Callable[[], None] = _nothing,
-    on_inside: Callable[[], None] = _nothing,
-    on_collapse: Callable[[], None] = _nothing,
-    on_decide: Callable[[], None] = _nothing,
+    on_select: Callable[[], None] = lambda: None,
+    on_edit: Callable[[], None] = lambda: None,
+    on_inside: Callable[[], None] = lambda: None,
+    on_collapse: Callable[[], None] = lambda: None,
+    on_decide: Callable[[], None] = lambda: None,
     on_turn: Callable[[], None] | None = None,
 ) -> Any:
     """Show `network`, which `conductor.drawing.network.draw` made of `layouts`.
@@ -115,13 +111,16 @@ def workflow_graph(
     """
     nodes, edges, *_ = network.get_network_data()
     widths = [layout.least_width for layout in layouts] if least_widths is None else least_widths
+    # Tuples: Streamlit takes its time to find out that a list is no table.
     data = {
-        "nodes": [{name: node[name] for name in ("id", "places", "content")} for node in nodes],
-        "edges": [{name: edge[name] for name in ("id", "from", "to", "routes", "change")} for edge in edges],
-        "pictures": [
+        "nodes": tuple({name: node[name] for name in ("id", "places", "content")} for node in nodes),
+        "edges": tuple(
+            {name: edge[name] for name in ("id", "from", "to", "routes", "change")} for edge in edges
+        ),
+        "pictures": tuple(
             {name: getattr(layout, name) for name in _PICTURE} | {"least_width": width}
             for layout, width in zip(layouts, widths, strict=True)
-        ],
+        ),
         "direction": direction,
         "selected": selected,
         "selection_revision": selection_revision,
@@ -133,14 +132,15 @@ def workflow_graph(
         "proposal": proposal,
         "collapses": collapses,
         "inspector": inspector,
-        "workers": [asdict(share) for share in legend],
-        "heats": [asdict(heat) for heat in heats],
+        "workers": tuple(map(asdict, legend)),
+        "heats": tuple(map(asdict, heats)),
         "most_steps": MAX_STEPS,
         "opened": opened,
         "turns": on_turn is not None,
         "reveal": reveal,
         "revision": revision,
     }
+    # A component's state exists for Python only where a callback is named.
     return _graph(
         key=key,
         data=data,
@@ -149,5 +149,5 @@ def workflow_graph(
         on_inside_change=on_inside,
         on_collapse_change=on_collapse,
         on_decide_change=on_decide,
-        on_turn_change=on_turn or _nothing,
+        on_turn_change=on_turn or (lambda: None),
     )

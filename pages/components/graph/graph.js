@@ -14,8 +14,8 @@ import { Outline } from "./outline.js";
 import { HINT_STAYS, Pointer } from "./pointer.js";
 import { Proposal } from "./proposal.js";
 import { controls, drawEdges, edgeAt, lengthOf, pointAt } from "./routes.js";
-import { readTheme } from "./theme.js";
-import { View } from "./view.js";
+import { readTheme, stillness } from "./theme.js";
+import { GLIDE, View } from "./view.js";
 
 // Of a usual plan: its rows, with the room between them in cards' sizes, and how far its cards reach aside.
 const USUAL_ROWS = 3.6, APART = 1.65;
@@ -89,6 +89,7 @@ class WorkflowGraph {
     const news = this.content !== data, moved = data.selection_revision !== this.revision, step = this.stepOf(this.selected);
     this.stats.updates++;
     this.locked = data.locked || !data.editable;
+    this.root.classList.toggle("grows", data.grows);
     this.view.enlarge(data.large);
     this.legend.update(data.workers);
     this.heat.update(data.heats);
@@ -133,7 +134,7 @@ class WorkflowGraph {
   }
 
   readCards(data, picture, kind) {
-    const { nodes, edges, grows } = data;
+    const { nodes, edges, grows } = data, earlier = this.cards;
     this.cards = nodes.map(({ id, places, content }) => {
       const [x, y, width, height] = places[picture];
       const steps = content.steps ?? [id], heat = this.heat.ofStep(steps.at(-1));
@@ -145,22 +146,26 @@ class WorkflowGraph {
     const heat = () => { for (const edge of this.edges) edge.heat = this.heat.ofEdge(edge.id); };
     if (geometry === this.geometry) return heat();
     const before = this.look;
-    this.look = `${this.down} ${kind} ${this.cards[0]?.width} ${data.collapses?.now}`;
+    this.look = `${this.down} ${kind} ${this.cards[0]?.width} ${data.collapses?.now ?? ""}`;
     this.geometry = geometry;
     this.stats.layouts++;
     this.edges = routed;
     heat();
     // The same plan in another room is drawn in another way, and nothing of it has to stay.
     const fresh = before !== this.look || this.content === this.component.data;
-    this.view.place(this.cards, grows ? this.withRoom(this.bounds()) : this.bounds(), fresh);
+    const bounds = this.bounds();
+    this.view.place(this.cards, bounds, fresh, grows ? this.withRoom(bounds) : bounds);
+    // Cards in place go to where an edge wants them; after a step has come or gone others have its number.
+    if (fresh || stillness.matches || !(grows || earlier.length === nodes.length)) return;
+    for (const card of this.cards) card.glide = { from: earlier[card.step] ?? card, since: performance.now() };
   }
 
   // A plan that is being written begins where its next steps will have room, too: behind the first, and beside it.
   withRoom({ left, right, top, bottom }) {
-    const [{ x, y, width, height }] = this.cards, aside = APART * (this.down ? width : height);
+    const [{ width, height }] = this.cards, aside = APART * (this.down ? width : height), middle = (this.down ? left + right : top + bottom) / 2;
     return this.down
-      ? { left: Math.min(left, x - aside), right: Math.max(right, x + aside), top, bottom: Math.max(bottom, USUAL_ROWS * height) }
-      : { left, right: Math.max(right, USUAL_ROWS * width), top: Math.min(top, y - aside), bottom: Math.max(bottom, y + aside) };
+      ? { left: Math.min(left, middle - aside), right: Math.max(right, middle + aside), top, bottom: Math.max(bottom, USUAL_ROWS * height) }
+      : { left, right: Math.max(right, USUAL_ROWS * width), top: Math.min(top, middle - aside), bottom: Math.max(bottom, middle + aside) };
   }
 
   bounds() {
@@ -391,8 +396,11 @@ class WorkflowGraph {
   // -- drawing -----------------------------------------------------------------------------------------
 
   cardRenderer(ctx, step) {
-    const card = this.cards[step];
-    return { nodeDimensions: { width: card.width, height: card.height }, drawNode: () => drawCard(ctx, card, this.lookOf(card)) };
+    const card = this.cards[step], { from, since } = card.glide ?? { from: card, since: 0 };
+    const left = Math.max(0, 1 - (performance.now() - since) / GLIDE) ** 2, [dx, dy] = [(from.x - card.x) * left, (from.y - card.y) * left];
+    if (left) this.view.paint();
+    const drawNode = () => { ctx.translate(dx, dy); drawCard(ctx, card, this.lookOf(card)); ctx.translate(-dx, -dy); };
+    return { nodeDimensions: { width: card.width, height: card.height }, drawNode };
   }
 
   // The step whose edges stand out: the one that is pointed at, else the selected one.

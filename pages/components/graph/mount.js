@@ -72,7 +72,7 @@ class Frame {
     return fitting.find((at) => at >= 0) ?? room.indexOf(Math.max(...room));
   }
 
-  get legendHeight() { return this.component.data.workers.length || this.component.data.proposal ? LEGEND_HEIGHT : 0; }
+  get legendHeight() { const { workers, proposal, grows } = this.component.data; return workers.length || proposal || grows ? LEGEND_HEIGHT : 0; }
 
   fill() {
     const height = phone.matches ? "auto" : `${this.room.clientHeight}px`;

@@ -6,6 +6,9 @@ const MARGIN = 24;
 const LITTLE = 64;
 const LEAST_ZOOM = 0.05, MOST_ZOOM = 2.5;
 const MOST_FITTED = 1.15, MOST_ENLARGED = 2.2;
+export const GLIDE = 180;
+
+const motion = (animated) => animated && !stillness.matches && { duration: GLIDE, easingFunction: "easeOutQuad" };
 
 export class View {
   constructor(canvas, { drawCard, drawBelow, drawAbove }) {
@@ -13,7 +16,7 @@ export class View {
     this.drawCard = drawCard;
     this.touched = false;
     this.mostFitted = MOST_FITTED;
-    this.box = { left: 0, top: 0, right: 1, bottom: 1 };
+    this.box = this.room = { left: 0, top: 0, right: 1, bottom: 1 };
     this.width = this.height = 0;
     this.nodes = new vis.DataSet();
     this.network = new vis.Network(canvas, { nodes: this.nodes, edges: new vis.DataSet() }, {
@@ -31,9 +34,9 @@ export class View {
 
   get scale() { return this.network.getScale(); }
 
-  // `fresh`: nothing of what was drawn before is where it was.
-  place(cards, box, fresh) {
-    this.box = box;
+  // `fresh`: nothing of what was drawn before is where it was. `room` is what is fitted, the box and what is to come.
+  place(cards, box, fresh, room = box) {
+    Object.assign(this, { box, room });
     const steps = new Set(cards.map((card) => card.step));
     this.nodes.remove(this.nodes.getIds().filter((id) => !steps.has(id)));
     this.nodes.update(cards.map(({ step, x, y }) => ({ id: step, x, y, shape: "custom", ctxRenderer: this.drawCard })));
@@ -47,8 +50,8 @@ export class View {
     const { clientWidth: width, clientHeight: height } = this.canvas, { scale } = this, { left, top, right, bottom } = this.box;
     const [across, along] = [right - left, bottom - top];
     const fits = across * scale <= width - MARGIN && along * scale <= height - MARGIN;
-    if (fits && scale * 2 >= Math.min(this.mostFitted, width / across, height / along)) this.reveal({ left, top, width: across, height: along });
-    else this.fit();
+    if (fits && scale * 2 >= Math.min(this.mostFitted, width / across, height / along)) this.reveal({ left, top, width: across, height: along }, { animated: true });
+    else this.fit({ animated: true });
   }
 
   // All cards and edges, with a margin.
@@ -56,12 +59,11 @@ export class View {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (!this.network || !width || !height) return;
     this.touched = false;
-    const { left, top, right, bottom } = this.box;
+    const { left, top, right, bottom } = this.room;
     const fitted = Math.min(this.mostFitted, (width - 2 * MARGIN) / (right - left), (height - 2 * MARGIN) / (bottom - top));
     // While the page is still being laid out there may be less room than margin.
     const scale = Math.max(LEAST_ZOOM / 4, fitted);
-    const animation = animated && !stillness.matches ? { duration: 180, easingFunction: "easeOutQuad" } : false;
-    this.network.moveTo({ scale, position: { x: (left + right) / 2, y: (top + bottom) / 2 }, animation });
+    this.network.moveTo({ scale, position: { x: (left + right) / 2, y: (top + bottom) / 2 }, animation: motion(animated) });
   }
 
   // For an audience the picture fills its room.
@@ -78,15 +80,11 @@ export class View {
     Object.assign(this, { width: clientWidth, height: clientHeight });
     const before = { position: this.network.getViewPosition(), scale: this.scale };
     this.network.setSize("100%", "100%");
-    // vis changes the zoom with the size; a view that a person chose keeps its middle and its zoom.
-    if (this.touched) this.network.moveTo({ ...before, animation: false });
-    else {
-      // Where something beside it comes or goes, nothing has to move.
-      const little = Math.abs(dx) < LITTLE && Math.abs(dy) < LITTLE;
-      if (little) this.network.moveTo({ ...before, animation: false });
-      if (little) this.follow();
-      else this.fit();
-    }
+    // vis changes the zoom with the size. A view that a person chose stays, and where something beside it comes or goes.
+    const stays = this.touched || (Math.abs(dx) < LITTLE && Math.abs(dy) < LITTLE);
+    if (stays) this.network.moveTo({ ...before, animation: false });
+    else this.fit();
+    if (stays && !this.touched) this.follow();
     this.paint();
   }
 
@@ -99,13 +97,13 @@ export class View {
   }
 
   // Moves only as far as needed for a card, or all of them, to be wholly visible.
-  reveal(card) {
+  reveal(card, { animated = false } = {}) {
     const middle = this.network.getViewPosition();
     const halfWidth = (this.canvas.clientWidth / 2 - 12) / this.scale, halfHeight = (this.canvas.clientHeight / 2 - 12) / this.scale;
     const shift = (low, high, at, half) => Math.min(0, low - (at - half)) || Math.max(0, high - (at + half));
     const dx = shift(card.left, card.left + card.width, middle.x, halfWidth);
     const dy = shift(card.top, card.top + card.height, middle.y, halfHeight);
-    if (dx || dy) this.network.moveTo({ position: { x: middle.x + dx, y: middle.y + dy }, animation: false });
+    if (dx || dy) this.network.moveTo({ position: { x: middle.x + dx, y: middle.y + dy }, animation: motion(animated) });
   }
 
   // Puts a point of the picture into the middle.

@@ -34,10 +34,6 @@ _component = component(
 )
 
 
-def _nothing() -> None:
-    """The message alone makes Streamlit draw the page."""
-
-
 @cache
 def scripts() -> tuple[str, ...]:
     """The names of the elements' script files, which contain their versions."""
@@ -47,4 +43,5 @@ def scripts() -> tuple[str, ...]:
 
 def connection() -> None:
     with st.container(key="connection"):
-        _component(key="server-away", data={"scripts": scripts()}, height=1, on_back_change=_nothing)
+        # The message alone makes Streamlit draw the page.
+        _component(key="server-away", data={"scripts": scripts()}, height=1, on_back_change=lambda: None)

@@ -63,9 +63,17 @@ class SessionView:
     replay: Replay | None = None
 
     @classmethod
-    def load(cls, bench: Workbench, session: str, *, replay: Replay | None = None) -> SessionView:
+    def load(
+        cls,
+        bench: Workbench,
+        session: str,
+        *,
+        replay: Replay | None = None,
+        before: SessionView | None = None,
+    ) -> SessionView:
         """The session now; at the moment of `replay`, unless that is over. Raises `StorageError` for an
-        unknown session.
+        unknown session. The outlook of the reading `before` holds while a run is under way and none of its
+        steps begins or ends.
         """
         store = bench.store
         # Read before the store: what ended by now is found there.
@@ -83,7 +91,6 @@ class SessionView:
         made_of = latest_plan if head is None else None
         if planned is not None and planned.plan is not None:
             made_of = store.plans.find(planned.plan)
-        outlook, problem = _outlook(bench, session) if head is not None else (None, None)
         view = cls(
             session=record,
             head=head,
@@ -97,11 +104,16 @@ class SessionView:
             stoppable=run is not None and bench.runs_here(run),
             newest=run is not None and run.id == runs[0].id,
             unsaved=bench.unsaved(run) if run is not None else None,
-            outlook=outlook,
-            problem=problem,
+            outlook=None,
+            problem=None,
             undo=undo,
             redo=redo,
         )
+        if before is not None and view.live and view._progress == before._progress:
+            view = replace(view, outlook=before.outlook, problem=before.problem)
+        elif head is not None:
+            outlook, problem = _outlook(bench, session)
+            view = replace(view, outlook=outlook, problem=problem)
         return view if replay is None else view._replayed(replay, bench, runs)
 
     @classmethod
@@ -180,6 +192,12 @@ class SessionView:
         return (*ids, self.live, self.waits, self.planning is not None, self.busy, replayed)
 
     @property
+    def _progress(self) -> tuple[object, ...]:
+        """What decides the outlook of a session whose run is under way."""
+        steps = () if self.state is None else tuple(step.status for step in self.state.steps)
+        return self.phase, self.settings, steps
+
+    @property
     def moves(self) -> bool:
         """Whether the view changes without a click: a run, or a replay that plays."""
         return self.live and (self.replay is None or self.replay.playing)
@@ -198,11 +216,9 @@ class SessionView:
     def kept_answer(self) -> Plan | None:
         """The newest plan where it returns the answer of the run shown as it is."""
         plan = self.latest_plan
-        is_kept = plan is not None and plan.report is not None and plan.report.return_previous
-        return plan if is_kept and plan is not None and self._looked_at(plan) else None
-
-    def _looked_at(self, plan: Plan) -> bool:
-        return self.run is not None and plan.looks_back == self.run.id
+        if plan is None or plan.report is None or not plan.report.return_previous or self.run is None:
+            return None
+        return plan if plan.looks_back == self.run.id else None
 
     @property
     def as_run(self) -> bool:

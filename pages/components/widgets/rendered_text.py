@@ -56,12 +56,12 @@ def rendered_text(
     document = _growing.rendered(key, text) if live else rendered(text)
     data = {
         "text": text,
-        "blocks": list(document.blocks),
+        "blocks": document.blocks,
         "marked": document.marked,
         "problem": document.problem,
         "katex": katex_script() if document.mathematics else "",
         "label": label,
-        "notes": list(notes),
+        "notes": tuple(notes),
         "heading": heading,
         "framed": framed,
         "copy": copy,

@@ -75,9 +75,12 @@ def drawing_of(
         before = replace(before, collapsed=frozenset(), collapsed_pictures=())
     if stays and _shape(before.workflow) == _shape(workflow):
         return replace(before, workflow=workflow, plan=plan)
-    steps = range(min(len(before.workflow), len(workflow)))
-    # Of a text that goes on, each step is the one that it was.
-    places = places_in(before.workflow, workflow) if before.plan is None else {at: at for at in steps}
+    if before.plan is None:
+        places = places_in(before.workflow, workflow)
+    else:
+        # A text goes on: each step is the one that it was, and stays once its access is written to the end.
+        end = len(workflow) if plan is None else max(_written(plan), default=0)
+        places = {at: at for at in _written(before.plan) if at < end}
     earlier = Earlier(before.pictures, {to: at for at, to in places.items()}) if stays else None
     pictures = pane_layouts(workflow, direction=direction, earlier=earlier)
     drawing = Drawing(session, workflow, direction, pictures, plan)
@@ -104,15 +107,24 @@ def _shape(workflow: Workflow) -> tuple[tuple[int, ...], ...]:
     return tuple(step.access for step in workflow.steps)
 
 
+def _written(plan: PartialPlan) -> list[int]:
+    """The steps whose access is written, the last one maybe in part."""
+    return [at for at, step in enumerate(plan.steps) if step.access is not None]
+
+
 def _placed(plan: PartialPlan) -> Workflow:
-    """The steps so far, as they are placed: one without access, as yet, stands below the one before."""
+    """The steps so far, as they are placed without access as yet: several side by side, as they are without
+    edges; the last one alone below the one before.
+    """
+    written, last = _written(plan), len(plan.steps) - 1
+    below = (last - 1,) if last and written == list(range(last)) else ()
     return Workflow.of(
         Step(
             instruction=step.instruction.strip() or _UNWRITTEN,
             worker=step.worker or _UNWRITTEN,
-            access=((at - 1,) if at else ()) if step.access is None else step.access,
+            access=below if step.access is None else step.access,
         )
-        for at, step in enumerate(plan.steps)
+        for step in plan.steps
     )
 
 

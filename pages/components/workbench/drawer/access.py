@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 import streamlit as st
 
@@ -81,7 +80,9 @@ def _grid(
     access_grid(
         {
             "rows": [
-                _row_content(row) | {"worker": step.worker, "mark": asdict(own[step.worker])}
+                asdict(row)
+                | {"before": row.sees_previous, "files": row.sees_files, "means": row.means}
+                | {"worker": step.worker, "mark": asdict(own[step.worker])}
                 for row, step in zip(rows, editor.workflow.steps, strict=True)
             ],
             "before": before,
@@ -103,16 +104,3 @@ def _locked(view: SessionView) -> str | None:
     if view.replay is not None:
         return "This is a replay. End it to edit"
     return "To edit, wait for the session to finish, or stop it" if view.locked else None
-
-
-def _row_content(row: AccessRow) -> dict[str, Any]:
-    """A row as the component takes it."""
-    return {
-        "name": row.name,
-        "reads": list(row.reads),
-        "before": row.sees_previous,
-        "files": row.sees_files,
-        "written": row.written,
-        "means": row.means,
-        "edited": row.edited,
-    }

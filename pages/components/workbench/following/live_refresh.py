@@ -77,6 +77,7 @@ class CurrentView:
         self._bench, self._tab, self._session, self._now = bench, tab, session, now
         self._fragments = {"tick"}
         self._following: dict[str, Follows] = {}
+        self._before: SessionView | None = None
         self._last = self.of_page = self._read()
 
     def fragment(
@@ -143,14 +144,14 @@ class CurrentView:
     def _read(self) -> SessionView:
         """The session now; a replay that is over is left."""
         self._read_at, self._replay = self._now(), self._tab.replay
-        view = self._load(self._replay)
+        view = self._before = self._load(self._replay)
         if view.replay is None:
             self._tab.leave_replay()
             self._replay = None
         return view
 
     def _load(self, replay: Replay | None) -> SessionView:
-        return SessionView.load(self._bench, self._session, replay=replay)
+        return SessionView.load(self._bench, self._session, replay=replay, before=self._before)
 
 
 def _fragment(key: str, part: Callable[[], None]) -> None:

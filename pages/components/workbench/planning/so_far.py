@@ -12,9 +12,10 @@ from studio.workbench import Workbench
 
 def plan_so_far(bench: Workbench, view: SessionView, state: RunState | None) -> PartialPlan:
     """Without a step while nothing is planned; `state` is that of the planning."""
-    text = "" if state is None else state.planning_text
+    if state is None:
+        return PartialPlan("", ())
     try:
         workers = [card.name for card in offered(bench.pool, view.settings)]
     except PoolError:
         workers = []  # the planning fails with the reason
-    return read_partial_plan(text, workers=workers, dialect=bench.conductor.dialect)
+    return read_partial_plan(state.planning_text, workers=workers, dialect=bench.conductor.dialect)

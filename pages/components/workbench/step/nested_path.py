@@ -57,7 +57,7 @@ def places(run: RunState, way: Way) -> tuple[Place, ...]:
 
 def with_kept_inside(bench: Workbench, state: RunState | None) -> RunState | None:
     """`state` with the insides of reused steps, which the runs hold that made their outputs."""
-    if state is None or state.workflow is None:
+    if state is None or state.workflow is None or not any(step.reused for step in state.steps):
         return state
     cards = bench.pool.cards
     nested = [step.worker in cards and cards[step.worker].nested for step in state.workflow.steps]

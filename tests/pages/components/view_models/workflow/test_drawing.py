@@ -45,6 +45,26 @@ def test_a_step_without_access_as_yet_stands_below_the_one_before_and_has_no_edg
     ]
 
 
+def test_steps_whose_access_is_to_come_stand_side_by_side_until_an_edge_moves_one():
+    before, after = (
+        drawing_of(PartialPlan("", steps), session="s", direction="down", before=None).pictures[0].cards
+        for steps in ((FIRST, BESIDE, BESIDE), (FIRST, PartialStep("alpha", "Look", ()), LAST))
+    )
+    assert len({card.y for card in before}) == 1
+    assert (after[:2], after[2].top > after[0].bottom) == (before[:2], True)
+
+
+def test_a_step_is_put_where_its_edges_want_it_until_the_next_ones_are_written():
+    readers = tuple(PartialStep("alpha", f"Read {at}", ()) for at in range(3))
+    drawing = None
+    for access in (None, (0,), (0, 1), (0, 1, 2)):
+        plan = PartialPlan("", (*readers, PartialStep("beta", "Merge", access)))
+        drawing = drawing_of(plan, session="s", direction="down", before=drawing)
+    assert drawing is not None
+    middle, merge = (drawing.pictures[0].cards[at].x for at in (1, 3))
+    assert merge == middle
+
+
 CHAINS = workflow_of((), (0,), (1,), (), (3,), (4,), (2, 5))
 """Two chains of three steps and what joins them."""
 

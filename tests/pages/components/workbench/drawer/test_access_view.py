@@ -53,7 +53,7 @@ def component_arguments(bench, tab, session, monkeypatch):
 def test_rows_selection_and_lock_are_the_sessions(bench, tab, session, monkeypatch):
     tab.select(2)
     arguments = component_arguments(bench, tab, session, monkeypatch)
-    assert [row["reads"] for row in arguments["rows"]] == [[], [], [0]]
+    assert [row["reads"] for row in arguments["rows"]] == [(), (), (0,)]
     assert (arguments["selected"], arguments["before"], arguments["locked"]) == (2, False, None)
 
 

@@ -66,6 +66,16 @@ def test_all_fragments_of_a_tick_share_one_reading_of_a_running_session(bench, t
         assert len({id(view) for view in views}) == 1
 
 
+def test_what_a_rerun_would_do_is_found_out_once_while_no_step_begins_or_ends(bench, running):
+    first = SessionView.load(bench, running)
+    assert first.outlook is not None
+    later = SessionView.load(bench, running, before=first)
+    assert later.outlook is first.outlook
+    bench.running.stop(running)
+    until(lambda: not SessionView.load(bench, running).locked)
+    assert SessionView.load(bench, running, before=later).outlook is not first.outlook
+
+
 def test_the_page_of_a_run_has_one_timer_and_no_fragment_one_of_its_own(app, running, monkeypatch):
     fragment, watch, timers = st.fragment, live_refresh.watch, []
 
