@@ -38,6 +38,7 @@ from storage.records import EvaluationRecord
 from studio.evaluation.evaluations import EVERY_WORKER, Evaluations
 from studio.evaluation.execution.evaluation_run import STOPPED, Listen
 from studio.evaluation.outlook import EvaluationOutlook, outlook
+from studio.evaluation.planner_learning.category_control import category_plans
 from studio.evaluation.planner_learning.learning_folder import LearningFolder
 from studio.evaluation.planner_learning.tried_plans import TriedPlans, tried_plans
 from studio.evaluation.results import find_evaluation, table_of_evaluation
@@ -289,7 +290,9 @@ class PlannerLearning:
         # Alone on this machine: a client's names are those of the pool file.
         named = f"{PLANNER}{self._folder.planner_path}"
         spec = self._spec.model_copy(update={"repeats": 1})
-        exam = self._evaluations.add(self._halves.held_out, [named, *self._settings.planners], spec)
+        control = category_plans(planner, self._bench.store.evaluations.items(self._folder.state.fit or ""))
+        planners = [named, *self._settings.planners, *(each.name for each in control)]
+        exam = self._evaluations.add(self._halves.held_out, planners, spec, given_plans=control)
         self._folder.note(exam=exam.id)
         return exam
 
