@@ -228,8 +228,8 @@ class PlannerLearning:
         client = self._bench.pool.embedding_client
         if client is None:
             raise PlanError(
-                "There is no endpoint for embeddings: write a table [embeddings] with base_url and model "
-                "into the pool file, or leave --embeddings out."
+                "There is no endpoint for embeddings: write a table [embeddings] with base_url and model, or "
+                'with kind = "embedded", into the pool file, or leave --embeddings out.'
             )
         return Encoder.of(questions, CountedEmbeddings(client))
 
