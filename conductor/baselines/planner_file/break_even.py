@@ -18,7 +18,9 @@ def break_even(learnt: PlannerFile) -> tuple[str, ...]:
     ]
     if not measured or not own.answers or own.tokens is None or learnt.card.tokens is None:
         return ()
-    _, less, best = max(measured, key=lambda each: each[:2])
+    rate, less, best = max(measured, key=lambda each: each[:2])
+    if rate > own.right / own.answers:
+        return (f"{best.planner} is right more often, so that learning is not paid for.",)
     saved = -less - own.tokens
     beside = f"beside {best.planner}, the best of the others"
     if saved <= 0:
